@@ -1,0 +1,1 @@
+//! The `fairair` command as a library.

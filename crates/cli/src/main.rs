@@ -1,0 +1,3 @@
+//! The `fairair` command.
+
+fn main() {}

@@ -1,0 +1,14 @@
+//! The heart of FairAir: everything that decides who gets the air, with no input or output of its own.
+//!
+//! Time is an argument throughout: a state machine takes `now` and answers `poll_timeout`; the
+//! simulator, the emulator and the live box drive the same code with different clocks.
+
+pub mod mac;
+pub mod metrics;
+pub mod packet;
+pub mod qdisc;
+pub mod record;
+pub mod rng;
+pub mod scenario;
+pub mod tcp;
+pub mod units;

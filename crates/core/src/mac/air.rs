@@ -1,0 +1,50 @@
+//! What a monitor on the channel sees.
+
+use crate::packet::NodeId;
+use crate::units::{Bitrate, Duration, Instant};
+
+/// What became of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// Its receiver decoded it.
+    Decoded,
+    /// It overlapped with another frame.
+    Collided,
+    /// The channel spoilt it.
+    Corrupted,
+}
+
+/// The frame's content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AirBody<P> {
+    /// A data frame with an IP packet.
+    Data {
+        /// The packet.
+        packet: P,
+        /// 802.11 sequence number, 12 bits, counted by the transmitter; a retry repeats it.
+        sequence: u16,
+        /// Whether it is a retransmission by the MAC.
+        retry: bool,
+    },
+    /// A MAC ACK.
+    Ack,
+}
+
+/// A frame on the air.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AirFrame<P> {
+    /// Start of the preamble.
+    pub at: Instant,
+    /// PPDU duration, PLCP included.
+    pub duration: Duration,
+    /// Who sends.
+    pub transmitter: NodeId,
+    /// Who is addressed.
+    pub receiver: NodeId,
+    /// Rate of the MAC frame.
+    pub rate: Bitrate,
+    /// What came of it.
+    pub reception: Reception,
+    /// What it carries.
+    pub body: AirBody<P>,
+}

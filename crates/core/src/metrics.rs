@@ -1,0 +1,1 @@
+//! From counters to answers: indices, means and confidence intervals.

@@ -1,0 +1,248 @@
+//! What the cell carries: the view that queues and MAC have of a packet, and the simulator's byteless segment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Instant};
+
+/// Bytes of an IPv4 and a TCP header without options.
+pub const TCP_IP_HEADER: u64 = 40;
+/// Bytes of an IPv4 and a UDP header.
+pub const UDP_IP_HEADER: u64 = 28;
+
+/// A transmitter of the cell: 0 is the AP, `1..` are the stations in the scenario's order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The access point.
+    pub const AP: NodeId = NodeId(0);
+
+    /// The station at position `index` of the scenario.
+    pub const fn station(index: usize) -> Self {
+        NodeId(index as u32 + 1)
+    }
+
+    /// Position in arrays that hold the AP first.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Position in the scenario's list of stations; `None` for the AP.
+    pub fn station_index(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
+/// A transport connection (or UDP stream), both directions of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// Position in the run's list of flows.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Which way a packet crosses the radio, and which way a flow's data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From a station to the AP.
+    Up,
+    /// From the AP to a station.
+    Down,
+}
+
+impl Direction {
+    /// The other way.
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        match self {
+            Direction::Up => Direction::Down,
+            Direction::Down => Direction::Up,
+        }
+    }
+}
+
+/// What a queue can tell packets apart by without keeping state of flows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Class {
+    /// A TCP segment with payload, or the SYN that opens a flow's data direction.
+    Data,
+    /// A TCP segment without payload: ACK, SYN-ACK.
+    Ack,
+    /// Anything that is not TCP.
+    Other,
+}
+
+impl Class {
+    /// All classes, in the order of the arrays that are indexed by class.
+    pub const ALL: [Class; 3] = [Class::Data, Class::Ack, Class::Other];
+
+    /// Position in arrays by class.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// Why a packet was lost. Every loss has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DropReason {
+    /// No room in the queue.
+    QueueFull,
+    /// The MAC used up its attempts.
+    RetryLimit,
+    /// The buffer of a wired link was full.
+    WireFull,
+}
+
+impl DropReason {
+    /// All reasons, in the order of the arrays that are indexed by reason.
+    pub const ALL: [DropReason; 3] = [DropReason::QueueFull, DropReason::RetryLimit, DropReason::WireFull];
+
+    /// Position in arrays by reason.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The TCP header fields that a discipline may look at. Sequence numbers are bytes since the connection's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpView {
+    /// First payload byte.
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Next byte that the receiver of the other direction expects.
+    pub ack: u64,
+    /// The connection opens with this segment.
+    pub syn: bool,
+    /// The sender's congestion window in segments where the host reveals it (khademi2010 section 3), else `None`.
+    pub cwnd: Option<u32>,
+}
+
+/// A packet as queue disciplines and MAC see it: a byteless [`Segment`] in simulation, a frame on the live path.
+pub trait Packet {
+    /// IP packet length.
+    fn ip_len(&self) -> Bytes;
+    /// The station that sends or receives it.
+    fn station(&self) -> NodeId;
+    /// The connection that it belongs to; equal for both directions.
+    fn flow(&self) -> FlowId;
+    /// Towards the AP or towards the station.
+    fn direction(&self) -> Direction;
+    /// DATA, ACK or not TCP.
+    fn class(&self) -> Class;
+    /// TCP fields; `None` when it is not TCP.
+    fn tcp(&self) -> Option<TcpView>;
+    /// Lower the advertised receive window to `window` bytes; no effect when it is not TCP or already lower.
+    fn clamp_window(&mut self, window: Bytes);
+    /// When it entered the queue that holds it.
+    fn enqueued_at(&self) -> Instant;
+    /// Stamp the entry into a queue.
+    fn set_enqueued_at(&mut self, now: Instant);
+}
+
+/// Up to three SACK blocks (RFC 2018) as `[start, end)` in bytes, the most recent first; an empty block ends the list.
+pub type SackBlocks = [(u64, u64); 3];
+
+/// What a simulated packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// TCP SYN of the data sender.
+    Syn,
+    /// TCP SYN-ACK of the data receiver.
+    SynAck,
+    /// TCP segment with payload.
+    Data,
+    /// TCP segment without payload.
+    Ack,
+    /// UDP datagram.
+    Udp,
+}
+
+/// A packet without bytes: headers and lengths only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Connection.
+    pub flow: FlowId,
+    /// Station at the radio end.
+    pub station: NodeId,
+    /// Way over the radio.
+    pub direction: Direction,
+    /// What it is.
+    pub kind: Kind,
+    /// Counts a flow's connections: a late segment of a closed one is not taken for the next one's.
+    pub incarnation: u32,
+    /// First payload byte.
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Cumulative acknowledgement (next byte expected).
+    pub ack: u64,
+    /// Advertised receive window in bytes.
+    pub window: u32,
+    /// Congestion window of the sender in segments, for disciplines that need it.
+    pub cwnd: u32,
+    /// SACK blocks.
+    pub sack: SackBlocks,
+    /// Entry into the queue that holds it.
+    pub enqueued_at: Instant,
+}
+
+/// No SACK information.
+pub const NO_SACK: SackBlocks = [(0, 0); 3];
+
+impl Packet for Segment {
+    fn ip_len(&self) -> Bytes {
+        let header = if self.kind == Kind::Udp { UDP_IP_HEADER } else { TCP_IP_HEADER };
+        Bytes(header + u64::from(self.payload))
+    }
+
+    fn station(&self) -> NodeId {
+        self.station
+    }
+
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    fn class(&self) -> Class {
+        match self.kind {
+            Kind::Data | Kind::Syn => Class::Data,
+            Kind::Ack | Kind::SynAck => Class::Ack,
+            Kind::Udp => Class::Other,
+        }
+    }
+
+    fn tcp(&self) -> Option<TcpView> {
+        (self.kind != Kind::Udp).then_some(TcpView {
+            seq: self.seq,
+            payload: self.payload,
+            ack: self.ack,
+            syn: matches!(self.kind, Kind::Syn | Kind::SynAck),
+            cwnd: (self.cwnd > 0).then_some(self.cwnd),
+        })
+    }
+
+    fn clamp_window(&mut self, window: Bytes) {
+        if self.kind != Kind::Udp {
+            self.window = self.window.min(u32::try_from(window.0).unwrap_or(u32::MAX));
+        }
+    }
+
+    fn enqueued_at(&self) -> Instant {
+        self.enqueued_at
+    }
+
+    fn set_enqueued_at(&mut self, now: Instant) {
+        self.enqueued_at = now;
+    }
+}

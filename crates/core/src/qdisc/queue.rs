@@ -1,0 +1,105 @@
+//! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
+
+use super::{Drops, Qdisc};
+use crate::packet::{Class, DropReason, Packet};
+use crate::units::{Duration, Instant};
+
+/// Counters of one queue since the last [`Queue::reset_stats`]. All counts are packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Arrivals by class.
+    pub arrivals: [u64; 3],
+    /// Packets handed to the server by class.
+    pub departures: [u64; 3],
+    /// Drops by reason and class.
+    pub drops: [[u64; 3]; 3],
+    /// Integral of the number of waiting packets over time, in packet-nanoseconds.
+    pub occupancy: u128,
+    /// Sum of the waiting times of the packets handed to the server.
+    pub sojourn: Duration,
+}
+
+impl QueueStats {
+    /// Drops of a class over all reasons.
+    pub fn dropped(&self, class: Class) -> u64 {
+        self.drops.iter().map(|by_class| by_class[class.index()]).sum()
+    }
+}
+
+/// A discipline, its packets and its statistics.
+pub struct Queue<P> {
+    discipline: Box<dyn Qdisc<P>>,
+    stats: QueueStats,
+    drops: Drops<P>,
+    /// Until when `stats.occupancy` is summed.
+    counted_to: Instant,
+}
+
+impl<P: Packet> Queue<P> {
+    /// An empty queue.
+    pub fn new(discipline: Box<dyn Qdisc<P>>) -> Self {
+        Queue { discipline, stats: QueueStats::default(), drops: Vec::new(), counted_to: Instant::ZERO }
+    }
+
+    /// Takes a packet in.
+    pub fn enqueue(&mut self, now: Instant, mut packet: P) {
+        self.count_occupancy(now);
+        self.stats.arrivals[packet.class().index()] += 1;
+        packet.set_enqueued_at(now);
+        self.discipline.enqueue(now, packet, &mut self.drops);
+        self.count_drops();
+    }
+
+    /// The next packet for the server.
+    pub fn dequeue(&mut self, now: Instant) -> Option<P> {
+        self.count_occupancy(now);
+        let packet = self.discipline.dequeue(now, &mut self.drops);
+        if !self.drops.is_empty() {
+            self.count_drops();
+        }
+        if let Some(packet) = &packet {
+            self.stats.departures[packet.class().index()] += 1;
+            self.stats.sojourn += now.saturating_since(packet.enqueued_at());
+        }
+        packet
+    }
+
+    /// Packets waiting.
+    pub fn len(&self) -> usize {
+        self.discipline.len()
+    }
+
+    /// Nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.discipline.is_empty()
+    }
+
+    /// When a held-back packet may go.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.discipline.poll_timeout()
+    }
+
+    /// The counters up to `now`.
+    pub fn stats(&mut self, now: Instant) -> &QueueStats {
+        self.count_occupancy(now);
+        &self.stats
+    }
+
+    /// Starts counting afresh: the warm-up is over.
+    pub fn reset_stats(&mut self, now: Instant) {
+        self.stats = QueueStats::default();
+        self.counted_to = now;
+    }
+
+    fn count_occupancy(&mut self, now: Instant) {
+        let span = now.saturating_since(self.counted_to).as_nanos();
+        self.stats.occupancy += u128::from(span) * self.discipline.len() as u128;
+        self.counted_to = now;
+    }
+
+    fn count_drops(&mut self) {
+        for (packet, reason) in self.drops.drain(..) {
+            self.stats.drops[reason.index()][packet.class().index()] += 1;
+        }
+    }
+}

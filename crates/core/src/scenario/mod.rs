@@ -1,0 +1,182 @@
+//! The scenario: one cell with its stations and flows, as every engine reads it.
+//!
+//! These are the checked, expanded values (a station with `count = 4` stands here four times).
+//! The file format and its errors live in `scenario::parse`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::mac::{Phy, Preamble};
+use crate::packet::Direction;
+use crate::qdisc::QdiscSpec;
+use crate::tcp::TcpParams;
+use crate::units::{Bitrate, Bytes, Duration, Probability};
+
+/// A checked scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Name, for titles and file names.
+    pub name: String,
+    /// How long, how often, which randomness.
+    pub run: Run,
+    /// The medium.
+    pub radio: Radio,
+    /// The access point's queues.
+    pub ap: Ap,
+    /// The wired path that flows without one of their own use.
+    pub wire: Wire,
+    /// The stations, at least one.
+    pub stations: Vec<Station>,
+}
+
+/// Length and repetition of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Simulated time in all.
+    pub duration: Duration,
+    /// Time at the start that the results leave out; shorter than `duration`.
+    pub warmup: Duration,
+    /// Independent repetitions, at least 1.
+    pub replicas: u32,
+    /// Replica `i` runs with a seed made of this and `i`.
+    pub seed: u64,
+    /// Each flow starts at its `start` plus a uniform draw from `[0, start_spread)`.
+    pub start_spread: Duration,
+    /// Distance of the samples of the time series (queue occupancy, cwnd); `None` records none.
+    pub sample_interval: Option<Duration>,
+    /// Which rules apply where stock ns-2 departs from the standards.
+    pub preset: Preset,
+}
+
+/// A set of rules for MAC and TCP details.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Preset {
+    /// As IEEE 802.11 and the RFCs say.
+    #[default]
+    Standard,
+    /// As stock ns-2.35 does; docs/ns2.md lists the differences.
+    Ns2,
+}
+
+/// The medium and what all transmitters share.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Radio {
+    /// The 802.11 PHY.
+    pub phy: Phy,
+    /// Data rate of stations that name none, and of the AP towards them.
+    pub rate: Bitrate,
+    /// Rate of MAC ACKs; with OFDM the highest mandatory rate not above `basic_rate` and the data rate.
+    pub basic_rate: Bitrate,
+    /// PLCP preamble and header (802.11b).
+    pub preamble: Preamble,
+    /// Transmissions of one frame before it is given up, first one included; at least 1.
+    pub retry_limit: u32,
+    /// Defer EIFS instead of DIFS after a frame that could not be decoded.
+    pub eifs: bool,
+    /// Smallest contention window in slots minus one, where it is not the PHY's.
+    pub cw_min: Option<u32>,
+    /// Largest contention window, where it is not the PHY's.
+    pub cw_max: Option<u32>,
+}
+
+/// The access point's two queues.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ap {
+    /// Towards the stations.
+    pub queue: QdiscSpec,
+    /// Packets that wait for the wire at most, at least 1.
+    pub uplink_queue: usize,
+}
+
+/// A wired path between the AP and a host; both directions alike.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Wire {
+    /// Bottleneck rate.
+    pub rate: Bitrate,
+    /// One-way delay.
+    pub delay: Duration,
+    /// Packets that wait at the host's end at most, at least 1.
+    pub queue: usize,
+}
+
+/// A station.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Station {
+    /// Unique name.
+    pub name: String,
+    /// Data rate of its frames, both ways.
+    pub rate: Bitrate,
+    /// Channel access priority against the AP: the ratio of access rates when both are backlogged (detti2011 section 3).
+    pub beta: f64,
+    /// Error probability of each data frame from or to it that carries payload, whatever its length.
+    pub frame_error: Probability,
+    /// Bit error rate of every data frame from or to it.
+    pub bit_error_rate: f64,
+    /// Packets that wait for the radio at most, at least 1.
+    pub uplink_queue: usize,
+    /// Its flows, possibly none.
+    pub flows: Vec<Flow>,
+}
+
+/// A flow between a station and a wired host.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flow {
+    /// Way of the payload.
+    pub direction: Direction,
+    /// What is sent.
+    pub traffic: Traffic,
+    /// TCP parameters (unused by UDP).
+    pub tcp: TcpParams,
+    /// Earliest start.
+    pub start: Duration,
+    /// End of sending, if before the run's.
+    pub stop: Option<Duration>,
+    /// Its own wired path, if it does not use the common one.
+    pub wire: Option<Wire>,
+}
+
+/// What a flow sends.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Traffic {
+    /// TCP without end.
+    Bulk,
+    /// TCP: files of `size`, each a connection of its own. Files follow each other during a burst, then comes a pause.
+    Files {
+        /// Bytes of each file, at least 1.
+        size: Bytes,
+        /// How many in all (`None`: without end).
+        count: Option<u32>,
+        /// Mean length of a burst, exponential; zero: a burst is one file.
+        burst: Duration,
+        /// Mean pause after a burst, exponential; zero: none.
+        idle: Duration,
+    },
+    /// UDP that always has a packet to send.
+    UdpGreedy {
+        /// Payload of each datagram.
+        payload: Bytes,
+    },
+    /// UDP at a constant rate of payload.
+    UdpCbr {
+        /// Payload of each datagram.
+        payload: Bytes,
+        /// Payload rate.
+        rate: Bitrate,
+    },
+}
+
+impl Scenario {
+    /// Number of flows.
+    pub fn flow_count(&self) -> usize {
+        self.stations.iter().map(|station| station.flows.len()).sum()
+    }
+
+    /// All flows with their station's index, in the order of [`crate::packet::FlowId`].
+    pub fn flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
+        self.stations
+            .iter()
+            .enumerate()
+            .flat_map(|(index, station)| station.flows.iter().map(move |flow| (index, flow)))
+    }
+}

@@ -1,0 +1,84 @@
+//! What a scenario can choose about TCP.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Duration;
+
+/// Congestion control and loss recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
+    Reno,
+    /// Fast recovery that lasts until the whole window is repaired (RFC 6582).
+    #[default]
+    Newreno,
+    /// CUBIC growth (RFC 9438) with `NewReno` recovery.
+    Cubic,
+}
+
+/// Parameters of one connection. Windows are in segments of `mss`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TcpParams {
+    /// Congestion control.
+    pub variant: Variant,
+    /// Payload bytes of a full segment, at least 1.
+    pub mss: u32,
+    /// Receive window, at least 1.
+    pub window: u32,
+    /// Congestion window after the handshake (RFC 5681: 2-4; RFC 6928: 10).
+    pub initial_cwnd: u32,
+    /// Slow-start threshold at the start; `None`: as high as the receive window allows.
+    pub initial_ssthresh: Option<u32>,
+    /// Selective acknowledgements (RFC 2018) with RFC 6675 recovery.
+    pub sack: bool,
+    /// Limited transmit (RFC 3042): the first two duplicate ACKs each release a new segment.
+    pub limited_transmit: bool,
+    /// Acknowledge every second segment or after `delayed_ack_timeout`; `false`: every segment.
+    pub delayed_ack: bool,
+    /// The longest an ACK waits, RFC 1122: at most 500 ms.
+    pub delayed_ack_timeout: Duration,
+    /// First retransmission timeout (RFC 6298: 1 s).
+    pub initial_rto: Duration,
+    /// Smallest retransmission timeout (RFC 6298: 1 s, Linux: 200 ms).
+    pub min_rto: Duration,
+    /// Largest retransmission timeout.
+    pub max_rto: Duration,
+    /// Clock granularity of round-trip measurements, G of RFC 6298.
+    pub granularity: Duration,
+}
+
+impl Default for TcpParams {
+    /// A host of today without its extras: `NewReno`, 200 ms minimum RTO, 1 ms clock, 64 kB window, delayed ACK.
+    fn default() -> Self {
+        TcpParams {
+            variant: Variant::Newreno,
+            mss: 1460,
+            window: 42,
+            initial_cwnd: 3,
+            initial_ssthresh: None,
+            sack: false,
+            limited_transmit: true,
+            delayed_ack: true,
+            delayed_ack_timeout: Duration::from_millis(100),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(60),
+            granularity: Duration::from_millis(1),
+        }
+    }
+}
+
+impl TcpParams {
+    /// What stock ns-2.35 uses (tcl/lib/ns-default.tcl): an ACK for every segment, 3 s first RTO, 10 ms ticks.
+    pub fn ns2() -> Self {
+        TcpParams {
+            window: 20,
+            initial_cwnd: 2,
+            delayed_ack: false,
+            initial_rto: Duration::from_secs(3),
+            granularity: Duration::from_millis(10),
+            ..TcpParams::default()
+        }
+    }
+}
