@@ -54,7 +54,9 @@ fn scenario(row: &BTreeMap<&str, &str>) -> Scenario {
         },
         ap: Ap { queue: QdiscSpec::Droptail { limit: u("B") }, uplink_queue: 10000 },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::from_secs_f64(delay), queue: 10000 },
-        stations: (0..nd + u("nup")).map(|i| station(i, if i < nd { Direction::Down } else { Direction::Up })).collect(),
+        stations: (0..nd + u("nup"))
+            .map(|i| station(i, if i < nd { Direction::Down } else { Direction::Up }))
+            .collect(),
     }
 }
 
@@ -64,7 +66,10 @@ fn main() {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     let head: Vec<&str> = lines.next().unwrap().split(',').collect();
-    println!("{:24} {:>16} {:>18} {:>18} {:>12} {:>12} {:>14}", "point", "total", "up", "down", "pd_data", "pd_ack", "q");
+    println!(
+        "{:24} {:>16} {:>18} {:>18} {:>12} {:>12} {:>14}",
+        "point", "total", "up", "down", "pd_data", "pd_ack", "q"
+    );
     for line in lines {
         let row: BTreeMap<&str, &str> = head.iter().copied().zip(line.split(',')).collect();
         let s = scenario(&row);
@@ -76,7 +81,12 @@ fn main() {
         for r in 0..reps {
             let rec = fairair_sim::run(&s, r);
             let g = |d| {
-                let v: Vec<f64> = rec.flows.iter().filter(|f| f.direction == d).map(|f| f.delivered_bytes as f64 * 8.0 / m.as_secs_f64() / 1e3).collect();
+                let v: Vec<f64> = rec
+                    .flows
+                    .iter()
+                    .filter(|f| f.direction == d)
+                    .map(|f| f.delivered_bytes as f64 * 8.0 / m.as_secs_f64() / 1e3)
+                    .collect();
                 v.iter().sum::<f64>() / v.len() as f64
             };
             up += g(Direction::Up) / reps as f64;
@@ -95,9 +105,23 @@ fn main() {
         let e = |a: f64, b: f64| (a / b - 1.0) * 100.0;
         println!(
             "{:24} {:7.0} {:+5.1}% {:8.1} {:+5.1}% {:8.2} {:8.2} {:+5.1}%  {:.3}/{:.3} {:.3}/{:.3} {:.1}/{}",
-            format!("{} {} {}+{} B{} pw{}", row["scenario"], row["variant"], row["ndown"], row["nup"], row["B"], row["pw"]),
-            tot, e(tot, n("total_kbps")), up, e(up, n("up_kbps")), down, n("down_kbps"), e(down, n("down_kbps")),
-            drp[0] as f64 / arr[0].max(1) as f64, n("pdrop_data"), drp[1] as f64 / arr[1].max(1) as f64, n("pdrop_ack"), q, n("qavg").round()
+            format!(
+                "{} {} {}+{} B{} pw{}",
+                row["scenario"], row["variant"], row["ndown"], row["nup"], row["B"], row["pw"]
+            ),
+            tot,
+            e(tot, n("total_kbps")),
+            up,
+            e(up, n("up_kbps")),
+            down,
+            n("down_kbps"),
+            e(down, n("down_kbps")),
+            drp[0] as f64 / arr[0].max(1) as f64,
+            n("pdrop_data"),
+            drp[1] as f64 / arr[1].max(1) as f64,
+            n("pdrop_ack"),
+            q,
+            n("qavg").round()
         );
     }
 }

@@ -15,10 +15,10 @@ use fairair_core::scenario::{Preset, Scenario, Wire};
 use fairair_core::tcp::Sender;
 use fairair_core::units::Instant;
 
+use crate::Monitor;
 use crate::events::{Event, Events};
 use crate::flow::{Flow, Next};
 use crate::link::Link;
-use crate::Monitor;
 
 /// The common wire, from the AP to the gateway and back.
 const UP: usize = 0;

@@ -82,7 +82,8 @@ impl<P: Packet + Clone> Bss<P> {
             contenders: Vec::with_capacity(stations.len() + 1),
             medium: Medium::Idle { attempt: Instant::FAR_FUTURE },
             count_from: Instant::ZERO + params.difs,
-            epoch: 0,
+            // Ahead of the nodes' zero, which is no idle period.
+            epoch: 1,
             senders: Vec::with_capacity(stations.len() + 1),
             corrupted: false,
             delivery: None,

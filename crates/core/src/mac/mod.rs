@@ -3,6 +3,8 @@
 mod air;
 mod backoff;
 mod bss;
+#[cfg(test)]
+mod bss_tests;
 mod node;
 mod params;
 mod phy;

@@ -56,7 +56,7 @@ mod tests {
         cubic.on_congestion(100.0);
         let mut cwnd = 70.0;
         let k = (100.0_f64 * 0.3 / C).cbrt();
-        let rtt = Duration::from_millis(10);
+        let rtt = Duration::from_millis(100);
         let mut now = Instant::ZERO;
         while now.as_secs_f64() < k {
             cwnd = cubic.grow(now, cwnd, cwnd, Some(rtt));
