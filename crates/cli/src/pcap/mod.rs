@@ -6,7 +6,8 @@
 //! The simulator's packets have no bytes, so the bytes are made here:
 //!
 //! - **Time.** The simulation starts at the epoch. A record's timestamp is the start of the preamble; the radiotap TSFT
-//!   is the start of the MAC frame after the PLCP, as radiotap defines it.
+//!   is the start of the MAC frame after the PLCP, as radiotap defines it; Wireshark's preference
+//!   `wlan_radio.tsf_at_end`, on by default, takes it for the end.
 //! - **MAC addresses** are `02:fa:` and the [`NodeId`](fairair_core::packet::NodeId) (the AP and BSSID is
 //!   `02:fa:00:00:00:00`); the wired side behind the AP is `02:fb:00:00:00:00`.
 //! - **IP addresses.** A station is `10.0.0.0` plus its number (`10.0.0.1` is the first); a flow's wired host is
