@@ -16,7 +16,7 @@ pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
 /// Simulates one replica. `replica` counts from 0; the result depends on the scenario and `replica` alone.
 ///
 /// Every frame on the air is shown to `monitor`, in the order of their start.
-pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<&mut dyn FnMut(&AirFrame<Segment>)>) -> Record {
+pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<Monitor>) -> Record {
     world::World::new(scenario, world::replica_seed(scenario, replica)).run(monitor)
 }
 
