@@ -3,6 +3,8 @@
 //! [`Sender`] and [`Receiver`] are the two ends of one connection. Sequence numbers are bytes since the
 //! connection's start and never wrap; windows count segments of the MSS.
 
+#[cfg(test)]
+mod conversation_tests;
 mod cubic;
 mod params;
 mod ranges;
