@@ -3,11 +3,17 @@
 //! Integers inside (nanoseconds, bytes, bit/s). Only the operations that mean something exist:
 //! `Instant - Instant = Duration`, `Bytes / Bitrate = Duration` (rounded up: a frame is not over
 //! before its last bit), `Bitrate * Duration = Bytes` (rounded down: a byte counts when it is whole).
+//! As text, in files and in serde, a quantity is a number and a unit: `"180 s"`.
+
+mod text;
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
+
+pub use text::QuantityError;
+pub(crate) use text::{Quantity, clip, quote};
 
 const NANOS: u64 = 1_000_000_000;
 
@@ -16,19 +22,20 @@ const NANOS: u64 = 1_000_000_000;
 pub struct Instant(u64);
 
 /// A span of time in nanoseconds. Never negative.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Duration(u64);
 
 /// A number of bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bytes(pub u64);
 
 /// A rate in bit/s.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bitrate(u64);
 
 /// A probability in `[0, 1]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
 pub struct Probability(f64);
 
 impl Instant {
@@ -180,6 +187,14 @@ impl Probability {
     }
 }
 
+impl TryFrom<f64> for Probability {
+    type Error = String;
+
+    fn try_from(p: f64) -> Result<Self, String> {
+        Probability::new(p).ok_or_else(|| format!("{p} is no probability: write a number from 0 to 1"))
+    }
+}
+
 impl Add<Duration> for Instant {
     type Output = Instant;
     fn add(self, d: Duration) -> Instant {
@@ -273,11 +288,17 @@ impl fmt::Display for Bytes {
 
 impl fmt::Display for Bitrate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            bps if bps >= 1_000_000 => write!(f, "{} Mbit/s", bps as f64 / 1e6),
-            bps if bps >= 1_000 => write!(f, "{} kbit/s", bps as f64 / 1e3),
-            bps => write!(f, "{bps} bit/s"),
+        let (unit, name, decimals) = match self.0 {
+            1_000_000.. => (1_000_000, "Mbit/s", 6),
+            1_000.. => (1_000, "kbit/s", 3),
+            _ => (1, "bit/s", 0),
+        };
+        let (whole, rest) = (self.0 / unit, self.0 % unit);
+        if rest == 0 {
+            return write!(f, "{whole} {name}");
         }
+        let fraction = format!("{rest:0decimals$}");
+        write!(f, "{whole}.{} {name}", fraction.trim_end_matches('0'))
     }
 }
 

@@ -1,7 +1,23 @@
 //! The scenario: one cell with its stations and flows, as every engine reads it.
 //!
 //! These are the checked, expanded values (a station with `count = 4` stands here four times).
-//! The file format and its errors live in `scenario::parse`.
+//! [`Scenario::load`] reads them from a file (docs/scenario.md has the format). The reader is layered: `value`
+//! reads single values, `cursor` tables, `sections` and `station` know the keys, `error` says what is wrong and where.
+
+mod cursor;
+mod error;
+mod parse;
+mod queue;
+mod sections;
+mod station;
+mod tcp;
+mod traffic;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{InvalidScenario, ScenarioError};
 
 use serde::{Deserialize, Serialize};
 

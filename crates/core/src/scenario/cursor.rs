@@ -1,0 +1,242 @@
+//! A typed view of a parsed TOML tree that remembers where everything stands.
+//!
+//! Open a [`Table`], say with [`Table::allow`] which keys it may have (so that a misspelt key is reported
+//! as such and not as a missing one), then read each key once.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::error::{Checked, Mistake, Span};
+use super::value::{FromToml, Reason, choose, nearest, wrong_type};
+use super::{sections, station, tcp, traffic};
+use crate::units::quote;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct At<T> {
+    /// What was read.
+    pub(super) value: T,
+    /// Where.
+    pub(super) span: Span,
+}
+
+/// One way to fill a table with a `kind` key: its name, the keys it adds, and its reader.
+pub(super) struct Kind<T> {
+    /// Value of `kind`.
+    pub(super) name: &'static str,
+    /// Keys besides those that all kinds have.
+    pub(super) keys: &'static [&'static str],
+    /// Reads them.
+    pub(super) read: fn(&Table) -> Checked<T>,
+}
+
+/// A table of the file, or the lack of one where all keys have defaults.
+#[derive(Clone, Debug)]
+pub(super) struct Table<'t> {
+    title: &'static str,
+    span: Span,
+    entries: Option<&'t DeTable<'t>>,
+}
+
+impl<'t> Table<'t> {
+    /// The whole file.
+    pub(super) fn root(entries: &'t DeTable<'t>) -> Self {
+        Table { title: "the file", span: 0..0, entries: Some(entries) }
+    }
+
+    /// Its header, or its braces.
+    pub(super) fn span(&self) -> &Span {
+        &self.span
+    }
+
+    fn entry(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
+        self.entries?.get(key)
+    }
+
+    /// Where the value of `key` stands; the table itself if it has none.
+    pub(super) fn span_of(&self, key: &str) -> Span {
+        self.entry(key).map_or_else(|| self.span.clone(), Spanned::span)
+    }
+
+    /// Whether `key` is given.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entry(key).is_some()
+    }
+
+    /// All keys with their places, in the file's order.
+    fn keys(&self) -> Vec<At<&'t str>> {
+        let entries = self.entries.into_iter().flatten();
+        let mut keys: Vec<_> = entries.map(|(key, _)| At { value: &**key.get_ref(), span: key.span() }).collect();
+        keys.sort_by_key(|key| key.span.start);
+        keys
+    }
+
+    /// Refuses every key that is not in `known`, and names the nearest that is.
+    pub(super) fn allow(&self, known: &[&str]) -> Checked<()> {
+        match self.keys().into_iter().find(|key| !known.contains(&key.value)) {
+            None => Ok(()),
+            Some(At { value, span }) => {
+                let problem = format!("unknown key {} in {}", quote(value), self.title);
+                let list = known.join(", ");
+                let fix = match (nearest(value, known), home(value)) {
+                    (Some(near), _) => format!("did you mean `{near}`? Valid keys: {list}"),
+                    (None, Some(home)) => format!("it belongs in {home}; valid keys here: {list}"),
+                    (None, None) => format!("valid keys: {list}"),
+                };
+                Err(Mistake::new(&span, problem, fix))
+            }
+        }
+    }
+
+    /// Finds the kind that the table's `kind` key names (`default` without one), and refuses keys that
+    /// neither `common` nor that kind has.
+    pub(super) fn kind<'k, T>(
+        &self,
+        kinds: &'k [Kind<T>],
+        default: Option<&str>,
+        common: &[&'static str],
+    ) -> Checked<&'k Kind<T>> {
+        let mut all = common.to_vec();
+        for key in std::iter::once("kind").chain(kinds.iter().flat_map(|kind| kind.keys).copied()) {
+            if !all.contains(&key) {
+                all.push(key);
+            }
+        }
+        self.allow(&all)?;
+
+        let words: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+        let named = match (self.entry("kind"), default) {
+            (Some(value), _) => choose(value.get_ref(), &words).map_err(|reason| self.blame("kind", reason))?,
+            (None, Some(default)) => words.iter().position(|name| *name == default).unwrap_or_default(),
+            (None, None) => return Err(self.lacks("kind", &format!("kind = \"{}\"", words[0]))),
+        };
+        let chosen = &kinds[named];
+        let own = |key: &str| key == "kind" || common.contains(&key) || chosen.keys.contains(&key);
+        match self.keys().into_iter().find(|key| !own(key.value)) {
+            None => Ok(chosen),
+            Some(At { value, span }) => {
+                let owners: Vec<_> = kinds
+                    .iter()
+                    .filter(|kind| kind.keys.contains(&value))
+                    .map(|kind| format!("kind = \"{}\"", kind.name))
+                    .collect();
+                let problem = format!("`{value}` in {} has no meaning with kind = \"{}\"", self.title, chosen.name);
+                Err(Mistake::new(&span, problem, format!("remove it, or write {}", owners.join(" or "))))
+            }
+        }
+    }
+
+    /// The value of `key`, if it is given.
+    pub(super) fn optional<T: FromToml>(&self, key: &str) -> Checked<Option<At<T>>> {
+        let Some(value) = self.entry(key) else { return Ok(None) };
+        match T::from_toml(value.get_ref()) {
+            Ok(read) => Ok(Some(At { value: read, span: value.span() })),
+            Err(reason) => Err(self.blame(key, reason)),
+        }
+    }
+
+    /// The value of `key`, which must be given; `example` is a good line for it.
+    pub(super) fn required<T: FromToml>(&self, key: &str, example: &str) -> Checked<At<T>> {
+        self.optional(key)?.ok_or_else(|| self.lacks(key, example))
+    }
+
+    /// The value of `key`, or `default`.
+    pub(super) fn or<T: FromToml>(&self, key: &str, default: T) -> Checked<T> {
+        Ok(self.optional(key)?.map_or(default, |read| read.value))
+    }
+
+    /// The value of `key`, which must lie in `range` if it is given.
+    pub(super) fn optional_within<T>(&self, key: &str, range: RangeInclusive<T>) -> Checked<Option<T>>
+    where
+        T: FromToml + PartialOrd + Display,
+    {
+        let Some(read) = self.optional::<T>(key)? else { return Ok(None) };
+        if range.contains(&read.value) {
+            return Ok(Some(read.value));
+        }
+        let (low, high) = range.into_inner();
+        let reason = Reason {
+            problem: format!("{} is outside the range", read.value),
+            fix: format!("write a value from {low} to {high}"),
+        };
+        Err(self.blame(key, reason))
+    }
+
+    /// The value of `key`, or `default`; given, it must lie in `range`.
+    pub(super) fn within<T>(&self, key: &str, range: RangeInclusive<T>, default: T) -> Checked<T>
+    where
+        T: FromToml + PartialOrd + Display,
+    {
+        Ok(self.optional_within(key, range)?.unwrap_or(default))
+    }
+
+    /// The table under `key`; an empty one if there is none.
+    pub(super) fn table(&self, key: &str, title: &'static str) -> Checked<Table<'t>> {
+        match self.entry(key) {
+            None => Ok(Table { title, span: self.span.clone(), entries: None }),
+            Some(value) => {
+                self.open(key, value, title, &format!("write {title} and its keys below, or {key} = {{ .. }}"))
+            }
+        }
+    }
+
+    /// The tables of the list under `key`; `None` if there is no such key.
+    pub(super) fn tables(&self, key: &str, title: &'static str, example: &str) -> Checked<Option<Vec<Table<'t>>>> {
+        let Some(value) = self.entry(key) else { return Ok(None) };
+        let DeValue::Array(items) = value.get_ref() else {
+            let mut reason = wrong_type(value.get_ref(), "a list of tables", example);
+            reason.fix = format!("write {example}");
+            return Err(self.blame(key, reason));
+        };
+        let fix = format!("write {example}");
+        items.iter().map(|item| self.open(key, item, title, &fix)).collect::<Checked<_>>().map(Some)
+    }
+
+    fn open(&self, key: &str, value: &'t Spanned<DeValue<'t>>, title: &'static str, fix: &str) -> Checked<Table<'t>> {
+        match value.get_ref() {
+            DeValue::Table(entries) => Ok(Table { title, span: value.span(), entries: Some(entries) }),
+            other => {
+                let problem = format!("`{key}` in {}: expected a table, found {}", self.title, article(other));
+                Err(Mistake::new(&value.span(), problem, fix))
+            }
+        }
+    }
+
+    /// The mistake that `reason` makes of the value of `key`.
+    pub(super) fn blame(&self, key: &str, reason: Reason) -> Mistake {
+        Mistake::new(&self.span_of(key), format!("`{key}` in {}: {}", self.title, reason.problem), reason.fix)
+    }
+
+    /// The mistake that `key` is not there.
+    pub(super) fn lacks(&self, key: &str, example: &str) -> Mistake {
+        Mistake::new(&self.span, format!("`{key}` is missing in {}", self.title), format!("add {example}"))
+    }
+}
+
+/// The table that `key` belongs in, for a key that stands in another.
+fn home(key: &str) -> Option<&'static str> {
+    let homes: [(&str, &[&str]); 5] = [
+        ("[run]", sections::RUN),
+        ("[radio]", sections::RADIO),
+        ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
+        ("[[station]]", station::KEYS),
+        ("a flow: flows = [{ .. }] of a station", traffic::COMMON),
+    ];
+    homes.into_iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| home)
+}
+
+/// The type of `value` with its article.
+pub(super) fn article(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a decimal number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,136 @@
+//! What is wrong with a scenario file: where, why, and how to mend it.
+
+use std::ops::Range;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource};
+use thiserror::Error;
+
+/// Bytes of the file that a value or a key covers.
+pub(super) type Span = Range<usize>;
+
+/// The answer of every reader of this module.
+pub(super) type Checked<T> = Result<T, Mistake>;
+
+/// Why a scenario could not be had. `Display` gives one line that begins with `file:line:column:`;
+/// as a [`miette::Report`] it also shows the line of the file and the fix.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ScenarioError {
+    /// The file could not be read at all.
+    #[error("{path}: cannot read the scenario file: {reason}")]
+    Unreadable {
+        /// The path as it was given.
+        path: String,
+        /// The system's words.
+        reason: String,
+        /// What to do.
+        #[help]
+        fix: String,
+    },
+    /// Its text is no scenario.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Invalid(#[from] Box<InvalidScenario>),
+}
+
+/// The first mistake of a scenario file.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{file}:{line}:{column}: {problem}")]
+pub struct InvalidScenario {
+    /// Name of the file.
+    pub file: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in bytes, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// How to mend it.
+    #[help]
+    pub fix: String,
+    #[source_code]
+    source_code: NamedSource<String>,
+    #[label(collection)]
+    labels: Vec<LabeledSpan>,
+}
+
+impl ScenarioError {
+    /// How to mend it, in one or two lines.
+    pub fn fix(&self) -> &str {
+        match self {
+            ScenarioError::Unreadable { fix, .. } => fix,
+            ScenarioError::Invalid(invalid) => &invalid.fix,
+        }
+    }
+}
+
+/// A mistake on its way out, still without the file around it.
+#[derive(Debug)]
+pub(super) struct Mistake(Box<Facts>);
+
+/// Boxed, because every reader's answer has room for one.
+#[derive(Debug)]
+struct Facts {
+    span: Span,
+    problem: String,
+    fix: String,
+    also: Option<(Span, String)>,
+}
+
+impl Mistake {
+    /// A mistake at `span`.
+    pub(super) fn new(span: &Span, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Mistake(Box::new(Facts { span: span.clone(), problem: problem.into(), fix: fix.into(), also: None }))
+    }
+
+    /// Points at a second place that has to do with it.
+    pub(super) fn and(mut self, span: &Span, label: impl Into<String>) -> Self {
+        self.0.also = Some((span.clone(), label.into()));
+        self
+    }
+
+    /// The public error, with the file's text around the mistake.
+    pub(super) fn within(self, text: &str, file: &str) -> ScenarioError {
+        let Facts { span, problem, fix, also } = *self.0;
+        let span = clamp(text, &span);
+        let (line, column) = position(text, span.start);
+        let mut labels = vec![LabeledSpan::new_primary_with_span(Some("here".to_owned()), span)];
+        labels.extend(also.map(|(span, label)| LabeledSpan::new_with_span(Some(label), clamp(text, &span))));
+        ScenarioError::Invalid(Box::new(InvalidScenario {
+            file: file.to_owned(),
+            line,
+            column,
+            problem,
+            fix,
+            source_code: NamedSource::new(file, text.to_owned()).with_language("toml"),
+            labels,
+        }))
+    }
+}
+
+/// `span` inside `text`, on character boundaries: a parser's span may point just behind the end.
+fn clamp(text: &str, span: &Span) -> Span {
+    let floor = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) || text[..at].ends_with('\r') && text[at..].starts_with('\n') {
+            at -= 1;
+        }
+        at
+    };
+    let start = floor(span.start);
+    start..floor(span.end).max(start)
+}
+
+/// Line and column of a byte, both from 1, counted as miette counts them so that both places agree.
+pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let ends_line = |at: usize| bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+    let mut lines = 1;
+    let mut start = 0;
+    for at in 0..offset {
+        if ends_line(at) {
+            lines += 1;
+            start = at + 1;
+        }
+    }
+    (lines, offset - start + 1)
+}

@@ -1,0 +1,105 @@
+//! From a file to a [`Scenario`].
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use super::cursor::Table;
+use super::error::{Checked, Mistake, ScenarioError};
+use super::{Scenario, sections, station};
+use crate::units::quote;
+
+/// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
+const LARGEST_FILE: usize = 4 << 20;
+/// The longest name of a scenario or a station, in bytes.
+const LONGEST_NAME: usize = 100;
+
+impl Scenario {
+    /// Reads the scenario in the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or see [`Scenario::from_toml`].
+    pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+        let shown = path.display().to_string();
+        let unreadable =
+            |reason: String, fix: &str| ScenarioError::Unreadable { path: shown.clone(), reason, fix: fix.to_owned() };
+        let mut bytes = Vec::new();
+        File::open(path)
+            .and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| unreadable(error.to_string(), "name a scenario file that exists and that you may read"))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Scenario::from_toml(&text, &shown),
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                let text = String::from_utf8_lossy(error.as_bytes());
+                let mistake = Mistake::new(&(at..at + 1), "this is not UTF-8 text", "save the file in UTF-8");
+                Err(mistake.within(&text, &shown))
+            }
+        }
+    }
+
+    /// Reads a scenario from the text of a file; `name_of_file` is for messages only.
+    ///
+    /// # Errors
+    /// The text is no TOML, has an unknown key, lacks a required one, or has a value of the wrong type, unit or
+    /// range. The error is the first that was found and says where it stands and how to mend it.
+    pub fn from_toml(text: &str, name_of_file: &str) -> Result<Scenario, ScenarioError> {
+        read(text).map_err(|mistake| mistake.within(text, name_of_file))
+    }
+}
+
+fn read(text: &str) -> Checked<Scenario> {
+    if text.len() > LARGEST_FILE {
+        let problem = format!("the file has more than {} MiB", LARGEST_FILE >> 20);
+        return Err(Mistake::new(&(0..0), problem, "describe alike stations with `count`, not one by one"));
+    }
+    let document = DeTable::parse(text).map_err(|error| {
+        let span = error.span().unwrap_or(0..0);
+        Mistake::new(&span, format!("not TOML: {}", error.message()), mend_toml(error.message()))
+    })?;
+    let root = Table::root(document.get_ref());
+    root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "station"])?;
+    let name = checked_name(&root, "name = \"my-cell\"")?.value;
+    let run = sections::run(&root)?;
+    let radio = sections::radio(&root, run.preset)?;
+    let ap = sections::ap(&root)?;
+    let wire = sections::wire(&root)?;
+    let tcp = super::tcp::common(&root, run.preset)?;
+    let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp };
+    let stations = station::stations(&root, &defaults)?;
+    Ok(Scenario { name, run, radio: radio.radio, ap, wire, stations })
+}
+
+/// The `name` of `table`: it becomes part of file names and of lines of text.
+pub(super) fn checked_name(table: &Table, example: &str) -> Checked<super::cursor::At<String>> {
+    let name = table.required::<String>("name", example)?;
+    let text = &name.value;
+    let problem = if text.is_empty() {
+        "the name is empty".to_owned()
+    } else if text.len() > LONGEST_NAME {
+        format!("the name has {} bytes, more than {LONGEST_NAME}", text.len())
+    } else if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '/' | '\\' | '"')) {
+        format!("the name {} has the character '{}'", quote(text), bad.escape_debug())
+    } else if text.starts_with('.') || text.trim() != text {
+        format!("the name {} begins with a dot, or begins or ends with a space", quote(text))
+    } else {
+        return Ok(name);
+    };
+    let fix = "names become parts of file names: write letters, digits, dots, dashes or underscores";
+    Err(Mistake::new(&name.span, problem, fix))
+}
+
+/// A hint for the parser's own messages.
+fn mend_toml(message: &str) -> &'static str {
+    if message.contains("duplicate") {
+        "each key may stand once in its table, and each [table] once in the file: merge the two"
+    } else if message.contains("quoted") || message.contains("literal") || message.contains("value") {
+        "write texts and quantities in double quotes (\"11 Mbit/s\"); numbers, true and false without"
+    } else if message.contains("unclosed") || message.contains("expected `") {
+        "close the quote, bracket or brace, or write the sign that is expected"
+    } else {
+        "write key = value on a line of its own, and tables as [run] or [[station]]"
+    }
+}

@@ -1,0 +1,154 @@
+//! The tables that stand once: `[run]`, `[radio]`, `[ap]`, `[wire]`.
+
+use super::cursor::Table;
+use super::error::{Checked, Mistake};
+use super::value::{LONGEST, Reason};
+use super::{Ap, Preset, Radio, Run, Wire, queue};
+use crate::mac::{Phy, Preamble};
+use crate::units::{Bitrate, Duration, Probability};
+
+/// Keys of `[run]`.
+pub(super) const RUN: &[&str] =
+    &["duration", "warmup", "replicas", "seed", "start_spread", "sample_interval", "preset"];
+/// Keys of `[radio]`.
+pub(super) const RADIO: &[&str] = &[
+    "phy",
+    "rate",
+    "basic_rate",
+    "preamble",
+    "retry_limit",
+    "eifs",
+    "cw_min",
+    "cw_max",
+    "frame_error",
+    "bit_error_rate",
+];
+/// Most packets that a queue may be told to hold.
+pub(super) const LARGEST_QUEUE: usize = 1_000_000_000;
+/// Most replicas of one run.
+const MOST_REPLICAS: u32 = 1_000_000;
+/// Most samples of one time series: they are kept in memory.
+const MOST_SAMPLES: u64 = 10_000_000;
+/// Where bit error rates lie.
+pub(super) const RATES_OF_ERROR: std::ops::RangeInclusive<f64> = 0.0..=1.0;
+
+/// `[radio]` with the errors that stations have unless they say otherwise.
+pub(super) struct RadioSection {
+    /// What the scenario keeps.
+    pub(super) radio: Radio,
+    /// Default of `frame_error`.
+    pub(super) frame_error: Probability,
+    /// Default of `bit_error_rate`.
+    pub(super) bit_error_rate: f64,
+}
+
+/// Reads `[run]`.
+pub(super) fn run(root: &Table) -> Checked<Run> {
+    let table = root.table("run", "[run]")?;
+    table.allow(RUN)?;
+    let preset = table.or("preset", Preset::Standard)?;
+    let given = table.required::<Duration>("duration", "[run] with duration = \"180 s\"")?;
+    let duration = given.value;
+    if duration == Duration::ZERO {
+        let reason = Reason { problem: "a run of no length".into(), fix: "write for example \"180 s\"".into() };
+        return Err(table.blame("duration", reason));
+    }
+    let part = |n: u64| Duration::from_nanos(duration.as_nanos() / n);
+    let warmup = table.or("warmup", part(6))?;
+    if warmup >= duration {
+        let problem = format!("`warmup` in [run]: {warmup} leaves nothing of a duration of {duration}");
+        let fix = format!("write a warm-up below the duration, such as \"{}\"", part(10));
+        return Err(Mistake::new(&table.span_of("warmup"), problem, fix).and(&given.span, "the run's end"));
+    }
+    let start_spread = table.within("start_spread", Duration::ZERO..=duration, Duration::from_secs(1).min(part(10)))?;
+    let shortest = Duration::from_nanos((duration.as_nanos() / MOST_SAMPLES).max(1));
+    Ok(Run {
+        duration,
+        warmup,
+        replicas: table.within("replicas", 1..=MOST_REPLICAS, 5)?,
+        seed: table.or("seed", 1)?,
+        start_spread,
+        sample_interval: table.optional_within("sample_interval", shortest..=duration)?,
+        preset,
+    })
+}
+
+/// Reads `[radio]`.
+pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
+    let table = root.table("radio", "[radio]")?;
+    table.allow(RADIO)?;
+    let phy = table.or("phy", Phy::B)?;
+    let highest = phy.rates_kbps().last().map_or(Bitrate::mbps(1), |kbps| Bitrate::from_bps(kbps * 1000));
+    let rate = phy_rate(&table, "rate", phy)?.unwrap_or(highest);
+    let basic_rate = phy_rate(&table, "basic_rate", phy)?;
+    if let Some(basic) = basic_rate.filter(|basic| *basic > rate) {
+        let problem = format!("`basic_rate` in [radio]: {basic} is above the data rate of {rate}");
+        let fix = format!("write at most \"{rate}\", or raise `rate`: every frame can be sent at a basic rate");
+        return Err(Mistake::new(&table.span_of("basic_rate"), problem, fix));
+    }
+    let usual_basic = match (phy, preset) {
+        (Phy::B, Preset::Ns2) => Bitrate::mbps(1),
+        (Phy::B, Preset::Standard) => Bitrate::mbps(2),
+        (Phy::A | Phy::G, _) => Bitrate::mbps(24),
+    };
+    if phy != Phy::B && table.has("preamble") {
+        let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
+        let fix = format!("remove it: {} has one preamble only; or write phy = \"802.11b\"", phy.name());
+        return Err(table.blame("preamble", Reason { problem, fix }));
+    }
+    let radio = Radio {
+        phy,
+        rate,
+        basic_rate: basic_rate.unwrap_or(usual_basic.min(rate)),
+        preamble: table.or("preamble", Preamble::Long)?,
+        retry_limit: table.within("retry_limit", 1..=1000, 7)?,
+        eifs: table.or("eifs", true)?,
+        cw_min: table.optional_within("cw_min", 1..=65_535)?,
+        cw_max: table.optional_within("cw_max", 1..=65_535)?,
+    };
+    let (cw_min, cw_max) = (radio.cw_min.unwrap_or(phy.cw_min()), radio.cw_max.unwrap_or(phy.cw_max()));
+    if cw_min > cw_max {
+        let key = if radio.cw_min.is_some() { "cw_min" } else { "cw_max" };
+        let problem = format!("the smallest contention window, {cw_min}, is above the largest, {cw_max}");
+        return Err(table.blame(key, Reason { problem, fix: "write cw_min and cw_max with cw_min <= cw_max".into() }));
+    }
+    Ok(RadioSection {
+        radio,
+        frame_error: table.or("frame_error", Probability::ZERO)?,
+        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
+    })
+}
+
+/// The rate under `key`, which the PHY must have.
+pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bitrate>> {
+    let Some(rate) = table.optional::<Bitrate>(key)? else { return Ok(None) };
+    if phy.has_rate(rate.value) {
+        return Ok(Some(rate.value));
+    }
+    let rates: Vec<_> = phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
+    let problem = format!("{} does not have {}", phy.name(), rate.value);
+    Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
+}
+
+/// Reads `[ap]`.
+pub(super) fn ap(root: &Table) -> Checked<Ap> {
+    let table = root.table("ap", "[ap]")?;
+    table.allow(&["queue", "uplink_queue"])?;
+    Ok(Ap { queue: queue::spec(&table)?, uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 100)? })
+}
+
+/// Reads `[wire]`.
+pub(super) fn wire(root: &Table) -> Checked<Wire> {
+    let usual = Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 10_000 };
+    wire_with(&root.table("wire", "[wire]")?, usual)
+}
+
+/// Reads a wired path; what it does not say is as in `base`.
+pub(super) fn wire_with(table: &Table, base: Wire) -> Checked<Wire> {
+    table.allow(&["rate", "delay", "queue"])?;
+    Ok(Wire {
+        rate: table.or("rate", base.rate)?,
+        delay: table.within("delay", Duration::ZERO..=LONGEST, base.delay)?,
+        queue: table.within("queue", 1..=LARGEST_QUEUE, base.queue)?,
+    })
+}

@@ -1,0 +1,110 @@
+//! `[[station]]`: stations with their flows, expanded.
+
+use std::collections::BTreeMap;
+
+use super::cursor::{At, Table};
+use super::error::{Checked, Mistake, Span};
+use super::sections::{LARGEST_QUEUE, RATES_OF_ERROR, RadioSection, phy_rate};
+use super::value::Reason;
+use super::{Flow, Run, Station, Wire, parse, traffic};
+use crate::tcp::TcpParams;
+
+/// Keys of `[[station]]`.
+pub(super) const KEYS: &[&str] =
+    &["name", "count", "rate", "beta", "frame_error", "bit_error_rate", "uplink_queue", "flows"];
+/// Most flows of a scenario, and most stations: beyond, a slip of the pen would fill the memory.
+pub(super) const MOST_FLOWS: u64 = 100_000;
+
+/// How access priorities may differ: beyond, contention windows have no meaning.
+const BETAS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+
+/// What stations and flows are unless they say otherwise.
+pub(super) struct Defaults<'a> {
+    /// For the checks of times.
+    pub(super) run: &'a Run,
+    /// Rate and errors.
+    pub(super) radio: &'a RadioSection,
+    /// Wired path.
+    pub(super) wire: Wire,
+    /// TCP.
+    pub(super) tcp: TcpParams,
+}
+
+/// Reads all `[[station]]` tables.
+pub(super) fn stations(root: &Table, defaults: &Defaults) -> Checked<Vec<Station>> {
+    const EXAMPLE: &str = "[[station]] with name = \"sta1\" and flows = [{ direction = \"down\" }]";
+    let tables = root.tables("station", "[[station]]", EXAMPLE)?.unwrap_or_default();
+    if tables.is_empty() {
+        let fix = format!("add {EXAMPLE}");
+        return Err(Mistake::new(&root.span_of("station"), "the scenario has no station", fix));
+    }
+    let mut stations = Vec::new();
+    let mut taken = BTreeMap::new();
+    let mut flows = 0;
+    for table in tables {
+        let (name, station) = station(&table, defaults)?;
+        let count = table.within("count", 1..=MOST_FLOWS, 1)?;
+        flows += count * station.flows.len() as u64;
+        if flows > MOST_FLOWS || stations.len() as u64 + count > MOST_FLOWS {
+            return Err(too_many(&table, flows.max(stations.len() as u64 + count)));
+        }
+        for index in 1..=count {
+            let own = if count == 1 { name.value.clone() } else { format!("{}-{index}", name.value) };
+            claim(&mut taken, &own, &name)?;
+            stations.push(Station { name: own, ..station.clone() });
+        }
+    }
+    Ok(stations)
+}
+
+/// Notes that `own` is taken, or refuses it if it was.
+fn claim(taken: &mut BTreeMap<String, Span>, own: &str, name: &At<String>) -> Checked<()> {
+    match taken.insert(own.to_owned(), name.span.clone()) {
+        None => Ok(()),
+        Some(first) => {
+            let problem = format!("two stations have the name `{own}`");
+            let fix = "give each a name of its own; `count = N` names stations name-1 to name-N";
+            Err(Mistake::new(&name.span, problem, fix).and(&first, "first one"))
+        }
+    }
+}
+
+fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)> {
+    table.allow(KEYS)?;
+    let name = parse::checked_name(table, "name = \"sta1\"")?;
+    let radio = &defaults.radio.radio;
+    let station = Station {
+        name: name.value.clone(),
+        rate: phy_rate(table, "rate", radio.phy)?.unwrap_or(radio.rate),
+        beta: table.within("beta", BETAS, 1.0)?,
+        frame_error: table.or("frame_error", defaults.radio.frame_error)?,
+        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, defaults.radio.bit_error_rate)?,
+        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 1000)?,
+        flows: flows(table, defaults)?,
+    };
+    Ok((name, station))
+}
+
+fn flows(station: &Table, defaults: &Defaults) -> Checked<Vec<Flow>> {
+    let tables = station.tables("flows", "a flow", "flows = [{ direction = \"down\" }]")?.unwrap_or_default();
+    let mut flows: Vec<Flow> = Vec::new();
+    for table in tables {
+        let (flow, count) = traffic::flow(&table, defaults)?;
+        let total = flows.len() as u64 + count;
+        if total > MOST_FLOWS {
+            return Err(too_many(&table, total));
+        }
+        flows.resize(total as usize, flow);
+    }
+    Ok(flows)
+}
+
+fn too_many(table: &Table, number: u64) -> Mistake {
+    let problem = format!("this makes {number} stations or flows, more than {MOST_FLOWS}");
+    let fix = format!("lower `count`: a scenario has at most {MOST_FLOWS} stations and {MOST_FLOWS} flows");
+    if table.has("count") {
+        table.blame("count", Reason { problem, fix })
+    } else {
+        Mistake::new(table.span(), problem, fix)
+    }
+}

@@ -1,0 +1,79 @@
+//! A flow: its direction, what it sends, and when.
+
+use super::cursor::{Kind, Table};
+use super::error::{Checked, Mistake};
+use super::station::{Defaults, MOST_FLOWS};
+use super::value::{LONGEST, Reason};
+use super::{Flow, Traffic, sections, tcp};
+use crate::packet::Direction;
+use crate::units::{Bitrate, Bytes, Duration};
+
+/// The largest file that a flow may send.
+const LARGEST_FILE: Bytes = Bytes(1_000_000_000_000);
+/// An IPv4 packet less its header and UDP's.
+const LARGEST_DATAGRAM: Bytes = Bytes(65_535 - 28);
+/// The payload that makes a packet of 1500 bytes.
+const USUAL_DATAGRAM: Bytes = Bytes(1472);
+
+/// Keys that flows of all kinds have.
+pub(super) const COMMON: &[&str] = &["direction", "count", "start", "stop", "wire"];
+
+/// Every kind of traffic that a file can name, with its keys and their reader.
+const KINDS: &[Kind<Traffic>] = &[
+    Kind { name: "tcp", keys: &["tcp"], read: |_| Ok(Traffic::Bulk) },
+    Kind { name: "files", keys: &["tcp", "size", "files", "burst", "idle"], read: files },
+    Kind { name: "udp", keys: &["payload", "rate"], read: udp },
+];
+
+/// Reads one table of `flows`: the flow, and how many there are of it.
+pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
+    let kind = table.kind(KINDS, Some("tcp"), COMMON)?;
+    let direction = table.required::<Direction>("direction", "direction = \"up\" or \"down\"")?.value;
+    let count = table.within("count", 1..=MOST_FLOWS, 1)?;
+    let duration = defaults.run.duration;
+    let start = table.or("start", Duration::ZERO)?;
+    if start >= duration {
+        let problem = format!("{start} is not before the run's end at {duration}");
+        return Err(table.blame("start", Reason { problem, fix: format!("write a start below {duration}") }));
+    }
+    let stop = table.optional::<Duration>("stop")?;
+    if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= start) {
+        let problem = format!("`stop` in a flow: {} is not after its start at {start}", stop.value);
+        return Err(Mistake::new(&stop.span, problem, format!("write a stop above {start}"))
+            .and(&table.span_of("start"), "the flow starts here"));
+    }
+    let wire = table.table("wire", "the flow's wire")?;
+    let flow = Flow {
+        direction,
+        traffic: (kind.read)(table)?,
+        tcp: tcp::params(&table.table("tcp", "the flow's tcp")?, defaults.tcp)?,
+        start,
+        stop: stop.map(|stop| stop.value),
+        wire: if table.has("wire") { Some(sections::wire_with(&wire, defaults.wire)?) } else { None },
+    };
+    Ok((flow, count))
+}
+
+fn files(table: &Table) -> Checked<Traffic> {
+    if !table.has("size") {
+        return Err(table.lacks("size", "size = \"15 kB\""));
+    }
+    Ok(Traffic::Files {
+        size: table.within("size", Bytes(1)..=LARGEST_FILE, Bytes(1))?,
+        count: table.optional_within("files", 1..=u32::MAX)?,
+        burst: table.within("burst", Duration::ZERO..=LONGEST, Duration::ZERO)?,
+        idle: table.within("idle", Duration::ZERO..=LONGEST, Duration::ZERO)?,
+    })
+}
+
+fn udp(table: &Table) -> Checked<Traffic> {
+    let payload = table.within("payload", Bytes(1)..=LARGEST_DATAGRAM, USUAL_DATAGRAM)?;
+    let Some(rate) = table.optional::<Bitrate>("rate")? else { return Ok(Traffic::UdpGreedy { payload }) };
+    // Faster than any radio here can take by far, and slow enough that a run comes to an end.
+    if payload.time_at(rate.value) < Duration::from_micros(1) {
+        let problem = format!("{} in datagrams of {payload} is more than one a microsecond", rate.value);
+        let fix = "write a lower rate or a larger payload; leave `rate` out for a flow that always has a packet";
+        return Err(table.blame("rate", Reason { problem, fix: fix.into() }));
+    }
+    Ok(Traffic::UdpCbr { payload, rate: rate.value })
+}

@@ -1,0 +1,218 @@
+//! Single values of the file: numbers, words, quantities.
+
+use toml::de::{DeInteger, DeValue};
+
+use super::cursor::article;
+use super::{Direction, Preset};
+use crate::mac::{Phy, Preamble};
+use crate::tcp::Variant;
+use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
+
+/// The longest time that a file may name: 31 years. Sums of a few of them fit in 64 bits of nanoseconds.
+pub(super) const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+/// The highest rate that a file may name, 1 Tbit/s.
+const FASTEST: Bitrate = Bitrate::mbps(1_000_000);
+
+/// What is wrong with one value, before it is known which key it belongs to.
+pub(super) struct Reason {
+    /// What is wrong.
+    pub(super) problem: String,
+    /// How to mend it.
+    pub(super) fix: String,
+}
+
+impl Reason {
+    fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Reason { problem: problem.into(), fix: fix.into() }
+    }
+}
+
+/// A type that a value of the file can be read as.
+pub(super) trait FromToml: Sized {
+    /// Reads `value`, or says what is wrong with it.
+    fn from_toml(value: &DeValue) -> Result<Self, Reason>;
+}
+
+/// The reason for a value of the wrong type.
+pub(super) fn wrong_type(value: &DeValue, expected: &str, example: &str) -> Reason {
+    Reason::new(format!("expected {expected}, found {}", article(value)), format!("write for example {example}"))
+}
+
+/// The known word that looks most like `word`, if one is near enough to be what was meant.
+pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+    // A word of any length may come from the file, and the comparison takes time by the product of both.
+    if word.len() > 60 {
+        return None;
+    }
+    let word = word.to_lowercase();
+    known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, candidate), *candidate))
+        .filter(|(slips, candidate)| *slips <= (candidate.len() / 3).max(1))
+        .min_by_key(|(slips, _)| *slips)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Which of `words` the string `value` is.
+pub(super) fn choose(value: &DeValue, words: &[&str]) -> Result<usize, Reason> {
+    let list = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
+    let Some(word) = value.as_str() else {
+        return Err(Reason::new(
+            format!("expected a string, found {}", article(value)),
+            format!("write one of {list}"),
+        ));
+    };
+    words.iter().position(|known| *known == word).ok_or_else(|| {
+        let fix = match nearest(word, words) {
+            Some(near) if words.len() > 1 => format!("did you mean \"{near}\"? Write one of {list}"),
+            _ => format!("write {}{list}", if words.len() > 1 { "one of " } else { "" }),
+        };
+        Reason::new(format!("{} is not known", quote(word)), fix)
+    })
+}
+
+impl FromToml for String {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        value.as_str().map(str::to_owned).ok_or_else(|| wrong_type(value, "a string", "\"sta1\""))
+    }
+}
+
+impl FromToml for bool {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        value.as_bool().ok_or_else(|| wrong_type(value, "true or false", "true, without quotes"))
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl FromToml for $integer {
+            fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+                let Some(integer) = value.as_integer() else {
+                    return Err(wrong_type(value, "a whole number", "42, without quotes or unit"));
+                };
+                let wide = wide(integer)?;
+                <$integer>::try_from(wide).map_err(|_| if wide < 0 {
+                    Reason::new(format!("{wide} is negative"), "write a whole number from 0 on")
+                } else {
+                    Reason::new(format!("{wide} is too large"), format!("write at most {}", <$integer>::MAX))
+                })
+            }
+        }
+    )*};
+}
+
+integers!(u32, u64, usize);
+
+fn wide(integer: &DeInteger) -> Result<i128, Reason> {
+    i128::from_str_radix(integer.as_str(), integer.radix())
+        .map_err(|_| Reason::new(format!("{} is too large", quote(integer.as_str())), "write a smaller whole number"))
+}
+
+impl FromToml for f64 {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        let number = match value {
+            DeValue::Integer(integer) => wide(integer)? as f64,
+            DeValue::Float(float) => float.as_str().parse().unwrap_or(f64::NAN),
+            other => return Err(wrong_type(other, "a number", "0.1, without quotes or unit")),
+        };
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(Reason::new("this is not a finite number", "write a number such as 0.1"))
+        }
+    }
+}
+
+impl FromToml for Probability {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        let number = f64::from_toml(value)?;
+        Probability::new(number)
+            .ok_or_else(|| Reason::new(format!("{number} is no probability"), "write a number from 0 to 1"))
+    }
+}
+
+fn quantity<Q: Quantity>(value: &DeValue) -> Result<Q, Reason> {
+    match value {
+        DeValue::String(text) => Q::read(text).map_err(|error| Reason::new(error.problem, error.fix)),
+        DeValue::Integer(integer) => Err(without_unit::<Q>(integer.as_str())),
+        DeValue::Float(float) if float.as_str().parse().is_ok_and(f64::is_finite) => {
+            Err(without_unit::<Q>(float.as_str()))
+        }
+        other => Err(wrong_type(other, Q::NOUN, &format!("\"{}\"", Q::EXAMPLE))),
+    }
+}
+
+fn without_unit<Q: Quantity>(number: &str) -> Reason {
+    let number = clip(number);
+    let fix = if number.starts_with('-') || number.len() > 6 {
+        format!("write for example \"{}\"", Q::EXAMPLE)
+    } else {
+        format!("write it in quotes with its unit, such as \"{number} {}\"", Q::USUAL)
+    };
+    Reason::new(format!("{number} has no unit"), fix)
+}
+
+impl FromToml for Duration {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        let time: Duration = quantity(value)?;
+        if time > LONGEST {
+            return Err(Reason::new(format!("{time} is too long"), format!("write at most \"{LONGEST}\"")));
+        }
+        Ok(time)
+    }
+}
+
+impl FromToml for Bytes {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        quantity(value)
+    }
+}
+
+impl FromToml for Bitrate {
+    /// A rate that one can send at: not zero.
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        let rate: Bitrate = quantity(value)?;
+        if rate.as_bps() == 0 {
+            return Err(Reason::new("a rate of zero sends nothing", "write a positive rate such as \"11 Mbit/s\""));
+        }
+        if rate > FASTEST {
+            return Err(Reason::new(format!("{rate} is too fast"), format!("write at most \"{FASTEST}\"")));
+        }
+        Ok(rate)
+    }
+}
+
+impl FromToml for Preamble {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        const FIX: &str = "write \"long\", \"short\" or a duration such as \"120 us\"";
+        const SOME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_millis(10);
+        match value.as_str() {
+            None => Err(Reason::new(format!("expected a string, found {}", article(value)), FIX)),
+            Some("long") => Ok(Preamble::Long),
+            Some("short") => Ok(Preamble::Short),
+            Some(text) => match text.parse::<Duration>() {
+                Ok(time) if SOME.contains(&time) => Ok(Preamble::Lasting(time)),
+                Ok(time) => Err(Reason::new(format!("{time} is outside the range"), "write 1 us to 10 ms")),
+                Err(_) => Err(Reason::new(format!("{} is no preamble", quote(text)), FIX)),
+            },
+        }
+    }
+}
+
+macro_rules! words {
+    ($($type:ty { $($word:literal => $value:expr),* $(,)? })*) => {$(
+        impl FromToml for $type {
+            fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+                let values = [$($value),*];
+                choose(value, &[$($word),*]).map(|index| values[index])
+            }
+        }
+    )*};
+}
+
+words! {
+    Phy { "802.11b" => Phy::B, "802.11a" => Phy::A, "802.11g" => Phy::G }
+    Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
+    Direction { "up" => Direction::Up, "down" => Direction::Down }
+    Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
+}

@@ -1,0 +1,333 @@
+//! Quantities as text: `"180 s"`, `"1460 B"`, `"5.5 Mbit/s"`.
+//!
+//! One grammar for scenario files, the command line and serde: a decimal number, an optional space, a unit.
+//! Reading is exact: a text that is no whole number of nanoseconds, bytes or bit/s is refused rather than
+//! rounded, so that what `Display` writes always reads back as the same value.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Bitrate, Bytes, Duration};
+
+/// Why a text is not the quantity that it should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}; {fix}")]
+pub struct QuantityError {
+    /// What is wrong.
+    pub problem: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+/// What the grammar knows of a unit type.
+pub(crate) trait Quantity: Sized {
+    /// With its article: "a duration".
+    const NOUN: &'static str;
+    /// A good text.
+    const EXAMPLE: &'static str;
+    /// The unit that a bare number most likely meant.
+    const USUAL: &'static str;
+    /// Unit and how many base units it is.
+    const UNITS: &'static [(&'static str, u64)];
+    /// Misspellings in lower case, each with the unit meant.
+    const ALIASES: &'static [(&'static str, &'static str)];
+
+    /// From nanoseconds, bytes or bit/s.
+    fn from_base(base: u64) -> Self;
+
+    /// Reads `text` by the grammar above.
+    fn read(text: &str) -> Result<Self, QuantityError> {
+        let (number, unit) = split(text.trim(), Self::EXAMPLE)?;
+        if unit.is_empty() {
+            return Err(QuantityError {
+                problem: format!("{} has no unit", quote(number)),
+                fix: format!("write \"{} {}\"", clip(number), Self::USUAL),
+            });
+        }
+        let Some(&(_, factor)) = Self::UNITS.iter().find(|(name, _)| *name == unit) else {
+            return Err(unknown_unit::<Self>(number, unit));
+        };
+        scale(number, factor, unit).map(Self::from_base)
+    }
+}
+
+impl Quantity for Duration {
+    const NOUN: &'static str = "a duration";
+    const EXAMPLE: &'static str = "180 s";
+    const USUAL: &'static str = "s";
+    const UNITS: &'static [(&'static str, u64)] = &[
+        ("ns", 1),
+        ("us", 1_000),
+        ("ms", 1_000_000),
+        ("s", super::NANOS),
+        ("min", 60 * super::NANOS),
+        ("h", 3600 * super::NANOS),
+    ];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("msec", "ms"),
+        ("msecs", "ms"),
+        ("millisecond", "ms"),
+        ("milliseconds", "ms"),
+        ("usec", "us"),
+        ("usecs", "us"),
+        ("\u{b5}s", "us"),
+        ("\u{3bc}s", "us"),
+        ("microsecond", "us"),
+        ("microseconds", "us"),
+        ("nsec", "ns"),
+        ("nanosecond", "ns"),
+        ("nanoseconds", "ns"),
+        ("m", "min"),
+        ("mins", "min"),
+        ("minute", "min"),
+        ("minutes", "min"),
+        ("hr", "h"),
+        ("hrs", "h"),
+        ("hour", "h"),
+        ("hours", "h"),
+    ];
+
+    fn from_base(base: u64) -> Self {
+        Duration::from_nanos(base)
+    }
+}
+
+impl Quantity for Bytes {
+    const NOUN: &'static str = "a size";
+    const EXAMPLE: &'static str = "1460 B";
+    const USUAL: &'static str = "B";
+    const UNITS: &'static [(&'static str, u64)] =
+        &[("B", 1), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20)];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("b", "B"),
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("octets", "B"),
+        ("k", "kB"),
+        ("kb", "kB"),
+        ("kbyte", "kB"),
+        ("kbytes", "kB"),
+        ("kib", "KiB"),
+        ("m", "MB"),
+        ("mb", "MB"),
+        ("mbyte", "MB"),
+        ("mbytes", "MB"),
+        ("mib", "MiB"),
+    ];
+
+    fn from_base(base: u64) -> Self {
+        Bytes::new(base)
+    }
+}
+
+impl Quantity for Bitrate {
+    const NOUN: &'static str = "a rate";
+    const EXAMPLE: &'static str = "11 Mbit/s";
+    const USUAL: &'static str = "Mbit/s";
+    const UNITS: &'static [(&'static str, u64)] =
+        &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("bps", "bit/s"),
+        ("b/s", "bit/s"),
+        ("bit", "bit/s"),
+        ("bits/s", "bit/s"),
+        ("k", "kbit/s"),
+        ("kb", "kbit/s"),
+        ("kbps", "kbit/s"),
+        ("kb/s", "kbit/s"),
+        ("kbit", "kbit/s"),
+        ("m", "Mbit/s"),
+        ("mb", "Mbit/s"),
+        ("mbps", "Mbit/s"),
+        ("mb/s", "Mbit/s"),
+        ("mbit", "Mbit/s"),
+        ("mbit/sec", "Mbit/s"),
+        ("mb/sec", "Mbit/s"),
+        ("g", "Gbit/s"),
+        ("gb", "Gbit/s"),
+        ("gbps", "Gbit/s"),
+        ("gb/s", "Gbit/s"),
+        ("gbit", "Gbit/s"),
+    ];
+
+    fn from_base(base: u64) -> Self {
+        Bitrate::from_bps(base)
+    }
+}
+
+/// `text` for a message: without control characters and not longer than a line.
+pub(crate) fn clip(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let mut shown: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown.push_str("...");
+    }
+    shown
+}
+
+/// [`clip`] between backquotes.
+pub(crate) fn quote(text: &str) -> String {
+    format!("`{}`", clip(text))
+}
+
+/// The number and the unit of `text`.
+fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), QuantityError> {
+    let fail = |problem: String, fix: String| Err(QuantityError { problem, fix });
+    if text.starts_with('-') {
+        return fail(format!("{} is negative", quote(text)), format!("write a positive value such as \"{example}\""));
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let starts_number = number.starts_with(|c: char| c.is_ascii_digit());
+    let digits_both_sides = starts_number && !number.ends_with('.') && number.matches('.').count() <= 1;
+    let goes_on = unit.starts_with([',', '_', '+'])
+        || (unit.starts_with(['e', 'E'])
+            && unit[1..].starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+'));
+    if !digits_both_sides || goes_on {
+        return fail(
+            format!("{} does not begin with a number", quote(text)),
+            format!("write digits, at most one decimal point and a unit, such as \"{example}\""),
+        );
+    }
+    Ok((number, unit.trim_start()))
+}
+
+/// The error for a unit that `Q` does not have, with the one that was probably meant.
+fn unknown_unit<Q: Quantity>(number: &str, unit: &str) -> QuantityError {
+    let problem = format!("{} is no unit of {}", quote(unit), Q::NOUN);
+    let known = Q::UNITS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    // "MB/s" are bytes a second: to guess bits would be wrong by a factor of eight.
+    let bytes_a_second = unit.contains("B/") || unit.contains("Bp");
+    let lower = unit.to_lowercase();
+    let meant = Q::ALIASES
+        .iter()
+        .find(|(alias, _)| *alias == lower)
+        .map(|(_, right)| *right)
+        .or_else(|| Q::UNITS.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower))
+        .filter(|_| !bytes_a_second);
+    let fix = match meant {
+        Some(right) => format!("write \"{} {right}\" (units: {known})", clip(number)),
+        None => format!("write for example \"{}\" (units: {known})", Q::EXAMPLE),
+    };
+    QuantityError { problem, fix }
+}
+
+/// `number * factor`, exactly.
+fn scale(number: &str, factor: u64, unit: &str) -> Result<u64, QuantityError> {
+    // Longer numbers cannot be exact or cannot fit; below, nothing overflows 128 bits.
+    const MOST_DIGITS: usize = 20;
+    let shown = format!("`{} {unit}`", clip(number));
+    let too_large =
+        || QuantityError { problem: format!("{shown} is too large"), fix: "write a smaller value".to_owned() };
+    let too_fine = || QuantityError {
+        problem: format!("{shown} has more digits than can be kept"),
+        fix: "write fewer decimals: times are whole nanoseconds, sizes whole bytes, rates whole bit/s".to_owned(),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
+    if whole.len() > MOST_DIGITS {
+        return Err(too_large());
+    }
+    if fraction.len() > MOST_DIGITS {
+        return Err(too_fine());
+    }
+    let parse = |digits: &str| if digits.is_empty() { Ok(0) } else { digits.parse::<u128>() };
+    let whole = parse(whole).map_err(|_| too_large())?;
+    let numerator = parse(fraction).map_err(|_| too_fine())? * u128::from(factor);
+    let denominator = 10_u128.pow(fraction.len() as u32);
+    if numerator % denominator != 0 {
+        return Err(too_fine());
+    }
+    u64::try_from(whole * u128::from(factor) + numerator / denominator).map_err(|_| too_large())
+}
+
+macro_rules! as_text {
+    ($($quantity:ty),*) => {$(
+        impl FromStr for $quantity {
+            type Err = QuantityError;
+
+            fn from_str(text: &str) -> Result<Self, QuantityError> {
+                <$quantity as Quantity>::read(text)
+            }
+        }
+
+        impl Serialize for $quantity {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $quantity {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+            }
+        }
+    )*};
+}
+
+as_text!(Duration, Bytes, Bitrate);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix<T: FromStr<Err = QuantityError> + std::fmt::Debug>(text: &str) -> String {
+        text.parse::<T>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn quantities_are_read_exactly() {
+        assert_eq!("180 s".parse(), Ok(Duration::from_secs(180)));
+        assert_eq!("0.5ms".parse(), Ok(Duration::from_micros(500)));
+        assert_eq!("1.5 h".parse(), Ok(Duration::from_secs(5400)));
+        assert_eq!(" 2 min ".parse(), Ok(Duration::from_secs(120)));
+        assert_eq!("18446744073709551615 ns".parse(), Ok(Duration::from_nanos(u64::MAX)));
+        assert_eq!("1.5 KiB".parse(), Ok(Bytes(1536)));
+        assert_eq!("5.5 Mbit/s".parse(), Ok(Bitrate::from_bps(5_500_000)));
+        assert_eq!("0 bit/s".parse(), Ok(Bitrate::from_bps(0)));
+    }
+
+    #[test]
+    fn refusals_say_what_to_write() {
+        for (text, expected) in [
+            ("11 Mbps", "write \"11 Mbit/s\""),
+            ("11 Mb", "write \"11 Mbit/s\""),
+            ("11 mbit/s", "write \"11 Mbit/s\""),
+            ("11", "write \"11 Mbit/s\""),
+            ("11 MB/s", "write for example \"11 Mbit/s\""),
+            ("-1 Mbit/s", "negative"),
+            ("NaN Mbit/s", "does not begin with a number"),
+            ("inf", "does not begin with a number"),
+            ("1e6 bit/s", "does not begin with a number"),
+            ("1,5 Mbit/s", "does not begin with a number"),
+            (".5 Mbit/s", "does not begin with a number"),
+            ("1.2.3 Mbit/s", "does not begin with a number"),
+            ("", "does not begin with a number"),
+            ("99999999999999999999 Gbit/s", "too large"),
+            ("9999999999999999999999999 bit/s", "too large"),
+            ("0.5 bit/s", "fewer decimals"),
+        ] {
+            assert!(fix::<Bitrate>(text).contains(expected), "{text}: {}", fix::<Bitrate>(text));
+        }
+        assert!(fix::<Duration>("5 sec").contains("write \"5 s\""));
+        assert!(fix::<Duration>("5 \u{b5}s").contains("write \"5 us\""));
+        assert!(fix::<Bytes>("1460 bytes").contains("write \"1460 B\""));
+    }
+
+    #[test]
+    fn what_display_writes_reads_back_the_same() {
+        let mut value = 1_u64;
+        for step in 0..20_000_u64 {
+            value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(step);
+            let n = value >> (step % 64);
+            assert_eq!(Duration::from_nanos(n).to_string().parse(), Ok(Duration::from_nanos(n)));
+            assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
+            assert_eq!(Bitrate::from_bps(n).to_string().parse(), Ok(Bitrate::from_bps(n)));
+        }
+    }
+}
