@@ -38,7 +38,7 @@ pub struct Scenario {
     pub radio: Radio,
     /// The access point's queues.
     pub ap: Ap,
-    /// The wired path that flows without one of their own use.
+    /// The wired path between the AP and the gateway, which all flows cross.
     pub wire: Wire,
     /// The stations, at least one.
     pub stations: Vec<Station>,
@@ -147,7 +147,7 @@ pub struct Flow {
     pub start: Duration,
     /// End of sending, if before the run's.
     pub stop: Option<Duration>,
-    /// Its own wired path, if it does not use the common one.
+    /// Its own wired path beyond the common one: a remote or slow server.
     pub wire: Option<Wire>,
 }
 
