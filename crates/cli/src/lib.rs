@@ -1,1 +1,3 @@
 //! The `fairair` command as a library.
+
+pub mod pcap;

@@ -1,19 +1,23 @@
 //! The simulator: drives the core's state machines in virtual time.
 
+mod events;
+mod flow;
+mod link;
+mod world;
+
 use fairair_core::mac::AirFrame;
 use fairair_core::packet::Segment;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
+/// Sees every frame on the air.
+pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
+
 /// Simulates one replica. `replica` counts from 0; the result depends on the scenario and `replica` alone.
 ///
 /// Every frame on the air is shown to `monitor`, in the order of their start.
-pub fn run_monitored(
-    _scenario: &Scenario,
-    _replica: u32,
-    _monitor: Option<&mut dyn FnMut(&AirFrame<Segment>)>,
-) -> Record {
-    Record::default()
+pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<Monitor>) -> Record {
+    world::World::new(scenario, world::replica_seed(scenario, replica)).run(monitor)
 }
 
 /// Simulates one replica.

@@ -1,7 +1,7 @@
 //! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
 
 use super::{Drops, Qdisc};
-use crate::packet::{Class, DropReason, Packet};
+use crate::packet::{Class, Packet};
 use crate::units::{Duration, Instant};
 
 /// Counters of one queue since the last [`Queue::reset_stats`]. All counts are packets.

@@ -66,6 +66,7 @@ pub(super) fn params(table: &Table, base: TcpParams) -> Checked<TcpParams> {
         min_rto: timeout("min_rto", base.min_rto)?,
         max_rto: timeout("max_rto", base.max_rto)?,
         granularity: timeout("granularity", base.granularity)?,
+        preset: base.preset,
     };
     check_window(table, &params)?;
     check_timeouts(table, &params)?;

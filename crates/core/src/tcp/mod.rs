@@ -1,5 +1,17 @@
 //! TCP as two sans-IO machines over byteless segments.
+//!
+//! [`Sender`] and [`Receiver`] are the two ends of one connection. Sequence numbers are bytes since the
+//! connection's start and never wrap; windows count segments of the MSS.
 
+#[cfg(test)]
+mod conversation_tests;
+mod cubic;
 mod params;
+mod ranges;
+mod receiver;
+mod rto;
+mod sender;
 
 pub use params::{TcpParams, Variant};
+pub use receiver::{Acknowledgement, Receiver};
+pub use sender::{Sender, SenderStats, Transmission};

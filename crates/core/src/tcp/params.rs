@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::Preset;
 use crate::units::Duration;
 
 /// Congestion control and loss recovery.
@@ -46,6 +47,9 @@ pub struct TcpParams {
     pub max_rto: Duration,
     /// Clock granularity of round-trip measurements, G of RFC 6298.
     pub granularity: Duration,
+    /// Whose rules apply where the RFCs and ns-2 differ: `ns2` treats a lost SYN as congestion, halves ssthresh again
+    /// with every timeout of the same segment, and leaves cwnd deflated after a recovery with partial ACKs.
+    pub preset: Preset,
 }
 
 impl Default for TcpParams {
@@ -65,6 +69,7 @@ impl Default for TcpParams {
             min_rto: Duration::from_millis(200),
             max_rto: Duration::from_secs(60),
             granularity: Duration::from_millis(1),
+            preset: Preset::Standard,
         }
     }
 }
@@ -78,6 +83,7 @@ impl TcpParams {
             delayed_ack: false,
             initial_rto: Duration::from_secs(3),
             granularity: Duration::from_millis(10),
+            preset: Preset::Ns2,
             ..TcpParams::default()
         }
     }

@@ -1,0 +1,185 @@
+//! Frames as bytes: radiotap, IEEE 802.11, LLC/SNAP, IPv4, TCP and UDP.
+
+use std::io;
+
+use etherparse::{IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, Preamble, Reception};
+use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
+use fairair_core::scenario::Radio;
+use fairair_core::units::{Bytes, Duration};
+
+/// Radiotap fields TSFT, flags, rate and channel (bits 0 to 3 of the presence mask).
+const RADIOTAP_PRESENT: u32 = 0b1111;
+const RADIOTAP_LEN: u16 = 22;
+
+const FLAG_SHORT_PREAMBLE: u8 = 0x02;
+const FLAG_FCS_AT_END: u8 = 0x10;
+const FLAG_BAD_FCS: u8 = 0x40;
+
+const CHANNEL_CCK: u16 = 0x0020;
+const CHANNEL_OFDM: u16 = 0x0040;
+const CHANNEL_2_GHZ: u16 = 0x0080;
+const CHANNEL_5_GHZ: u16 = 0x0100;
+
+const FRAME_DATA: u8 = 0x08;
+const FRAME_ACK: u8 = 0xd4;
+const TO_DS: u8 = 0x01;
+const FROM_DS: u8 = 0x02;
+const RETRY: u8 = 0x08;
+
+/// Any source of payload is as good as any other; discard (RFC 863) has no protocol for Wireshark to look for.
+const DATA_RECEIVER_PORT: u16 = 9;
+/// First of the 2^14 dynamic ports (RFC 6335).
+const DATA_SENDER_PORTS: u16 = 49152;
+
+const TTL: u8 = 64;
+/// Window that the data sender advertises: nothing ever fills it.
+const UNUSED_WINDOW: u16 = u16::MAX;
+
+/// The payload of any packet, for the checksums to see.
+static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
+
+/// Appends the radiotap header.
+pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Radio) {
+    // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
+    let (plcp, frequency_mhz, channel) = match radio.phy {
+        Phy::B => (radio.preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
+        Phy::G => (Duration::from_micros(20), 2437, CHANNEL_2_GHZ | CHANNEL_OFDM),
+        Phy::A => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
+    };
+    let mut flags = FLAG_FCS_AT_END;
+    if radio.phy == Phy::B && radio.preamble == Preamble::Short {
+        flags |= FLAG_SHORT_PREAMBLE;
+    }
+    if frame.reception != Reception::Decoded {
+        flags |= FLAG_BAD_FCS;
+    }
+    let half_mbps = (frame.rate.as_bps() / 500_000).min(255) as u8;
+
+    out.extend([0, 0]); // version, padding
+    out.extend(RADIOTAP_LEN.to_le_bytes());
+    out.extend(RADIOTAP_PRESENT.to_le_bytes());
+    out.extend(((frame.at + plcp).as_nanos() / 1_000).to_le_bytes());
+    out.extend([flags, half_mbps]);
+    out.extend(frequency_mhz.to_le_bytes());
+    out.extend(channel.to_le_bytes());
+}
+
+/// Appends the MAC frame with its FCS and returns the position in `out` after the MAC header.
+pub(super) fn mac_frame(
+    out: &mut Vec<u8>,
+    frame: &AirFrame<Segment>,
+    radio: &Radio,
+    flows: &[Direction],
+) -> io::Result<usize> {
+    let start = out.len();
+    let header_end = match &frame.body {
+        AirBody::Ack => {
+            out.extend([FRAME_ACK, 0, 0, 0]); // no NAV: nothing follows
+            out.extend(node_mac(frame.receiver));
+            out.len()
+        }
+        AirBody::Data { packet, sequence, retry } => {
+            data_header(out, frame, *sequence, *retry, radio);
+            let header_end = out.len();
+            out.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]); // LLC/SNAP: IPv4
+            debug_assert_eq!(out.len() - header_end, LLC_SNAP as usize);
+            ip_packet(out, packet, flows[packet.flow.index()])?;
+            header_end
+        }
+    };
+    let fcs = crc32fast::hash(&out[start..]);
+    out.extend(fcs.to_le_bytes());
+    Ok(header_end)
+}
+
+fn data_header(out: &mut Vec<u8>, frame: &AirFrame<Segment>, sequence: u16, retry: bool, radio: &Radio) {
+    let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
+    out.extend([FRAME_DATA, ds | if retry { RETRY } else { 0 }]);
+    out.extend(nav_micros(frame, radio).to_le_bytes());
+    // To the DS: BSSID, source, destination; from it: destination, BSSID, source.
+    out.extend([node_mac(frame.receiver), node_mac(frame.transmitter), WIRED_MAC].as_flattened());
+    out.extend((sequence << 4).to_le_bytes()); // fragment 0
+}
+
+/// Duration field of a data frame: until the end of its ACK.
+fn nav_micros(frame: &AirFrame<Segment>, radio: &Radio) -> u16 {
+    let ack_rate = radio.phy.ack_rate(frame.rate, radio.basic_rate);
+    let nav = radio.phy.sifs() + radio.phy.frame_time(Bytes(MAC_ACK), ack_rate, radio.preamble);
+    nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16
+}
+
+fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> io::Result<()> {
+    let (station, host) = (station_ip(packet.station), host_ip(packet));
+    let (source, destination) = match packet.direction {
+        Direction::Up => (station, host),
+        Direction::Down => (host, station),
+    };
+    let protocol = if packet.kind == Kind::Udp { IpNumber::UDP } else { IpNumber::TCP };
+    let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a packet is too long for IPv4");
+    let transport_len = u16::try_from(packet.ip_len().0).map_err(|_| too_long())? - Ipv4Header::MIN_LEN_U16;
+    let ip = Ipv4Header::new(transport_len, TTL, protocol, source, destination).map_err(|_| too_long())?;
+    let payload = &ZEROS[..packet.payload as usize];
+
+    ip.write(out)?;
+    if packet.kind == Kind::Udp {
+        let (source_port, destination_port) = ports(packet, data_direction);
+        let udp = UdpHeader::with_ipv4_checksum(source_port, destination_port, &ip, payload).map_err(|_| too_long())?;
+        udp.write(out)?;
+    } else {
+        let mut tcp = tcp_header(packet, data_direction);
+        tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).map_err(|_| too_long())?;
+        tcp.write(out)?;
+    }
+    out.extend(payload);
+    Ok(())
+}
+
+/// The data sender owns the numbers `seq + 1`; the receiver sends nothing but its SYN, number 0.
+fn tcp_header(packet: &Segment, data_direction: Direction) -> TcpHeader {
+    let number = |byte: u64| (byte as u32).wrapping_add(1);
+    let (source_port, destination_port) = ports(packet, data_direction);
+    let mut tcp = TcpHeader::new(source_port, destination_port, 0, 0);
+    tcp.syn = matches!(packet.kind, Kind::Syn | Kind::SynAck);
+    tcp.ack = packet.kind != Kind::Syn;
+    if packet.direction == data_direction {
+        tcp.window_size = UNUSED_WINDOW;
+        if !tcp.syn {
+            tcp.sequence_number = number(packet.seq);
+            tcp.acknowledgment_number = 1;
+        }
+    } else {
+        tcp.window_size = u16::try_from(packet.window).unwrap_or(u16::MAX);
+        tcp.sequence_number = u32::from(!tcp.syn);
+        tcp.acknowledgment_number = number(packet.ack);
+    }
+    tcp
+}
+
+/// Source and destination port.
+fn ports(packet: &Segment, data_direction: Direction) -> (u16, u16) {
+    let sender_port = DATA_SENDER_PORTS | (packet.incarnation % (1 << 14)) as u16;
+    if packet.direction == data_direction {
+        (sender_port, DATA_RECEIVER_PORT)
+    } else {
+        (DATA_RECEIVER_PORT, sender_port)
+    }
+}
+
+/// The wired side of the AP: locally administered, apart from all nodes.
+const WIRED_MAC: [u8; 6] = [0x02, 0xfb, 0, 0, 0, 0];
+
+fn node_mac(node: NodeId) -> [u8; 6] {
+    let [a, b, c, d] = node.0.to_be_bytes();
+    [0x02, 0xfa, a, b, c, d]
+}
+
+/// In the lower half of 10.0.0.0/8.
+fn station_ip(station: NodeId) -> [u8; 4] {
+    (0x0a00_0000 | (station.0 & 0x007f_ffff)).to_be_bytes()
+}
+
+/// In the upper half of 10.0.0.0/8.
+fn host_ip(packet: &Segment) -> [u8; 4] {
+    (0x0a80_0000 | (packet.flow.0 & 0x007f_ffff)).to_be_bytes()
+}

@@ -1,0 +1,67 @@
+//! Captures on disk.
+
+use std::fs;
+use std::path::Path;
+
+use fairair::pcap::PcapFile;
+use fairair_core::mac::Phy;
+
+use crate::air::{FLOWS, conversation, radio};
+
+fn names_in(directory: &Path) -> Vec<String> {
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    fs::read_dir(directory).unwrap().map(name).collect()
+}
+
+#[test]
+fn a_file_is_there_as_a_whole_or_not_at_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("air.pcap");
+    let air = conversation(Phy::B);
+
+    let mut given_up = PcapFile::create(&path, &air.radio, FLOWS).unwrap();
+    given_up.write(&air.frames[0]).unwrap();
+    drop(given_up);
+    assert!(names_in(directory.path()).is_empty());
+
+    fs::write(&path, "older").unwrap();
+    let mut file = PcapFile::create(&path, &air.radio, FLOWS).unwrap();
+    for frame in &air.frames {
+        file.write(frame).unwrap();
+    }
+    assert_eq!(fs::read(&path).unwrap(), b"older");
+    file.finish().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), air.write());
+    assert_eq!(names_in(directory.path()), ["air.pcap"]);
+}
+
+#[test]
+fn errors_name_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path().join("missing/air.pcap"), directory.path().to_path_buf()] {
+        let error = PcapFile::create(&path, &radio(Phy::B), FLOWS).unwrap_err();
+        assert_eq!(error.to_string(), format!("cannot write {}", path.display()));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_devices_and_permissions_stay() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+
+    let directory = tempfile::tempdir().unwrap();
+    let [target, link, plain] = ["target", "link", "plain"].map(|name| directory.path().join(name));
+    fs::write(&target, "").unwrap();
+    symlink(&target, &link).unwrap();
+    PcapFile::create(&link, &radio(Phy::B), FLOWS).unwrap().finish().unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&target).unwrap().len(), 24);
+
+    // As readable as any other new file.
+    fs::write(&plain, "").unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    assert_eq!(mode(&target), mode(&plain));
+
+    PcapFile::create("/dev/null", &radio(Phy::B), FLOWS).unwrap().finish().unwrap();
+    assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+}

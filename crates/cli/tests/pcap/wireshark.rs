@@ -1,0 +1,177 @@
+//! What tshark reads in a capture.
+
+use std::fs;
+use std::io::Write;
+use std::process::Command;
+
+use fairair_core::mac::{AirBody, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Reception};
+use fairair_core::packet::{Packet, Segment};
+
+use crate::air::{RADIOTAP_LEN, conversation};
+
+/// tshark's fields of a capture, a row a frame, or `None` where it is not installed.
+fn tshark(capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("air.pcap");
+    fs::write(&file, capture).unwrap();
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(file).args(["-T", "fields"]);
+    // Times as radiotap defines them; every checksum that is there.
+    for option in ["wlan_radio.tsf_at_end:FALSE", "wlan.check_checksum:TRUE", "ip.check_checksum:TRUE"] {
+        command.args(["-o", option]);
+    }
+    command.args(["-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"]);
+    for field in fields {
+        command.args(["-e", field]);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "CI needs tshark: {error}");
+            // Past the test runner, which swallows what a passing test prints.
+            let mut stderr = std::io::stderr();
+            writeln!(stderr, "\n*** SKIPPED (needs tshark): {error} ***").unwrap();
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Booleans are words from tshark 4.2 on.
+    let cell = |cell: &str| cell.replace("True", "1").replace("False", "0");
+    Some(text.lines().map(|line| line.split('\t').map(cell).collect()).collect())
+}
+
+#[test]
+fn wireshark_reads_the_conversation() {
+    let fields = [
+        "wlan.fc.type_subtype",
+        "wlan.fc.ds",
+        "wlan.seq",
+        "wlan.fc.retry",
+        "radiotap.flags.badfcs",
+        "ip.src",
+        "tcp.srcport",
+        "udp.srcport",
+        "tcp.flags",
+        "tcp.seq",
+        "tcp.ack",
+        "tcp.len",
+    ];
+    let Some(rows) = tshark(&conversation(Phy::B).write(), &fields) else { return };
+    let header = ["type", "ds", "seq", "retry", "bad", "source", "tcp", "udp", "flags", "seq", "ack", "len"];
+    let seen = table(&[vec![header.map(str::to_owned).to_vec()], rows].concat());
+    assert_eq!(seen, CONVERSATION, "got:\n{seen}");
+}
+
+/// Type 0x0020 is data, 0x001d a MAC ACK; `ds` 1 is to the AP, 2 from it; `tcp` and `udp` are source ports.
+const CONVERSATION: &str = "\
+type   ds   seq retry bad source     tcp   udp   flags  seq  ack  len
+0x0020 0x01 0   0     0   10.0.0.1   49152       0x0002 0    0    0
+0x001d 0x00     0     0
+0x0020 0x02 0   0     0   10.128.0.0 9           0x0012 0    1    0
+0x001d 0x00     0     0
+0x0020 0x01 1   0     0   10.0.0.1   49152       0x0010 1    1    0
+0x001d 0x00     0     0
+0x0020 0x01 2   0     1
+0x0020 0x01 2   1     0   10.0.0.1   49152       0x0010 1    1    1460
+0x001d 0x00     0     0
+0x0020 0x01 3   0     0   10.0.0.1   49152       0x0010 1461 1    1460
+0x001d 0x00     0     0
+0x0020 0x02 1   0     1
+0x0020 0x02 1   1     0   10.128.0.0 9           0x0010 1    2921 0
+0x001d 0x00     0     1
+0x0020 0x02 2   0     0   10.128.0.1 49152       0x0002 0    0    0
+0x001d 0x00     0     0
+0x0020 0x01 4   0     0   10.0.0.1   9           0x0012 0    1    0
+0x001d 0x00     0     0
+0x0020 0x02 3   0     0   10.128.0.1 49152       0x0010 1    1    0
+0x001d 0x00     0     0
+0x0020 0x02 4   0     1
+0x0020 0x02 4   1     0   10.128.0.1 49152       0x0010 1    1    1460
+0x001d 0x00     0     0
+0x0020 0x02 5   0     0   10.128.0.1 49152       0x0010 1461 1    1460
+0x001d 0x00     0     0
+0x0020 0x01 5   0     1
+0x0020 0x01 5   1     0   10.0.0.1   9           0x0010 1    2921 0
+0x001d 0x00     0     1
+0x0020 0x02 6   0     0   10.128.0.1 49153       0x0002 0    0    0
+0x001d 0x00     0     0
+0x0020 0x02 7   0     0   10.128.0.2       49152
+0x001d 0x00     0     0
+";
+
+/// Columns as wide as the header of [`CONVERSATION`] needs them.
+fn table(rows: &[Vec<String>]) -> String {
+    const WIDTHS: [usize; 12] = [6, 4, 3, 5, 3, 10, 5, 5, 6, 4, 4, 4];
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(WIDTHS).map(|(cell, width)| format!("{cell:width$} "));
+        cells.collect::<String>().trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}
+
+#[test]
+fn wireshark_finds_nothing_wrong() {
+    // Chat: SYN. Note: the MAC's retry. Anything worse is a warning or an error.
+    const CHAT_OR_NOTE: [&str; 3] = ["", "2097152", "4194304"];
+    for phy in [Phy::B, Phy::A, Phy::G] {
+        let air = conversation(phy);
+        let fields = [
+            "_ws.malformed",
+            "tcp.analysis.flags",
+            "_ws.expert.severity",
+            "wlan.fcs.status",
+            "ip.checksum.status",
+            "tcp.checksum.status",
+            "udp.checksum.status",
+        ];
+        let Some(rows) = tshark(&air.write(), &fields) else { return };
+        assert_eq!(rows.len(), air.frames.len());
+        for (index, (row, frame)) in rows.iter().zip(&air.frames).enumerate() {
+            let [malformed, analysis, severity, checksums @ ..] = row.as_slice() else { unreachable!() };
+            assert_eq!((malformed.as_str(), analysis.as_str()), ("", ""), "{phy:?}, frame {index}");
+            let harmless = severity.split(',').all(|severity| CHAT_OR_NOTE.contains(&severity));
+            assert!(harmless, "{phy:?}, frame {index}: {severity}");
+            // 0: wrong, 1: right, 2: not all bytes there, empty: no such field.
+            assert!(checksums.iter().all(|status| status != "0"), "{phy:?}, frame {index}: {checksums:?}");
+            let whole = frame.reception == Reception::Decoded
+                && matches!(frame.body, AirBody::Ack | AirBody::Data { packet: Segment { payload: 0, .. }, .. });
+            assert_eq!(checksums[0] == "1", whole, "{phy:?}, frame {index}: FCS");
+        }
+    }
+}
+
+/// Wireshark computes frame durations and gaps from rate, length and preamble: a second opinion on ours.
+#[test]
+fn wireshark_agrees_on_the_timing() {
+    // SIFS and an ACK with short preamble at 2 Mbit/s, or at 24 Mbit/s.
+    for (phy, nav_of_data) in [(Phy::B, 10 + 96 + 56), (Phy::A, 16 + 28)] {
+        let air = conversation(phy);
+        let fields = [
+            "frame.time_relative",
+            "wlan_radio.duration",
+            "wlan_radio.ifs",
+            "wlan.duration",
+            "frame.len",
+            "radiotap.channel.freq",
+        ];
+        let Some(rows) = tshark(&air.write(), &fields) else { return };
+        for (row, pair) in rows[1..].iter().zip(air.frames.windows(2)) {
+            let (before, frame) = (pair[0], pair[1]);
+            let ifs = frame.at - (before.at + before.duration);
+            let (nav, mac_len) = match frame.body {
+                AirBody::Ack => (0, MAC_ACK),
+                AirBody::Data { packet, .. } => (nav_of_data, packet.ip_len().0 + LLC_SNAP + MAC_HEADER_FCS),
+            };
+            let expected = [
+                format!("{:.9}", (frame.at - air.frames[0].at).as_secs_f64()),
+                (frame.duration.as_nanos() / 1_000).to_string(),
+                (ifs.as_nanos() / 1_000).to_string(),
+                nav.to_string(),
+                (RADIOTAP_LEN + mac_len).to_string(),
+                if phy == Phy::B { "2437" } else { "5180" }.to_owned(),
+            ];
+            assert_eq!(row, &expected, "{phy:?}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The receiving end of a connection: reassembly, cumulative ACKs, delayed ACKs, SACK blocks.
+
+use super::params::TcpParams;
+use super::ranges::Ranges;
+use crate::packet::{Kind, NO_SACK, SackBlocks};
+use crate::units::{Duration, Instant};
+
+/// What the receiver wants sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledgement {
+    /// `SynAck` or `Ack`.
+    pub kind: Kind,
+    /// Next byte expected.
+    pub ack: u64,
+    /// Advertised window in bytes.
+    pub window: u32,
+    /// SACK blocks, the most recent first.
+    pub sack: SackBlocks,
+}
+
+/// A TCP receiver whose application reads at once.
+///
+/// Input is [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) at
+/// [`poll_timeout`](Self::poll_timeout); after each take [`poll_transmit`](Self::poll_transmit) until it is `None`.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    delay: Option<Duration>,
+    sack: bool,
+    window: u32,
+    next: u64,
+    out_of_order: Ranges,
+    /// The range that the latest out-of-order segment belongs to.
+    latest: (u64, u64),
+    /// A segment waits to be acknowledged until then.
+    ack_deadline: Option<Instant>,
+    pending: Option<Kind>,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN.
+    pub fn new(params: &TcpParams) -> Self {
+        Receiver {
+            delay: params.delayed_ack.then_some(params.delayed_ack_timeout),
+            sack: params.sack,
+            window: params.window.saturating_mul(params.mss),
+            next: 0,
+            out_of_order: Ranges::default(),
+            latest: (0, 0),
+            ack_deadline: None,
+            pending: None,
+        }
+    }
+
+    /// Forgets everything: the next connection begins.
+    pub fn reset(&mut self) {
+        self.next = 0;
+        self.out_of_order.clear();
+        self.latest = (0, 0);
+        self.ack_deadline = None;
+        self.pending = None;
+    }
+
+    /// A SYN or a segment with payload arrived. Returns the bytes that became deliverable in order.
+    pub fn handle_segment(&mut self, now: Instant, kind: Kind, seq: u64, payload: u32) -> u64 {
+        if kind == Kind::Syn {
+            self.pending = Some(Kind::SynAck);
+            return 0;
+        }
+        let end = seq + u64::from(payload);
+        if seq > self.next {
+            // A hole: the duplicate ACK goes at once (RFC 5681 section 4.2).
+            self.latest = self.out_of_order.insert(seq, end);
+            self.acknowledge();
+            return 0;
+        }
+        if end <= self.next {
+            self.acknowledge();
+            return 0;
+        }
+        let before = self.next;
+        let filled_hole = !self.out_of_order.is_empty();
+        self.next = if filled_hole { self.out_of_order.advance(end) } else { end };
+        match self.delay {
+            Some(delay) if !filled_hole && self.ack_deadline.is_none() => self.ack_deadline = Some(now + delay),
+            _ => self.acknowledge(),
+        }
+        self.next - before
+    }
+
+    /// The delayed-ACK timer.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        self.ack_deadline
+    }
+
+    /// The delayed-ACK timer expired.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if self.ack_deadline.is_some_and(|deadline| deadline <= now) {
+            self.acknowledge();
+        }
+    }
+
+    /// The segment to send, if there is one.
+    pub fn poll_transmit(&mut self) -> Option<Acknowledgement> {
+        let kind = self.pending.take()?;
+        Some(Acknowledgement { kind, ack: self.next, window: self.window, sack: self.sack_blocks() })
+    }
+
+    /// Bytes delivered in order since the connection's start.
+    pub fn delivered(&self) -> u64 {
+        self.next
+    }
+
+    fn acknowledge(&mut self) {
+        self.ack_deadline = None;
+        self.pending = Some(Kind::Ack);
+    }
+
+    /// RFC 2018 section 4: the block with the latest segment first, then others.
+    fn sack_blocks(&self) -> SackBlocks {
+        let mut blocks = NO_SACK;
+        if self.sack && !self.out_of_order.is_empty() {
+            let latest = self.out_of_order.iter().filter(|range| *range == self.latest);
+            let others = self.out_of_order.iter().rev().filter(|range| *range != self.latest);
+            for (block, range) in blocks.iter_mut().zip(latest.chain(others)) {
+                *block = range;
+            }
+        }
+        blocks
+    }
+}

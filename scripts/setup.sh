@@ -1,0 +1,87 @@
+#!/bin/sh
+# Installs what a Debian or Ubuntu machine lacks to build FairAir, and with the argument `test` to test it too.
+# Asks each tool before it installs anything, so a second run only looks.
+set -eu
+cd "$(dirname "$0")/.."
+
+purpose=${1:-build}
+PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+say() { printf 'setup: %s\n' "$*"; }
+have() { command -v "$1" >/dev/null 2>&1; }
+give_up() {
+    printf 'setup: %s\n' "$@" >&2
+    exit 1
+}
+
+# rust_fits: is there a cargo of at least the version that Cargo.toml asks for?
+rust_fits() {
+    rust_found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
+    [ -n "$rust_found" ] && printf '%s\n' "$rust_wanted" "$rust_found" | sort -V -C
+}
+
+# apt_install PACKAGE...: true when they are installed afterwards.
+apt_install() {
+    have apt-get || { say "no apt-get here: install $* with this system's package manager"; return 1; }
+    if [ "$(id -u)" = 0 ]; then
+        as_root=
+    elif have sudo; then
+        as_root=sudo
+    else
+        say "not root, and no sudo: have an administrator run: apt-get install $*"
+        return 1
+    fi
+    say "apt-get install $*"
+    # tshark's package asks whether everyone may capture; the default, no, is right.
+    { $as_root apt-get update -q && $as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "$@"; } || { say "apt-get failed"; return 1; }
+}
+
+need_packages() {
+    packages=
+    have cc || packages="$packages build-essential"
+    if ! rust_fits && ! have rustup; then
+        have curl || packages="$packages curl"
+        [ -e /etc/ssl/certs/ca-certificates.crt ] || packages="$packages ca-certificates"
+    fi
+    [ -z "$packages" ] && return
+    # shellcheck disable=SC2086 # a list of words
+    apt_install $packages || give_up "FairAir cannot be built without:$packages"
+}
+
+need_rust() {
+    rust_fits && return
+    if have rustup; then
+        say "Rust is ${rust_found:-missing}, $rust_wanted or later is needed: rustup toolchain install stable"
+        rustup toolchain install stable --profile minimal --component clippy --component rustfmt
+        [ -n "$rust_found" ] || rustup default stable
+        rust_fits || give_up "the toolchain in use is still ${rust_found:-missing}; run: rustup default stable"
+    else
+        say "Rust is ${rust_found:-missing}, $rust_wanted or later is needed: installing it with rustup"
+        # An older Rust from the distribution stays as it is, next to this one; no shell profile is changed.
+        curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
+            RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal -c clippy -c rustfmt ||
+            true # told below, in words
+        rust_fits || give_up "rustup could not install Rust. See https://rustup.rs, then run make again."
+        say "to use cargo yourself: . \"${CARGO_HOME:-$HOME/.cargo}/env\""
+    fi
+}
+
+need_test_tools() {
+    for component in clippy fmt; do
+        cargo "$component" --version >/dev/null 2>&1 && continue
+        have rustup || give_up "cargo $component is missing: install it the way cargo was installed"
+        say "rustup component add clippy rustfmt"
+        rustup component add clippy rustfmt
+        break
+    done
+    have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
+}
+
+need_packages
+need_rust
+if [ "$purpose" = test ]; then
+    need_test_tools
+fi
+say "ready (Rust $rust_found)"
