@@ -2,7 +2,7 @@
 
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
-use super::value::{LONGEST, Reason};
+use super::value::Reason;
 use super::{Ap, Preset, Radio, Run, Wire, queue};
 use crate::mac::{Phy, Preamble};
 use crate::units::{Bitrate, Duration, Probability};
@@ -148,7 +148,7 @@ pub(super) fn wire_with(table: &Table, base: Wire) -> Checked<Wire> {
     table.allow(&["rate", "delay", "queue"])?;
     Ok(Wire {
         rate: table.or("rate", base.rate)?,
-        delay: table.within("delay", Duration::ZERO..=LONGEST, base.delay)?,
+        delay: table.or("delay", base.delay)?,
         queue: table.within("queue", 1..=LARGEST_QUEUE, base.queue)?,
     })
 }

@@ -3,7 +3,7 @@
 use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
 use super::station::{Defaults, MOST_FLOWS};
-use super::value::{LONGEST, Reason};
+use super::value::Reason;
 use super::{Flow, Traffic, sections, tcp};
 use crate::packet::Direction;
 use crate::units::{Bitrate, Bytes, Duration};
@@ -61,8 +61,8 @@ fn files(table: &Table) -> Checked<Traffic> {
     Ok(Traffic::Files {
         size: table.within("size", Bytes(1)..=LARGEST_FILE, Bytes(1))?,
         count: table.optional_within("files", 1..=u32::MAX)?,
-        burst: table.within("burst", Duration::ZERO..=LONGEST, Duration::ZERO)?,
-        idle: table.within("idle", Duration::ZERO..=LONGEST, Duration::ZERO)?,
+        burst: table.or("burst", Duration::ZERO)?,
+        idle: table.or("idle", Duration::ZERO)?,
     })
 }
 

@@ -9,7 +9,7 @@ use crate::tcp::Variant;
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
 /// The longest time that a file may name: 31 years. Sums of a few of them fit in 64 bits of nanoseconds.
-pub(super) const LONGEST: Duration = Duration::from_secs(1_000_000_000);
+const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 /// The highest rate that a file may name, 1 Tbit/s.
 const FASTEST: Bitrate = Bitrate::mbps(1_000_000);
 

@@ -30,7 +30,7 @@ pub(crate) trait Quantity: Sized {
     const USUAL: &'static str;
     /// Unit and how many base units it is.
     const UNITS: &'static [(&'static str, u64)];
-    /// Misspellings in lower case, each with the unit meant.
+    /// Misspellings in lower case, and the unit that they mean.
     const ALIASES: &'static [(&'static str, &'static str)];
 
     /// From nanoseconds, bytes or bit/s.
@@ -65,31 +65,12 @@ impl Quantity for Duration {
         ("h", 3600 * super::NANOS),
     ];
     const ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("sec", "s"),
-        ("secs", "s"),
-        ("second", "s"),
-        ("seconds", "s"),
-        ("msec", "ms"),
-        ("msecs", "ms"),
-        ("millisecond", "ms"),
-        ("milliseconds", "ms"),
-        ("usec", "us"),
-        ("usecs", "us"),
-        ("\u{b5}s", "us"),
-        ("\u{3bc}s", "us"),
-        ("microsecond", "us"),
-        ("microseconds", "us"),
-        ("nsec", "ns"),
-        ("nanosecond", "ns"),
-        ("nanoseconds", "ns"),
-        ("m", "min"),
-        ("mins", "min"),
-        ("minute", "min"),
-        ("minutes", "min"),
-        ("hr", "h"),
-        ("hrs", "h"),
-        ("hour", "h"),
-        ("hours", "h"),
+        ("sec secs second seconds", "s"),
+        ("msec msecs millisecond milliseconds", "ms"),
+        ("usec usecs \u{b5}s \u{3bc}s microsecond microseconds", "us"),
+        ("nsec nanosecond nanoseconds", "ns"),
+        ("m mins minute minutes", "min"),
+        ("hr hrs hour hours", "h"),
     ];
 
     fn from_base(base: u64) -> Self {
@@ -104,19 +85,10 @@ impl Quantity for Bytes {
     const UNITS: &'static [(&'static str, u64)] =
         &[("B", 1), ("kB", 1_000), ("KiB", 1 << 10), ("MB", 1_000_000), ("MiB", 1 << 20)];
     const ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("b", "B"),
-        ("byte", "B"),
-        ("bytes", "B"),
-        ("octets", "B"),
-        ("k", "kB"),
-        ("kb", "kB"),
-        ("kbyte", "kB"),
-        ("kbytes", "kB"),
+        ("b byte bytes octets", "B"),
+        ("k kb kbyte kbytes", "kB"),
         ("kib", "KiB"),
-        ("m", "MB"),
-        ("mb", "MB"),
-        ("mbyte", "MB"),
-        ("mbytes", "MB"),
+        ("m mb mbyte mbytes", "MB"),
         ("mib", "MiB"),
     ];
 
@@ -132,27 +104,10 @@ impl Quantity for Bitrate {
     const UNITS: &'static [(&'static str, u64)] =
         &[("bit/s", 1), ("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
     const ALIASES: &'static [(&'static str, &'static str)] = &[
-        ("bps", "bit/s"),
-        ("b/s", "bit/s"),
-        ("bit", "bit/s"),
-        ("bits/s", "bit/s"),
-        ("k", "kbit/s"),
-        ("kb", "kbit/s"),
-        ("kbps", "kbit/s"),
-        ("kb/s", "kbit/s"),
-        ("kbit", "kbit/s"),
-        ("m", "Mbit/s"),
-        ("mb", "Mbit/s"),
-        ("mbps", "Mbit/s"),
-        ("mb/s", "Mbit/s"),
-        ("mbit", "Mbit/s"),
-        ("mbit/sec", "Mbit/s"),
-        ("mb/sec", "Mbit/s"),
-        ("g", "Gbit/s"),
-        ("gb", "Gbit/s"),
-        ("gbps", "Gbit/s"),
-        ("gb/s", "Gbit/s"),
-        ("gbit", "Gbit/s"),
+        ("bps b/s bit bits/s", "bit/s"),
+        ("k kb kbps kb/s kbit", "kbit/s"),
+        ("m mb mbps mb/s mbit mbit/sec mb/sec", "Mbit/s"),
+        ("g gb gbps gb/s gbit", "Gbit/s"),
     ];
 
     fn from_base(base: u64) -> Self {
@@ -206,7 +161,7 @@ fn unknown_unit<Q: Quantity>(number: &str, unit: &str) -> QuantityError {
     let lower = unit.to_lowercase();
     let meant = Q::ALIASES
         .iter()
-        .find(|(alias, _)| *alias == lower)
+        .find(|(aliases, _)| aliases.split(' ').any(|alias| alias == lower))
         .map(|(_, right)| *right)
         .or_else(|| Q::UNITS.iter().map(|(name, _)| *name).find(|name| name.to_lowercase() == lower))
         .filter(|_| !bytes_a_second);

@@ -124,6 +124,7 @@ fn every_key_reaches_its_field() {
         min_rto: Duration::from_secs(1),
         max_rto: Duration::from_secs(30),
         granularity: Duration::from_millis(100),
+        preset: Preset::Ns2,
     };
     let names: Vec<_> = scenario.stations.iter().map(|station| station.name.as_str()).collect();
     assert_eq!(names, ["one", "more-1", "more-2"]);

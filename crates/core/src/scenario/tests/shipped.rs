@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::render;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, sections, station, tcp, traffic};
 
 #[test]
 fn all_scenarios_of_the_repository_are_good() {
@@ -21,4 +21,24 @@ fn all_scenarios_of_the_repository_are_good() {
         assert_eq!(Some(scenario.name.as_str()), path.file_stem().and_then(|stem| stem.to_str()));
         assert!(scenario.flow_count() > 0);
     }
+}
+
+/// docs/scenario.md is the reference: its example must be good, and no key may be missing in it.
+#[test]
+fn the_reference_knows_every_key_and_its_example_is_good() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.md")).unwrap();
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let cafe = super::good(example);
+    assert_eq!((cafe.stations.len(), cafe.flow_count()), (5, 7));
+    for keys in [sections::RUN, sections::RADIO, tcp::KEYS, station::KEYS, traffic::COMMON] {
+        for key in keys {
+            assert!(page.contains(&format!("\n| `{key}` |")), "{key} has no row");
+        }
+    }
+    // The example error, as the reader really shows it.
+    let text = "name = \"cafe\"\n\n[run]\ndurration = \"180 s\"\n";
+    let report = render(&Scenario::from_toml(text, "cafe.toml").unwrap_err());
+    let shown = page.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(&report), words(shown), "{report}");
 }
