@@ -131,9 +131,7 @@ fn simulate(point: &Point) -> Outcome {
         })
     };
     let drops = |class: Class| {
-        over(&|record| {
-            record.ap_queue.dropped(class) as f64 / record.ap_queue.arrivals[class.index()].max(1) as f64
-        })
+        over(&|record| record.ap_queue.dropped(class) as f64 / record.ap_queue.arrivals[class.index()].max(1) as f64)
     };
     let arrivals = |class: Class| records.iter().map(|r| r.ap_queue.arrivals[class.index()]).sum::<u64>();
     Outcome {

@@ -9,7 +9,7 @@ const FRACTION: u32 = 16;
 
 /// The ranges that a transmitter draws its backoff from, one a retry stage.
 ///
-/// A priority beta divides the contention window (detti2011 section 3: beta is the ratio of access
+/// A priority beta divides the contention windows (detti2011 section 3: beta is the ratio of access
 /// rates of station and AP). Windows are real numbers inside, so that 31 / 1.2 is not rounded to a slot.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
@@ -20,20 +20,10 @@ pub(super) struct Windows {
 impl Windows {
     /// The windows of a transmitter with access priority `beta` against one with 1.
     pub(super) fn new(params: &MacParams, beta: f64) -> Self {
-        let mut ranges = Vec::new();
-        let mut cw = params.cw_min;
-        loop {
-            let largest = match params.preset {
-                Preset::Standard => cw,
-                // ns-2 draws `random % cw`.
-                Preset::Ns2 => cw.saturating_sub(1),
-            };
-            ranges.push(((f64::from(largest) / beta + 1.0) * f64::from(1 << FRACTION)).round() as u64);
-            if cw >= params.cw_max {
-                return Windows { ranges };
-            }
-            cw = (2 * cw + 1).min(params.cw_max);
-        }
+        let largest = largest_draws(params);
+        let divisor = divisor_for(beta, &largest, params.retry_limit);
+        let range = |largest: &f64| ((largest / divisor + 1.0) * f64::from(1 << FRACTION)).round() as u64;
+        Windows { ranges: largest.iter().map(range).collect() }
     }
 
     /// Slots to wait before attempt number `attempts` + 1 of a frame.
@@ -41,6 +31,70 @@ impl Windows {
         let range = self.ranges[(attempts as usize).min(self.ranges.len() - 1)];
         ((u128::from(rng.next_u32()) * u128::from(range)) >> (32 + FRACTION)) as u32
     }
+}
+
+/// The largest draw of each retry stage.
+fn largest_draws(params: &MacParams) -> Vec<f64> {
+    let mut largest = Vec::new();
+    let mut cw = params.cw_min;
+    loop {
+        largest.push(match params.preset {
+            Preset::Standard => f64::from(cw),
+            // ns-2 draws `random % cw`.
+            Preset::Ns2 => f64::from(cw.saturating_sub(1)),
+        });
+        if cw >= params.cw_max {
+            return largest;
+        }
+        cw = (2 * cw + 1).min(params.cw_max);
+    }
+}
+
+/// By how much to divide a transmitter's windows so that it succeeds `beta` times as often as one with undivided
+/// windows when both are saturated, which is how detti2011 measures beta.
+///
+/// Dividing by beta itself overshoots: a collision takes one attempt from each, and meets the rarer sender more often.
+fn divisor_for(beta: f64, largest: &[f64], retry_limit: u32) -> f64 {
+    if (beta - 1.0).abs() < f64::EPSILON {
+        return 1.0;
+    }
+    // The ratio grows with the divisor: bisect on a logarithmic scale.
+    let (mut low, mut high) = (beta.ln() - 2.0, beta.ln() + 2.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if success_ratio(middle.exp(), largest, retry_limit) < beta {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high).exp()
+}
+
+/// Successes of a saturated transmitter with divided windows over those of one with undivided windows, alone with each
+/// other: a two-node fixed point in the manner of Bianchi and Kumar et al., with retry limit.
+fn success_ratio(divisor: f64, largest: &[f64], retry_limit: u32) -> f64 {
+    // Mean backoff per attempt, in slots, when an attempt fails with probability `p`.
+    let mean_backoff = |p: f64, divisor: f64| {
+        let (mut attempts, mut slots, mut reach) = (0.0, 0.0, 1.0);
+        // Beyond some stages nothing is added that a double could hold.
+        for stage in 0..(retry_limit as usize).min(64) {
+            attempts += reach;
+            slots += reach * largest[stage.min(largest.len() - 1)] / divisor / 2.0;
+            reach *= p;
+        }
+        slots / attempts
+    };
+    let (mut divided, mut plain) = (10.0, 10.0);
+    for _ in 0..200 {
+        // The other's countdown ends in the same slot with probability 1 / (1 + its mean backoff).
+        divided = f64::midpoint(divided, mean_backoff(1.0 / (1.0 + plain), divisor));
+        plain = f64::midpoint(plain, mean_backoff(1.0 / (1.0 + divided), 1.0));
+    }
+    // Countdowns run in idle slots only, so attempts are as the inverse of the backoff; the rest of an attempt's slot is
+    // not the other's loss. The share 1 - 1 / (1 + b) of them succeeds.
+    let successes = |own: f64, other: f64| other / (1.0 + other) / own;
+    successes(divided, plain) / successes(plain, divided)
 }
 
 #[cfg(test)]
@@ -87,9 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn beta_divides_the_mean_wait() {
+    fn beta_divides_the_mean_wait_by_a_little_less() {
         let (plain, _) = mean_and_max(&windows(Preset::Standard, 1.0), 0);
-        let (eager, _) = mean_and_max(&windows(Preset::Standard, 1.2), 0);
-        assert!((plain / eager / 1.2 - 1.0).abs() < 0.01, "{}", plain / eager);
+        for beta in [0.5, 1.2, 2.0] {
+            let (scaled, _) = mean_and_max(&windows(Preset::Standard, beta), 0);
+            let divisor: f64 = plain / scaled;
+            let share = divisor.ln() / f64::ln(beta);
+            assert!((0.8..1.0).contains(&share), "beta {beta}: windows divided by {divisor}");
+        }
     }
 }
