@@ -1,1 +1,0 @@
-//! From counters to answers: indices, means and confidence intervals.
