@@ -1,0 +1,221 @@
+//! Records of replicas in, report out.
+
+use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
+use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
+use super::rows::{DirectionReport, FlowReport, StationReport, Transport};
+use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
+use crate::packet::{Class, Direction};
+use crate::record::{FlowRecord, MacStats, Record, StationRecord};
+use crate::scenario::{Scenario, Station, Traffic};
+
+/// Most stations for which the matrix of fairness levels is given.
+const MATRIX_STATIONS: usize = 32;
+
+/// What a report says about its making that the records do not know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Provenance {
+    /// What produced the records.
+    pub engine: String,
+    /// Version of the program.
+    pub version: String,
+    /// Replicas that were asked for.
+    pub replicas_planned: u32,
+    /// Whether the run was stopped before they were done.
+    pub interrupted: bool,
+    /// The wanted precision, if any.
+    pub until_ci: Option<UntilCi>,
+}
+
+impl Report {
+    /// The report on `records`, those of replicas 0, 1, ... of `scenario`.
+    ///
+    /// Records without measured time (or without the flow or station asked for) do not count.
+    pub fn new(scenario: &Scenario, records: &[Record], provenance: Provenance) -> Report {
+        let cell = Cell::new(scenario, records);
+        Report {
+            schema: SCHEMA.to_owned(),
+            engine: provenance.engine,
+            version: provenance.version,
+            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+            seed: scenario.run.seed,
+            replicas: records.len() as u32,
+            replicas_planned: provenance.replicas_planned,
+            interrupted: provenance.interrupted,
+            until_ci: provenance.until_ci,
+            measured_s: records.first().map_or(0.0, |record| record.measured.as_secs_f64()),
+            fingerprint: fingerprint(records),
+            totals: cell.totals(),
+            directions: Directions { up: cell.direction(Direction::Up), down: cell.direction(Direction::Down) },
+            indices: cell.indices(),
+            ap_queue: cell.queue(|record| &record.ap_queue),
+            ap_uplink_queue: cell.queue(|record| &record.ap_uplink_queue),
+            mac: MacSection {
+                ap: cell.mac(|record| Some(record.ap_mac)),
+                stations: cell.mac(|record| Some(sum(record.stations.iter().map(|station| &station.mac)))),
+            },
+            stations: cell.stations(),
+            flows: cell.flows(),
+            series: series(records),
+        }
+    }
+}
+
+impl Cell<'_> {
+    fn totals(&self) -> Totals {
+        Totals {
+            goodput_bps: self.mean(|replica| Some(replica.total())),
+            packets_per_second: self.mean(|replica| {
+                let stations: u64 = replica.record.stations.iter().map(|station| station.mac.delivered).sum();
+                Some((replica.record.ap_mac.delivered + stations) as f64 / replica.seconds)
+            }),
+        }
+    }
+
+    fn direction(&self, direction: Direction) -> DirectionReport {
+        let count = |replica: &Replica, counter: fn(&FlowRecord) -> u64| {
+            replica.flows_of(direction).map(|(flow, _)| counter(flow)).sum::<u64>() as f64
+        };
+        DirectionReport {
+            flows: self.scenario.flows().filter(|(_, flow)| flow.direction == direction).count() as u32,
+            goodput_bps: self.mean(|replica| Some(total(&replica.goodputs_of(direction)))),
+            mean_flow_goodput_bps: self.mean(|replica| mean(&replica.goodputs_of(direction))),
+            sigma_over_mean: self.mean(|replica| sigma_over_mean(&replica.goodputs_of(direction))),
+            retransmit_share: self.ratio(|replica| {
+                Some((count(replica, |flow| flow.retransmits), count(replica, |flow| flow.sent_packets)))
+            }),
+            timeouts: self.mean(|replica| Some(count(replica, |flow| flow.timeouts))),
+            transfers: self.transfers(|replica| replica.flows_of(direction).map(|(flow, _)| flow)),
+        }
+    }
+
+    fn indices(&self) -> Indices {
+        let scenario = self.scenario;
+        let with_flows: Vec<usize> =
+            (0..scenario.stations.len()).filter(|index| !scenario.stations[*index].flows.is_empty()).collect();
+        let stations = |replica: &Replica| -> Option<Vec<f64>> {
+            with_flows.iter().map(|index| replica.station(*index)).collect()
+        };
+        Indices {
+            jain_flows: self.mean(|replica| jain_index(&replica.flows)),
+            jain_stations: self.mean(|replica| jain_index(&stations(replica)?)),
+            up_down_ratio: self.ratio(|replica| {
+                Some((mean(&replica.goodputs_of(Direction::Up))?, mean(&replica.goodputs_of(Direction::Down))?))
+            }),
+            fairness_level_first_station: self.ratio(|replica| {
+                let goodputs = stations(replica).filter(|_| with_flows.first() == Some(&0))?;
+                Some((goodputs[0], mean(&goodputs[1..])?))
+            }),
+            fairness_level: self.fairness_levels(),
+        }
+    }
+
+    fn fairness_levels(&self) -> Option<Vec<Vec<Estimate>>> {
+        let stations = 0..self.scenario.stations.len();
+        let eta = |i, j| self.ratio(|replica| Some((replica.station(i)?, replica.station(j)?)));
+        (stations.len() <= MATRIX_STATIONS)
+            .then(|| stations.clone().map(|i| stations.clone().map(|j| eta(i, j)).collect()).collect())
+    }
+
+    fn stations(&self) -> Vec<StationReport> {
+        let groups = groups(self.scenario);
+        let rows = self.scenario.stations.iter().zip(groups).enumerate();
+        rows.map(|(index, (station, group))| self.station(index, &station.name, group)).collect()
+    }
+
+    fn station(&self, index: usize, name: &str, group: String) -> StationReport {
+        let goodput =
+            |direction: Direction| self.mean(move |replica| Some(replica.stations.get(index)?[direction as usize]));
+        let seconds_of_air = |station: &StationRecord| (station.mac.airtime + station.airtime_down).as_secs_f64();
+        StationReport {
+            name: name.to_owned(),
+            group,
+            goodput_up_bps: goodput(Direction::Up),
+            goodput_down_bps: goodput(Direction::Down),
+            goodput_bps: self.mean(|replica| replica.station(index)),
+            goodput_share: self.ratio(|replica| Some((replica.station(index)?, replica.total()))),
+            airtime_share: self.mean(|replica| Some(seconds_of_air(replica.station_record(index)?) / replica.seconds)),
+            airtime_down_share: self
+                .mean(|replica| Some(replica.station_record(index)?.airtime_down.as_secs_f64() / replica.seconds)),
+            uplink_queue_mean_packets: self
+                .mean(|replica| Some(mean_packets(&replica.station_record(index)?.uplink_queue, replica))),
+            uplink_queue_mean_sojourn_s: self
+                .ratio(|replica| Some(sojourn_sides(&replica.station_record(index)?.uplink_queue))),
+            uplink_queue_drop_probability: self.ratio(|replica| {
+                let queue = &replica.station_record(index)?.uplink_queue;
+                let drops: u64 = Class::ALL.into_iter().map(|class| queue.dropped(class)).sum();
+                Some((drops as f64, queue.arrivals.iter().sum::<u64>() as f64))
+            }),
+            mac: self.mac(|record| Some(record.stations.get(index)?.mac)),
+        }
+    }
+
+    fn flows(&self) -> Vec<FlowReport> {
+        let flows = self.scenario.flows().enumerate();
+        flows
+            .map(|(index, (station, flow))| {
+                let count = |counter: fn(&FlowRecord) -> u64| {
+                    self.mean(|replica| replica.record.flows.get(index).map(|flow| counter(flow) as f64))
+                };
+                FlowReport {
+                    station: self.scenario.stations[station].name.clone(),
+                    direction: flow.direction,
+                    transport: match flow.traffic {
+                        Traffic::Bulk | Traffic::Files { .. } => Transport::Tcp,
+                        Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. } => Transport::Udp,
+                    },
+                    goodput_bps: self.mean(|replica| replica.flows.get(index).copied()),
+                    sent_packets: count(|flow| flow.sent_packets),
+                    retransmits: count(|flow| flow.retransmits),
+                    timeouts: count(|flow| flow.timeouts),
+                    fast_retransmits: count(|flow| flow.fast_retransmits),
+                    transfers: self.transfers(|replica| replica.record.flows.get(index).into_iter()),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The time series of replica 0, if it has one.
+fn series(records: &[Record]) -> Option<SeriesReport> {
+    let series = &records.first()?.series;
+    (!series.at.is_empty()).then(|| SeriesReport {
+        replica: 0,
+        at_s: series.at.iter().map(|at| at.as_secs_f64()).collect(),
+        ap_queue_packets: series.ap_queue_packets.clone(),
+        cwnd_segments: series.cwnd.clone(),
+    })
+}
+
+/// All counters added up.
+fn sum<'a>(stats: impl Iterator<Item = &'a MacStats>) -> MacStats {
+    stats.fold(MacStats::default(), |sum, one| MacStats {
+        attempts: sum.attempts + one.attempts,
+        collisions: sum.collisions + one.collisions,
+        frame_errors: sum.frame_errors + one.frame_errors,
+        delivered: sum.delivered + one.delivered,
+        discards: sum.discards + one.discards,
+        airtime: sum.airtime + one.airtime,
+    })
+}
+
+/// Of each station the name that it shares with neighbours of its kind, else its own.
+fn groups(scenario: &Scenario) -> Vec<String> {
+    let stations = &scenario.stations;
+    let alike = |a: &Station, b: &Station| {
+        stem(&a.name) == stem(&b.name)
+            && Station { name: String::new(), ..a.clone() } == Station { name: String::new(), ..b.clone() }
+    };
+    let joined: Vec<bool> = stations.windows(2).map(|pair| alike(&pair[0], &pair[1])).collect();
+    let joined_at = |index: usize| joined.get(index).copied().unwrap_or(false);
+    let grouped = |index: usize| joined_at(index) || index.checked_sub(1).is_some_and(joined_at);
+    let name = |(index, station): (usize, &Station)| {
+        if grouped(index) { stem(&station.name).to_owned() } else { station.name.clone() }
+    };
+    stations.iter().enumerate().map(name).collect()
+}
+
+/// A name without the number at its end.
+fn stem(name: &str) -> &str {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end_matches(['-', '_', '.', '#', ' ']);
+    if stem.is_empty() { name } else { stem }
+}

@@ -1,0 +1,172 @@
+//! The replicas of a scenario, ready to be asked for estimates.
+
+use super::rows::{ByClass, MacReport, QueueReport, Transfers};
+use super::{Estimate, coefficient_of_variation, mean};
+use crate::packet::{Class, Direction, DropReason};
+use crate::qdisc::QueueStats;
+use crate::record::{FlowRecord, MacStats, Record, StationRecord};
+use crate::scenario::Scenario;
+
+/// A replica's record with the goodputs that most quantities are made of.
+pub(super) struct Replica<'a> {
+    /// Its counters.
+    pub(super) record: &'a Record,
+    /// Measured seconds, more than zero.
+    pub(super) seconds: f64,
+    /// Goodput of each flow in bit/s.
+    pub(super) flows: Vec<f64>,
+    /// Goodput of each station in bit/s, up and down.
+    pub(super) stations: Vec<[f64; 2]>,
+}
+
+impl<'a> Replica<'a> {
+    fn new(record: &'a Record) -> Option<Self> {
+        let seconds = record.measured.as_secs_f64();
+        if seconds <= 0.0 {
+            return None;
+        }
+        let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
+        let mut stations = vec![[0.0; 2]; record.stations.len()];
+        for (flow, goodput) in record.flows.iter().zip(&flows) {
+            if let Some(station) = stations.get_mut(flow.station) {
+                station[flow.direction as usize] += goodput;
+            }
+        }
+        Some(Replica { record, seconds, flows, stations })
+    }
+
+    /// Goodput of the cell, bit/s.
+    pub(super) fn total(&self) -> f64 {
+        total(&self.flows)
+    }
+
+    /// Goodput of a station, bit/s.
+    pub(super) fn station(&self, index: usize) -> Option<f64> {
+        self.stations.get(index).map(|[up, down]| up + down)
+    }
+
+    /// Counters of a station.
+    pub(super) fn station_record(&self, index: usize) -> Option<&StationRecord> {
+        self.record.stations.get(index)
+    }
+
+    /// The flows of a direction with their goodputs in bit/s.
+    pub(super) fn flows_of(&self, direction: Direction) -> impl Iterator<Item = (&FlowRecord, f64)> {
+        let with_goodput = self.record.flows.iter().zip(self.flows.iter().copied());
+        with_goodput.filter(move |(flow, _)| flow.direction == direction)
+    }
+
+    /// Their goodputs alone.
+    pub(super) fn goodputs_of(&self, direction: Direction) -> Vec<f64> {
+        self.flows_of(direction).map(|(_, goodput)| goodput).collect()
+    }
+}
+
+/// All replicas of a scenario that measured something.
+pub(super) struct Cell<'a> {
+    /// What was run.
+    pub(super) scenario: &'a Scenario,
+    replicas: Vec<Replica<'a>>,
+}
+
+impl<'a> Cell<'a> {
+    pub(super) fn new(scenario: &'a Scenario, records: &'a [Record]) -> Self {
+        Cell { scenario, replicas: records.iter().filter_map(Replica::new).collect() }
+    }
+
+    /// Estimate of a quantity that each replica has.
+    pub(super) fn mean(&self, quantity: impl Fn(&Replica) -> Option<f64>) -> Estimate {
+        Estimate::of_mean(self.replicas.iter().map(quantity))
+    }
+
+    /// Estimate of a quotient, from its two sides in each replica.
+    pub(super) fn ratio(&self, sides: impl Fn(&Replica) -> Option<(f64, f64)>) -> Estimate {
+        Estimate::of_ratio(self.replicas.iter().map(sides))
+    }
+
+    /// Transfers of the flows that `flows` picks from a replica.
+    pub(super) fn transfers<'r, I>(&'r self, flows: impl Fn(&'r Replica<'a>) -> I) -> Transfers
+    where
+        I: Iterator<Item = &'r FlowRecord>,
+    {
+        let times: Vec<Vec<f64>> = self
+            .replicas
+            .iter()
+            .map(|replica| {
+                flows(replica).flat_map(|flow| &flow.transfer_times).map(|time| time.as_secs_f64()).collect()
+            })
+            .collect();
+        Transfers {
+            count: Estimate::of_mean(times.iter().map(|times| Some(times.len() as f64))),
+            mean_s: Estimate::of_mean(times.iter().map(|times| mean(times))),
+            cov: Estimate::of_mean(times.iter().map(|times| coefficient_of_variation(times))),
+        }
+    }
+
+    /// A queue, by where a record has it.
+    pub(super) fn queue(&self, stats: impl Fn(&Record) -> &QueueStats) -> QueueReport {
+        let by_class = |estimate: &dyn Fn(Class) -> Estimate| ByClass {
+            data: estimate(Class::Data),
+            ack: estimate(Class::Ack),
+            other: estimate(Class::Other),
+        };
+        let arrivals = |replica: &Replica, class: Class| stats(replica.record).arrivals[class.index()] as f64;
+        QueueReport {
+            mean_packets: self.mean(|replica| Some(mean_packets(stats(replica.record), replica))),
+            mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(stats(replica.record)))),
+            arrivals: by_class(&|class| self.mean(|replica| Some(arrivals(replica, class)))),
+            drops: DropReason::ALL
+                .into_iter()
+                .map(|reason| {
+                    let drops = |replica: &Replica, class: Class| {
+                        stats(replica.record).drops[reason.index()][class.index()] as f64
+                    };
+                    (key(reason), by_class(&|class| self.mean(|replica| Some(drops(replica, class)))))
+                })
+                .collect(),
+            drop_probability: by_class(&|class| {
+                self.ratio(|replica| Some((stats(replica.record).dropped(class) as f64, arrivals(replica, class))))
+            }),
+        }
+    }
+
+    /// A transmitter, by where a record has it.
+    pub(super) fn mac(&self, stats: impl Fn(&Record) -> Option<MacStats>) -> MacReport {
+        let count = |counter: fn(&MacStats) -> u64| {
+            self.mean(|replica| stats(replica.record).map(|stats| counter(&stats) as f64))
+        };
+        MacReport {
+            attempts: count(|mac| mac.attempts),
+            collision_probability: self
+                .ratio(|replica| stats(replica.record).map(|stats| (stats.collisions as f64, stats.attempts as f64))),
+            frame_errors: count(|mac| mac.frame_errors),
+            delivered: count(|mac| mac.delivered),
+            discards: count(|mac| mac.discards),
+            airtime_share: self
+                .mean(|replica| stats(replica.record).map(|stats| stats.airtime.as_secs_f64() / replica.seconds)),
+        }
+    }
+}
+
+/// The sum, plain zero of nothing (the standard library's is -0.0).
+pub(super) fn total(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |sum, value| sum + value)
+}
+
+/// Mean over time of the packets that wait.
+pub(super) fn mean_packets(stats: &QueueStats, replica: &Replica) -> f64 {
+    stats.occupancy as f64 / 1e9 / replica.seconds
+}
+
+/// Sum of the waiting times in seconds, and packets served.
+pub(super) fn sojourn_sides(stats: &QueueStats) -> (f64, f64) {
+    (stats.sojourn.as_secs_f64(), stats.departures.iter().sum::<u64>() as f64)
+}
+
+/// The name that a reason has in files.
+fn key(reason: DropReason) -> String {
+    match serde_json::to_value(reason) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{reason:?}"),
+    }
+}

@@ -1,0 +1,148 @@
+//! One number for all bits of a run: equal fingerprints are equal results.
+
+use crate::packet::Direction;
+use crate::qdisc::QueueStats;
+use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
+
+/// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
+///
+/// Every field enters as its little-endian bits (floats by `to_bits`) and every list with its length, so two
+/// runs share a fingerprint when they agree to the last bit, whatever the machine or the number of threads.
+pub fn fingerprint(records: &[Record]) -> String {
+    let mut hash = Fnv1a::default();
+    for record in records {
+        hash.record(record);
+    }
+    format!("{:016x}", hash.0)
+}
+
+/// Fowler-Noll-Vo hash, variant 1a (RFC 9923).
+struct Fnv1a(u64);
+
+impl Default for Fnv1a {
+    fn default() -> Self {
+        Fnv1a(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+// The records are taken apart without `..`: a counter that is added later cannot be forgotten here.
+impl Fnv1a {
+    fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn number(&mut self, number: u64) {
+        self.bytes(&number.to_le_bytes());
+    }
+
+    fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = u64>) {
+        self.number(numbers.len() as u64);
+        for number in numbers {
+            self.number(number);
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        let Record { seed, measured, flows, stations, ap_mac, ap_queue, ap_uplink_queue, series } = record;
+        self.number(*seed);
+        self.number(measured.as_nanos());
+        self.number(flows.len() as u64);
+        for flow in flows {
+            self.flow(flow);
+        }
+        self.number(stations.len() as u64);
+        for StationRecord { mac, uplink_queue, airtime_down } in stations {
+            self.mac(mac);
+            self.queue(uplink_queue);
+            self.number(airtime_down.as_nanos());
+        }
+        self.mac(ap_mac);
+        self.queue(ap_queue);
+        self.queue(ap_uplink_queue);
+        let Series { at, ap_queue_packets, cwnd } = series;
+        self.numbers(at.iter().map(|at| at.as_nanos()));
+        self.numbers(ap_queue_packets.iter().map(|packets| u64::from(*packets)));
+        self.number(cwnd.len() as u64);
+        for column in cwnd {
+            self.numbers(column.iter().map(|segments| u64::from(segments.to_bits())));
+        }
+    }
+
+    fn flow(&mut self, flow: &FlowRecord) {
+        let FlowRecord {
+            station,
+            direction,
+            tcp,
+            delivered_bytes,
+            sent_packets,
+            retransmits,
+            timeouts,
+            fast_retransmits,
+            transfer_times,
+        } = flow;
+        self.number(*station as u64);
+        self.number(u64::from(*direction == Direction::Down));
+        self.number(u64::from(*tcp));
+        for count in [delivered_bytes, sent_packets, retransmits, timeouts, fast_retransmits] {
+            self.number(*count);
+        }
+        self.numbers(transfer_times.iter().map(|time| time.as_nanos()));
+    }
+
+    fn mac(&mut self, mac: &MacStats) {
+        let MacStats { attempts, collisions, frame_errors, delivered, discards, airtime } = mac;
+        for count in [attempts, collisions, frame_errors, delivered, discards] {
+            self.number(*count);
+        }
+        self.number(airtime.as_nanos());
+    }
+
+    fn queue(&mut self, queue: &QueueStats) {
+        let QueueStats { arrivals, departures, drops, occupancy, sojourn } = queue;
+        self.numbers(arrivals.iter().copied());
+        self.numbers(departures.iter().copied());
+        for by_class in drops {
+            self.numbers(by_class.iter().copied());
+        }
+        self.bytes(&occupancy.to_le_bytes());
+        self.number(sojourn.as_nanos());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Duration;
+
+    #[test]
+    fn the_hash_is_the_published_one() {
+        // Test vectors of RFC 9923.
+        let mut hash = Fnv1a::default();
+        hash.bytes(b"a");
+        assert_eq!(hash.0, 0xaf63_dc4c_8601_ec8c);
+        hash.bytes(b"bcde");
+        hash.bytes(b"");
+        assert_eq!(fingerprint(&[]), "cbf29ce484222325");
+    }
+
+    #[test]
+    fn any_bit_and_the_order_of_replicas_matter() {
+        let plain = Record::default();
+        let slower = Record { measured: Duration::from_nanos(1), ..Record::default() };
+        let sampled =
+            Record { series: Series { cwnd: vec![vec![0.0], vec![-0.0]], ..Series::default() }, ..Record::default() };
+        let prints = [
+            vec![plain.clone()],
+            vec![slower.clone()],
+            vec![sampled],
+            vec![plain.clone(), slower.clone()],
+            vec![slower, plain],
+        ]
+        .map(|records| fingerprint(&records));
+        for (i, print) in prints.iter().enumerate() {
+            assert!(!prints[..i].contains(print), "{prints:?}");
+        }
+    }
+}

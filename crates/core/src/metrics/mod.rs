@@ -1,0 +1,24 @@
+//! From counters to answers: indices, means and confidence intervals, and the result that every engine gives.
+//!
+//! [`indices`](self) are pure functions of numbers; an [`Estimate`] is a mean over replicas with its
+//! confidence; a [`Report`] holds both for a scenario and is the result schema (docs/results.md).
+
+mod aggregate;
+mod cell;
+mod estimate;
+mod fingerprint;
+mod indices;
+mod report;
+mod rows;
+
+pub use aggregate::Provenance;
+pub use estimate::{Estimate, student_t_975};
+pub use fingerprint::fingerprint;
+pub use indices::{
+    coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
+};
+pub use report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi, json_schema};
+pub use rows::{ByClass, DirectionReport, FlowReport, MacReport, QueueReport, StationReport, Transfers, Transport};
+
+#[cfg(test)]
+mod tests;

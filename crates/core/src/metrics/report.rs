@@ -1,0 +1,130 @@
+//! The result of a run: one schema for all engines, versioned and self-describing (docs/result.schema.json).
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, StationReport};
+
+/// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
+pub const SCHEMA: &str = "fairair.result/1";
+
+/// What a run of a scenario measured, over all replicas and after the warm-up.
+///
+/// SI units, named by the end of the key: `_bps` is bit/s, `_s` seconds; shares, probabilities, ratios and
+/// indices are dimensionless. Goodput is payload delivered in order (TCP) or at all (UDP).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "FairAir result")]
+pub struct Report {
+    /// `fairair.result/1`.
+    pub schema: String,
+    /// What produced the records: `simulator`, later also `testbed`.
+    pub engine: String,
+    /// Version of the program.
+    pub version: String,
+    /// The scenario with all defaults filled in and station groups expanded. Times there are in nanoseconds.
+    pub scenario: serde_json::Value,
+    /// The scenario's seed; each replica's own is made of it and the replica's number.
+    pub seed: u64,
+    /// Replicas that the result covers: always the first ones, 0 to `replicas - 1`.
+    pub replicas: u32,
+    /// Replicas that were asked for; more than `replicas` when the run was interrupted.
+    pub replicas_planned: u32,
+    /// Whether the run was stopped before all replicas were done.
+    pub interrupted: bool,
+    /// The wanted precision, if replicas were added until it was reached; else null.
+    pub until_ci: Option<UntilCi>,
+    /// Time that each replica measured, without the warm-up.
+    pub measured_s: f64,
+    /// FNV-1a of the bits of all counters, 16 hexadecimal digits: equal runs have equal fingerprints.
+    pub fingerprint: String,
+    /// The whole cell.
+    pub totals: Totals,
+    /// By direction of the payload.
+    pub directions: Directions,
+    /// Fairness.
+    pub indices: Indices,
+    /// The AP's queue towards the stations.
+    pub ap_queue: QueueReport,
+    /// The AP's queue towards the wire.
+    pub ap_uplink_queue: QueueReport,
+    /// The MAC of the AP and of all transmitters together; each station's is in `stations`.
+    pub mac: MacSection,
+    /// One row a station, in the scenario's order.
+    pub stations: Vec<StationReport>,
+    /// One row a flow, in the scenario's order.
+    pub flows: Vec<FlowReport>,
+    /// Time series of replica 0; null unless the scenario asks for samples.
+    pub series: Option<SeriesReport>,
+}
+
+/// A precision that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UntilCi {
+    /// Wanted 95 % half-width over mean, in per cent.
+    pub target_percent: f64,
+    /// Whether total goodput and the mean flow goodput of each direction that is not starved are that precise.
+    pub reached: bool,
+}
+
+/// The whole cell.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Totals {
+    /// Goodput of all flows.
+    pub goodput_bps: Estimate,
+    /// IP packets that crossed the radio (acknowledged by the MAC) per second, both directions, TCP ACKs included.
+    pub packets_per_second: Estimate,
+}
+
+/// By direction of the payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Directions {
+    /// Uploads: from stations to the wire.
+    pub up: DirectionReport,
+    /// Downloads.
+    pub down: DirectionReport,
+}
+
+/// Fairness, dimensionless. Stations without flows do not take part.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Indices {
+    /// Jain's index over the flows' goodputs: `(sum x)^2 / (n sum x^2)`; mean of the replicas' indices.
+    pub jain_flows: Estimate,
+    /// Jain's index over the stations' goodputs, both directions added; mean of the replicas' indices.
+    pub jain_stations: Estimate,
+    /// R: mean goodput of the up flows over that of the down flows, as a quotient of means over replicas.
+    pub up_down_ratio: Estimate,
+    /// Goodput of station 1 over the mean of the other stations (detti2011), as a quotient of means over replicas.
+    pub fairness_level_first_station: Estimate,
+    /// `eta[i][j]`: goodput of station i over that of station j, as quotients of means over replicas, 0-based;
+    /// null with more than 32 stations.
+    pub fairness_level: Option<Vec<Vec<Estimate>>>,
+}
+
+/// The MAC beside the stations' rows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MacSection {
+    /// The AP's transmitter.
+    pub ap: MacReport,
+    /// All stations' transmitters added up, without the AP.
+    pub stations: MacReport,
+}
+
+/// Samples of one replica at equal distances, column by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SeriesReport {
+    /// The replica that was sampled.
+    pub replica: u32,
+    /// Times of the samples, from the start of the run.
+    pub at_s: Vec<f64>,
+    /// Packets waiting in the AP's queue towards the stations.
+    pub ap_queue_packets: Vec<u32>,
+    /// Congestion window in segments, one column a flow in the scenario's order; empty for UDP.
+    pub cwnd_segments: Vec<Vec<f32>>,
+}
+
+/// The JSON Schema (2020-12) of a serialised [`Report`], as committed in docs/result.schema.json.
+pub fn json_schema() -> serde_json::Value {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Report>().to_value()
+}
