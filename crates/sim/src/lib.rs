@@ -3,6 +3,7 @@
 mod events;
 mod flow;
 mod link;
+pub mod replicas;
 mod world;
 
 use fairair_core::mac::AirFrame;
