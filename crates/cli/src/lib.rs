@@ -1,3 +1,46 @@
-//! The `fairair` command as a library.
+//! The `fairair` command as a library: a thin `main` and the Python package run the same code.
 
+mod args;
+mod capture;
+mod check;
+mod error;
+mod execute;
+mod interrupt;
+mod output;
 pub mod pcap;
+mod progress;
+mod run;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+pub use args::{CheckArgs, Cli, Command, Format, Percent, RunArgs};
+pub use check::check_command;
+pub use error::{CliError, Exit};
+pub use run::run_command;
+
+/// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
+pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let exit = match Cli::try_parse_from(args) {
+        Ok(cli) => match cli.command {
+            Command::Run(args) => exit_of(run_command(&args)),
+            Command::Check(args) => exit_of(check_command(&args)),
+        },
+        Err(error) => {
+            // A closed stdout or stderr leaves nobody to tell.
+            let _ = error.print();
+            if error.use_stderr() { Exit::BadInput } else { Exit::Success }
+        }
+    };
+    exit.into()
+}
+
+fn exit_of(result: Result<Exit, CliError>) -> Exit {
+    result.unwrap_or_else(|error| {
+        let exit = error.exit();
+        output::say(&format!("{:?}", miette::Report::new(error)));
+        exit
+    })
+}

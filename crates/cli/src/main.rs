@@ -1,3 +1,7 @@
 //! The `fairair` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    fairair::main_with(std::env::args_os())
+}

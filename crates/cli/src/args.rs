@@ -1,0 +1,140 @@
+//! What can be asked for on the command line, as plain values.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    failed while running (no threads, disk full)
+  2    bad input or usage, or an output that cannot be written; nothing has been run
+  130  interrupted (Ctrl-C or SIGTERM): the replicas that were done have been reported";
+
+/// Who gets the air, why, and how is it made fair: TCP over 802.11.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "fairair", version, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// Simulate a cell and report who gets the air.
+    #[command(after_help = EXIT_CODES)]
+    Run(RunArgs),
+    /// Check a scenario file without running it.
+    #[command(after_help = EXIT_CODES)]
+    Check(CheckArgs),
+}
+
+/// Options of `fairair run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// Independent repetitions, at least 1; confidence intervals need 2 [default: the scenario's].
+    ///
+    /// With --until-ci it is the size of the first batch.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub replicas: Option<u32>,
+
+    /// Seed of the randomness [default: the scenario's]; the same seed gives the same bytes on any number of threads.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+
+    /// Add replicas until the 95 % confidence half-widths are below PCT per cent of their means, e.g. 2%.
+    ///
+    /// Watched are the total goodput and the mean flow goodput of each direction. A starved direction, below 5 %
+    /// of the fair share (total goodput over the number of flows), is exempt: its relative spread says little.
+    /// The first batch has --replicas, at least 5; further ones are sized by the spread seen so far.
+    #[arg(long, value_name = "PCT")]
+    pub until_ci: Option<Percent>,
+
+    /// Most replicas that --until-ci may run.
+    #[arg(
+        long, value_name = "N", default_value_t = 1000, requires = "until_ci",
+        value_parser = clap::value_parser!(u32).range(2..)
+    )]
+    pub max_replicas: u32,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Also write result.json, stations.csv, flows.csv, table.txt and the scenario file (scenario.toml) to DIR.
+    ///
+    /// DIR is created if missing. Each file is written whole or not at all; files of these names are replaced.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Write the frames on the air in replica 0 to FILE: pcap with radiotap headers, for Wireshark.
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+
+    /// Threads, each runs one replica at a time [default: one a processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+/// Options of `fairair check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+}
+
+/// What `fairair run` prints on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// The whole result, see docs/results.md.
+    Json,
+    /// One row a station.
+    Csv,
+}
+
+/// A percentage between 0 and 100, both excluded; written with or without the sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percent(pub f64);
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.trim().trim_end_matches('%').trim_end();
+        match number.parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(Percent(percent)),
+            Ok(_) => Err("must lie between 0 % and 100 %".to_owned()),
+            Err(_) => Err("is not a percentage such as 2%".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn percentages_carry_their_sign_or_not() {
+        assert_eq!("2%".parse(), Ok(Percent(2.0)));
+        assert_eq!("0.5 %".parse(), Ok(Percent(0.5)));
+        assert_eq!("2".parse(), Ok(Percent(2.0)));
+        for wrong in ["0", "-1%", "100%", "two", "NaN", ""] {
+            assert!(wrong.parse::<Percent>().is_err(), "{wrong}");
+        }
+    }
+}

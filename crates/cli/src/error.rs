@@ -1,0 +1,93 @@
+//! What can go wrong, and the exit code that says so.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use fairair_core::scenario::ScenarioError;
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Success,
+    /// Failed while running.
+    Failure,
+    /// Bad input or usage; nothing was run.
+    BadInput,
+    /// Stopped by a signal; what was done has been reported.
+    Interrupted,
+}
+
+impl Exit {
+    /// The process's exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Failure => 1,
+            Exit::BadInput => 2,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.code())
+    }
+}
+
+/// Why a command gave up.
+#[derive(Debug, Error, Diagnostic)]
+pub enum CliError {
+    /// The scenario file is missing or wrong.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Scenario(#[from] ScenarioError),
+
+    /// Options that do not go together.
+    #[error("{what}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+
+    /// An output could not be written if the run were made.
+    #[error("cannot write {}: {source}", path.display())]
+    #[diagnostic(help("nothing has been run; name a place that you may write to"))]
+    Unwritable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// Writing a result failed after the run.
+    #[error("writing {} failed: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+
+    /// The threads could not be started.
+    #[error("cannot start the worker threads: {0}")]
+    #[diagnostic(help("try fewer with --jobs"))]
+    Threads(String),
+}
+
+impl CliError {
+    /// The exit code that it leads to.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            CliError::Scenario(_) | CliError::Usage { .. } | CliError::Unwritable { .. } => Exit::BadInput,
+            CliError::Write { .. } | CliError::Threads(_) => Exit::Failure,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second takes it.
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::error::Exit;
+use crate::output::say;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+static HANDLER: Once = Once::new();
+
+/// The flag that the first signal raises, lowered by this call. The handler is installed once a process.
+pub(crate) fn flag() -> &'static AtomicBool {
+    INTERRUPTED.store(false, Ordering::SeqCst);
+    HANDLER.call_once(|| {
+        // A host program that has a handler of its own keeps it; the run is then not interruptible by ours.
+        let _ = ctrlc::set_handler(|| {
+            if INTERRUPTED.swap(true, Ordering::SeqCst) {
+                std::process::exit(i32::from(Exit::Interrupted.code()));
+            }
+            say("interrupted: waiting for the replicas under way (once more quits at once)");
+        });
+    });
+    &INTERRUPTED
+}

@@ -1,0 +1,133 @@
+//! Files that appear whole or not at all.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use fairair_core::metrics::Report;
+use fairair_core::scenario::Scenario;
+use tempfile::NamedTempFile;
+
+use super::{Style, csv, json, table};
+use crate::error::CliError;
+
+/// A file under a temporary name in the directory where it is to appear.
+pub(crate) struct Pending {
+    path: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Pending {
+    /// Opens it; this is also the check that `path` can be written.
+    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+        }
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".fairair-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any new file, the umask takes its part; temporary files are private otherwise.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        Ok(Pending { path: path.to_owned(), file: builder.tempfile_in(dir)? })
+    }
+
+    /// The content goes here.
+    pub(crate) fn writer(&mut self) -> &mut impl Write {
+        self.file.as_file_mut()
+    }
+
+    /// Gives it its name, in place of a file that has it already.
+    pub(crate) fn persist(self) -> io::Result<()> {
+        self.file.persist(self.path)?;
+        Ok(())
+    }
+}
+
+/// A directory that is known to be writable.
+pub(crate) struct OutDir {
+    dir: PathBuf,
+    /// The scenario file's text, read before the run.
+    scenario: Vec<u8>,
+}
+
+/// Names in the directory.
+const FILES: [&str; 5] = ["result.json", "stations.csv", "flows.csv", "table.txt", "scenario.toml"];
+
+impl OutDir {
+    /// Makes sure that the results can be written to `dir`, creating it if it is missing.
+    pub(crate) fn prepare(dir: &Path, scenario: &Path) -> Result<Self, CliError> {
+        let unwritable = |path: PathBuf| move |source| CliError::Unwritable { path, source };
+        std::fs::create_dir_all(dir).map_err(unwritable(dir.to_owned()))?;
+        for name in FILES {
+            let path = dir.join(name);
+            Pending::create(&path).map_err(unwritable(path))?;
+        }
+        let scenario = std::fs::read(scenario).map_err(unwritable(scenario.to_owned()))?;
+        Ok(OutDir { dir: dir.to_owned(), scenario })
+    }
+
+    /// Writes all files, then gives all their names: a full disk leaves none of them half-written.
+    pub(crate) fn write(&self, report: &Report, scenario: &Scenario) -> Result<(), CliError> {
+        let contents: [Vec<u8>; 5] = [
+            json(report).into_bytes(),
+            csv::stations(report).into_bytes(),
+            csv::flows(report).into_bytes(),
+            table::render(report, scenario, Style::Plain).into_bytes(),
+            self.scenario.clone(),
+        ];
+        let mut written = Vec::new();
+        for (name, content) in FILES.into_iter().zip(contents) {
+            let path = self.dir.join(name);
+            let pending = Pending::create(&path).and_then(|mut pending| {
+                pending.writer().write_all(&content)?;
+                Ok(pending)
+            });
+            written.push(pending.map_err(|source| CliError::Write { path, source })?);
+        }
+        for pending in written {
+            let path = pending.path.clone();
+            pending.persist().map_err(|source| CliError::Write { path, source })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    #[test]
+    fn results_are_complete_and_leave_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        let scenario = place.path().join("cell.toml");
+        std::fs::write(&scenario, "name = \"x\"").unwrap();
+        let dir = place.path().join("new/deep");
+        let out = OutDir::prepare(&dir, &scenario).unwrap();
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "the check leaves nothing");
+        for _ in 0..2 {
+            out.write(&fixture::report(), &fixture::scenario()).unwrap();
+            let mut names: Vec<_> = std::fs::read_dir(&dir)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            assert_eq!(names, ["flows.csv", "result.json", "scenario.toml", "stations.csv", "table.txt"]);
+        }
+        assert_eq!(std::fs::read(dir.join("scenario.toml")).unwrap(), b"name = \"x\"");
+        assert_eq!(std::fs::read_to_string(dir.join("result.json")).unwrap(), json(&fixture::report()));
+    }
+
+    #[test]
+    fn a_file_that_is_not_persisted_never_was() {
+        let place = tempfile::tempdir().unwrap();
+        let mut pending = Pending::create(&place.path().join("air.pcap")).unwrap();
+        pending.writer().write_all(b"half").unwrap();
+        drop(pending);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+        assert!(Pending::create(place.path()).is_err(), "a directory in the way");
+    }
+}

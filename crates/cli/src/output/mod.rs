@@ -1,0 +1,78 @@
+//! Results as text: for people, for programs, for spreadsheets; on stdout and in files.
+
+pub(crate) mod csv;
+pub(crate) mod files;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod grid;
+mod quantity;
+pub(crate) mod table;
+mod verdict;
+
+use std::io::{self, ErrorKind, Write};
+use std::path::PathBuf;
+
+use fairair_core::metrics::Report;
+
+use crate::error::CliError;
+
+/// Colours or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// Text alone: files, pipes.
+    Plain,
+    /// ANSI escapes: terminals.
+    Ansi,
+}
+
+impl Style {
+    /// Colours on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is dumb.
+    pub(crate) fn of_stdout(terminal: bool) -> Self {
+        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if terminal && !refused { Style::Ansi } else { Style::Plain }
+    }
+
+    /// `text` in bold.
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    /// `text` faintly.
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    /// `text` in the colour of shares.
+    pub(crate) fn bar(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        match self {
+            Style::Plain => text.to_owned(),
+            Style::Ansi => format!("\x1b[{code}m{text}\x1b[0m"),
+        }
+    }
+}
+
+/// The whole report as JSON, indented.
+pub(crate) fn json(report: &Report) -> String {
+    serde_json::to_string_pretty(report).expect("a report has string keys and finite numbers") + "\n"
+}
+
+/// Writes to stdout. A reader that has seen enough (`fairair run ... | head -1`) is no error.
+pub(crate) fn print(text: &str) -> Result<(), CliError> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(CliError::Write { path: PathBuf::from("standard output"), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a line to stderr; when it is closed there is nobody to tell.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

@@ -1,0 +1,275 @@
+//! The report for people: who gets the air.
+
+use fairair_core::metrics::{ByClass, Estimate, Report, StationReport};
+use fairair_core::packet::Direction;
+use fairair_core::scenario::{Preset, Scenario, Station};
+
+use super::Style;
+use super::grid::{Align, bar, pad, quantities, titled};
+use super::quantity::{NONE, Quantity};
+use super::verdict::{plural, verdict};
+
+/// More rows than this are folded by group.
+const ROWS: usize = 12;
+/// Columns of the bar of shares.
+const BAR: usize = 12;
+/// Columns of the labels below the stations.
+const LABEL: usize = 16;
+
+/// The report as text, ending with a line break.
+pub(crate) fn render(report: &Report, scenario: &Scenario, style: Style) -> String {
+    let mut lines = header(report, scenario, style);
+    lines.push(String::new());
+    lines.extend(stations(report, scenario, style));
+    lines.push(String::new());
+    let summary = summary(report, scenario).into_iter();
+    lines.extend(summary.map(|(label, line)| style.bold(&pad(label, LABEL, Align::Left)) + &line));
+    lines.push(String::new());
+    lines.push(style.bold(&verdict(report)));
+    lines.join("\n") + "\n"
+}
+
+fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
+    let preset = match scenario.run.preset {
+        Preset::Standard => "standard",
+        Preset::Ns2 => "ns2",
+    };
+    let mut lines = vec![
+        format!(
+            "{}: {} at {}, {}, {}, AP queue {}, preset {preset}",
+            style.bold(&scenario.name),
+            scenario.radio.phy.name(),
+            scenario.radio.rate,
+            plural(scenario.stations.len(), "station"),
+            plural(scenario.flow_count(), "flow"),
+            queue(scenario),
+        ),
+        style.dim(&format!(
+            "{} x {} s after {} of warm-up, seed {}{}",
+            plural(report.replicas as usize, "replica"),
+            report.measured_s,
+            scenario.run.warmup,
+            report.seed,
+            if report.replicas > 1 {
+                "; ± is the 95 % confidence half-width"
+            } else {
+                "; no confidence from fewer than 2"
+            },
+        )),
+    ];
+    if report.interrupted {
+        lines.push(
+            style.bold(&format!("INTERRUPTED: {} of {} replicas are done", report.replicas, report.replicas_planned)),
+        );
+    }
+    if let Some(until) = report.until_ci.filter(|until| !until.reached) {
+        lines.push(
+            style.bold(&format!(
+                "NOT PRECISE: some half-width is above the wanted {} % of its mean",
+                until.target_percent
+            )),
+        );
+    }
+    lines
+}
+
+/// The discipline's name and parameters, as the scenario spells them.
+fn queue(scenario: &Scenario) -> String {
+    let spec = serde_json::to_value(scenario.ap.queue).unwrap_or_default();
+    let fields = spec.as_object().into_iter().flatten();
+    let (kind, parameters): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| *key == "kind");
+    let kind = kind.into_iter().filter_map(|(_, name)| name.as_str().map(str::to_owned));
+    let parameters = parameters.into_iter().filter(|(_, value)| !value.is_null());
+    kind.chain(parameters.map(|(key, value)| format!("{key} {value}"))).collect::<Vec<_>>().join(" ")
+}
+
+/// A line of the stations' table: one station, or neighbours of one kind.
+struct Row<'a> {
+    reports: &'a [StationReport],
+    /// Any of them; they are alike.
+    station: &'a Station,
+}
+
+impl Row<'_> {
+    fn name(&self) -> String {
+        match self.reports {
+            [one] => one.name.clone(),
+            [first, ..] => format!("{} ×{}", first.group, self.reports.len()),
+            [] => String::new(),
+        }
+    }
+
+    /// Goodput of one direction, `-` without a flow that way.
+    fn goodput(&self, direction: Direction) -> Quantity {
+        if !self.station.flows.iter().any(|flow| flow.direction == direction) {
+            return Quantity::none();
+        }
+        let estimates = self.reports.iter().map(|report| match direction {
+            Direction::Up => report.goodput_up_bps,
+            Direction::Down => report.goodput_down_bps,
+        });
+        if let [_] = self.reports {
+            return estimates.map(Quantity::rate).next().unwrap_or_default();
+        }
+        let means: Vec<f64> = estimates.filter_map(|estimate| estimate.mean).collect();
+        let Some(least) = means.iter().copied().reduce(f64::min) else { return Quantity::none() };
+        let most = means.iter().copied().fold(least, f64::max);
+        Quantity::rate_between(means.iter().sum::<f64>() / means.len() as f64, least, most)
+    }
+
+    /// Sum over its stations.
+    fn sum(&self, share: fn(&StationReport) -> Option<f64>) -> Option<f64> {
+        self.reports.iter().map(share).sum()
+    }
+
+    /// Mean over its stations.
+    fn mean(&self, number: fn(&StationReport) -> Option<f64>) -> Option<f64> {
+        self.sum(number).map(|sum| sum / self.reports.len() as f64)
+    }
+}
+
+fn rows<'a>(report: &'a Report, scenario: &'a Scenario) -> Vec<Row<'a>> {
+    let fold = report.stations.len() > ROWS;
+    let mut station = scenario.stations.iter();
+    let chunks = report.stations.chunk_by(|a, b| fold && a.group == b.group);
+    let with_station = chunks.map(|reports| {
+        let first = station.next();
+        // The others of the chunk are like the first.
+        station.by_ref().take(reports.len() - 1).for_each(drop);
+        first.map(|station| Row { reports, station })
+    });
+    with_station.flatten().collect()
+}
+
+fn stations(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
+    let rows = rows(report, scenario);
+    let cells = |cell: &dyn Fn(&Row) -> String| -> Vec<String> { rows.iter().map(cell).collect() };
+    let goodputs = |direction| -> Vec<Quantity> { rows.iter().map(|row| row.goodput(direction)).collect() };
+    let share = |row: &Row| row.sum(|report| report.goodput_share.mean);
+    let shares = cells(&|row| {
+        let percent = number(share(row).map(|share| share * 100.0), 0, "%");
+        let percent = pad(&percent, "100 %".len(), Align::Right);
+        format!("{} {percent}", style.bar(&bar(share(row).unwrap_or_default(), BAR)))
+    });
+    let airtimes = cells(&|row| number(row.sum(|report| report.airtime_share.mean).map(|share| share * 100.0), 0, "%"));
+    let queues = cells(&|row| number(row.mean(|report| report.uplink_queue_mean_packets.mean), 1, "pkt"));
+    let columns = [
+        titled("station", cells(&|row| row.name()), Align::Left),
+        quantities("up", &goodputs(Direction::Up)),
+        quantities("down", &goodputs(Direction::Down)),
+        // These cells are of one width already, which their colours would hide.
+        std::iter::once(pad("share", BAR + " 100 %".len(), Align::Left)).chain(shares).collect(),
+        titled("airtime", airtimes, Align::Right),
+        titled("uplink queue", queues, Align::Right),
+    ];
+    let line = |line: usize| columns.iter().map(|column| column[line].as_str()).collect::<Vec<_>>().join("  ");
+    let mut lines: Vec<String> = (0..=rows.len()).map(|number| line(number).trim_end().to_owned()).collect();
+    lines[0] = style.bold(&lines[0]);
+    if rows.iter().any(|row| row.reports.len() > 1) {
+        lines.push(style.dim("×n: goodput and queue per station, mean [least … most]; share and airtime of all n"));
+    }
+    lines
+}
+
+/// A number with its unit, `-` when there is none.
+fn number(value: Option<f64>, decimals: usize, unit: &str) -> String {
+    value.map_or_else(|| NONE.to_owned(), |value| format!("{value:.decimals$} {unit}"))
+}
+
+/// The lines below the stations, label and text.
+fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let indices = &report.indices;
+    if indices.fairness_level_first_station.n > 0 {
+        let name = scenario.stations.first().map_or("", |station| station.name.as_str());
+        let level = Quantity::plain(indices.fairness_level_first_station).text();
+        lines.push(("fairness level", format!("{level}  ({name} over the mean of the others)")));
+    }
+    let jain = |estimate| Quantity::plain(estimate).text();
+    lines.push((
+        "Jain index",
+        format!("{} over stations, {} over flows", jain(indices.jain_stations), jain(indices.jain_flows)),
+    ));
+    let (up, down) = (&report.directions.up, &report.directions.down);
+    if up.flows > 0 && down.flows > 0 {
+        let ratio = match (indices.up_down_ratio.mean, down.goodput_bps.mean) {
+            (None, Some(_)) => "none, downloads get nothing".to_owned(),
+            _ => Quantity::plain(indices.up_down_ratio).text(),
+        };
+        let rate = |estimate| Quantity::rate(estimate).text();
+        let (up, down) = (rate(up.mean_flow_goodput_bps), rate(down.mean_flow_goodput_bps));
+        lines.push(("up/down ratio", format!("{ratio}  (mean flow up {up}, down {down})")));
+    }
+    let packets = Quantity::scaled(report.totals.packets_per_second, 1.0, "packets/s on the air").text();
+    lines.push(("total goodput", format!("{}, {packets}", Quantity::rate(report.totals.goodput_bps).text())));
+    lines.push(("AP queue", ap_queue(report)));
+    lines.push(("MAC", mac(report)));
+    lines
+}
+
+/// Picks a class.
+type Class = fn(&ByClass) -> Estimate;
+
+fn ap_queue(report: &Report) -> String {
+    let queue = &report.ap_queue;
+    let dropped =
+        |class: fn(&ByClass) -> Estimate| -> f64 { queue.drops.values().filter_map(|drops| class(drops).mean).sum() };
+    let classes: [(&str, Class); 3] = [("DATA", |by| by.data), ("ACK", |by| by.ack), ("other", |by| by.other)];
+    let mut parts = vec![Quantity::scaled(queue.mean_packets, 1.0, "packets waiting").text()];
+    for (name, class) in classes {
+        let arrived = class(&queue.arrivals).mean.unwrap_or_default();
+        if arrived > 0.0 {
+            let share = Quantity::percent(class(&queue.drop_probability)).text();
+            parts.push(format!("drops {share} of {name} ({:.0} of {arrived:.0})", dropped(class)));
+        }
+    }
+    parts.join(", ")
+}
+
+fn mac(report: &Report) -> String {
+    let (ap, stations) = (&report.mac.ap, &report.mac.stations);
+    let given_up = ap.discards.mean.unwrap_or_default() + stations.discards.mean.unwrap_or_default();
+    format!(
+        "collisions {} of the AP's attempts, {} of the stations'; {given_up:.0} frames given up",
+        Quantity::percent(ap.collision_probability).text(),
+        Quantity::percent(stations.collision_probability).text(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fixture;
+
+    #[test]
+    fn a_small_cell_as_committed() {
+        let text = render(&fixture::report(), &fixture::scenario(), Style::Plain);
+        fixture::golden("table.txt", &text);
+        assert!(!text.contains('\x1b'));
+        assert!(text.lines().all(|line| line.len() == line.trim_end().len()));
+    }
+
+    #[test]
+    fn many_alike_are_folded() {
+        let scenario = fixture::scenario_of(40);
+        let text = render(&fixture::report_of(&scenario, 3), &scenario, Style::Plain);
+        fixture::golden("table-folded.txt", &text);
+    }
+
+    #[test]
+    fn no_replica_one_replica_and_an_interruption_are_said() {
+        let scenario = fixture::scenario();
+        let none = render(&fixture::report_of(&scenario, 0), &scenario, Style::Plain);
+        assert!(none.contains("No replica was finished"), "{none}");
+        let mut one = fixture::report_of(&scenario, 1);
+        one.interrupted = true;
+        one.replicas_planned = 10;
+        let one = render(&one, &scenario, Style::Plain);
+        assert!(one.contains("1 of 10 replicas") && !one.contains('±'), "{one}");
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        assert!(render(&fixture::report(), &fixture::scenario(), Style::Ansi).contains("\x1b[1m"));
+    }
+}

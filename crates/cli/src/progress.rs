@@ -1,0 +1,58 @@
+//! A progress bar on stderr, for terminals and long runs only.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A run shorter than this shows no bar.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Replicas done, of those planned. Dropping it removes the bar.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    /// Dropped to wake the thread that waits to show the bar.
+    over: Option<Sender<()>>,
+    shower: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// A bar that shows itself when the run turns out to be long and stderr is a terminal.
+    pub(crate) fn new(replicas: u32) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(u64::from(replicas)), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} replicas, {elapsed}, about {eta} left") {
+            bar.set_style(style);
+        }
+        let (over, ended) = channel::<()>();
+        let shown = bar.clone();
+        let shower = std::thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                // Stays hidden when stderr is not a terminal.
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(200));
+            }
+        });
+        Progress { bar, over: Some(over), shower: Some(shower) }
+    }
+
+    /// More replicas turned out to be needed.
+    pub(crate) fn plan(&self, replicas: u32) {
+        self.bar.set_length(u64::from(replicas));
+    }
+
+    /// One more is done.
+    pub(crate) fn done(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(shower) = self.shower.take() {
+            let _ = shower.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,64 @@
+//! `fairair run`: load, check the outputs, simulate, report.
+
+use std::io::IsTerminal;
+
+use fairair_core::metrics::{Provenance, Report};
+use fairair_core::scenario::Scenario;
+
+use crate::args::{Format, RunArgs};
+use crate::error::{CliError, Exit};
+use crate::output::files::OutDir;
+use crate::output::{self, Style};
+use crate::{capture, execute, interrupt};
+
+/// Simulates a scenario and prints the report.
+///
+/// # Errors
+/// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
+pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
+    let scenario = scenario(args)?;
+    let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario)).transpose()?;
+    if let Some(pcap) = &args.pcap {
+        capture::check(pcap)?;
+    }
+    let run = execute::execute(&scenario, args, interrupt::flag())?;
+    let report = Report::new(
+        &scenario,
+        &run.records,
+        Provenance {
+            engine: "simulator".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            replicas_planned: run.planned,
+            interrupted: run.interrupted,
+            until_ci: run.until_ci,
+        },
+    );
+    if let Some(out) = out {
+        out.write(&report, &scenario)?;
+    }
+    let text = match args.format {
+        Format::Table => output::table::render(&report, &scenario, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Json => output::json(&report),
+        Format::Csv => output::csv::stations(&report),
+    };
+    output::print(&text)?;
+    Ok(if run.interrupted { Exit::Interrupted } else { Exit::Success })
+}
+
+/// The scenario of the file with the options' values in it.
+fn scenario(args: &RunArgs) -> Result<Scenario, CliError> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    if let Some(seed) = args.seed {
+        scenario.run.seed = seed;
+    }
+    if let Some(replicas) = args.replicas {
+        if args.until_ci.is_some() && replicas > args.max_replicas {
+            return Err(CliError::Usage {
+                what: format!("--replicas {replicas} is more than --max-replicas {}", args.max_replicas),
+                help: "ask for fewer replicas in the first batch, or allow more in all".to_owned(),
+            });
+        }
+        scenario.run.replicas = replicas;
+    }
+    Ok(scenario)
+}

@@ -1,0 +1,210 @@
+//! The built command: exit codes, and what it does to stdout, stderr and files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const CELL: &str = r#"
+name = "cell"
+[run]
+duration = "2 s"
+warmup = "1 s"
+replicas = 2
+seed = 1
+[radio]
+phy = "802.11b"
+rate = "11 Mbit/s"
+[[station]]
+name = "sta1"
+flows = [{ direction = "up" }]
+[[station]]
+name = "sta2"
+flows = [{ direction = "down" }]
+"#;
+
+/// A directory with a scenario in it.
+struct Place {
+    dir: tempfile::TempDir,
+    scenario: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let scenario = dir.path().join("cell.toml");
+        std::fs::write(&scenario, CELL).unwrap();
+        Place { dir, scenario }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn run(&self) -> Command {
+        let mut command = fairair();
+        command.arg("run").arg(&self.scenario);
+        command
+    }
+
+    /// Names of all files and directories but the scenario.
+    fn leftovers(&self) -> Vec<String> {
+        names(self.dir.path()).into_iter().filter(|name| name != "cell.toml").collect()
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn fairair() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_fairair"))
+}
+
+/// Runs to the end and compares the exit code.
+#[track_caller]
+fn exits(command: &mut Command, code: i32) -> (String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
+    assert_eq!(status.code(), Some(code), "stdout: {stdout}\nstderr: {stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (stdout, stderr)
+}
+
+#[test]
+fn a_run_prints_its_report_and_nothing_on_stderr() {
+    let place = Place::new();
+    let (table, noise) = exits(&mut place.run(), 0);
+    assert!(table.starts_with("cell: 802.11b at 11 Mbit/s, 2 stations") && table.contains("Jain index"), "{table}");
+    assert!(!table.contains('\x1b'), "no colours in a pipe: {table}");
+    assert_eq!(noise, "", "no progress bar in a pipe");
+
+    let (json, _) = exits(place.run().args(["--format", "json", "--seed", "9", "--replicas", "3"]), 0);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((report["seed"].as_u64(), report["replicas"].as_u64()), (Some(9), Some(3)));
+    assert_eq!(report["schema"], "fairair.result/1");
+
+    let (csv, _) = exits(place.run().args(["--format", "csv"]), 0);
+    assert_eq!(
+        csv.lines().map(|line| line.split(',').next().unwrap()).collect::<Vec<_>>(),
+        ["station", "sta1", "sta2"]
+    );
+    assert!(place.leftovers().is_empty());
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let place = Place::new();
+    let json = |jobs| exits(place.run().args(["--format", "json", "--replicas", "5", "--jobs", jobs]), 0).0;
+    assert_eq!(json("1"), json("3"));
+}
+
+#[test]
+fn results_go_to_a_directory_that_is_made() {
+    let place = Place::new();
+    exits(place.run().arg("--out").arg(place.path("a/b")), 0);
+    assert_eq!(names(&place.path("a/b")), ["flows.csv", "result.json", "scenario.toml", "stations.csv", "table.txt"]);
+    assert_eq!(std::fs::read_to_string(place.path("a/b/scenario.toml")).unwrap(), CELL);
+}
+
+#[test]
+fn usage_errors_exit_with_2_and_say_what_is_wrong() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (&["--replicas", "0"][..], "--replicas"),
+        (&["--until-ci", "200%"], "must lie between"),
+        (&["--until-ci", "two"], "is not a percentage"),
+        (&["--max-replicas", "10"], "--until-ci"),
+        (&["--until-ci", "2%", "--replicas", "20", "--max-replicas", "10"], "--max-replicas 10"),
+        (&["--format", "yaml"], "possible values: table, json, csv"),
+        (&["--jobs", "0"], "--jobs"),
+        (&["--colour"], "--colour"),
+    ] {
+        let (stdout, stderr) = exits(place.run().args(arguments), 2);
+        assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");
+    }
+    exits(&mut fairair(), 2);
+    exits(fairair().arg("fly"), 2);
+}
+
+#[test]
+fn help_and_version_are_no_errors_and_tell_the_exit_codes() {
+    for arguments in [&["--help"][..], &["run", "--help"], &["check", "--help"]] {
+        let (help, _) = exits(fairair().args(arguments), 0);
+        assert!(help.contains("Exit codes") && help.contains("130"), "{help}");
+    }
+    assert!(exits(fairair().arg("--version"), 0).0.starts_with("fairair "));
+}
+
+#[test]
+fn a_scenario_that_cannot_be_read_exits_with_2() {
+    let place = Place::new();
+    std::fs::write(place.path("wrong.toml"), "nonsense").unwrap();
+    for command in ["run", "check"] {
+        for file in ["missing.toml", "wrong.toml"] {
+            let (stdout, stderr) = exits(fairair().arg(command).arg(place.path(file)), 2);
+            assert!(stdout.is_empty() && stderr.contains(file), "{stderr}");
+        }
+    }
+    let (fine, _) = exits(fairair().arg("check").arg(&place.scenario), 0);
+    assert!(fine.contains("2 stations"), "{fine}");
+}
+
+#[test]
+fn an_unwritable_output_exits_with_2_before_the_run() {
+    let place = Place::new();
+    std::fs::write(place.path("file"), "in the way").unwrap();
+    std::fs::create_dir_all(place.path("dir/result.json")).unwrap();
+    for out in ["file", "file/deeper", "dir"] {
+        let (stdout, stderr) = exits(place.run().arg("--out").arg(place.path(out)), 2);
+        assert!(stdout.is_empty() && stderr.contains("cannot write"), "{out}: {stderr}");
+    }
+    assert_eq!(place.leftovers(), ["dir", "file"]);
+    assert_eq!(names(&place.path("dir")), ["result.json"], "nothing half-written");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let place = Place::new();
+    for format in ["table", "json", "csv"] {
+        let mut command = place.run();
+        let child = command.args(["--format", format]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = child.spawn().unwrap();
+        drop(child.stdout.take());
+        let Output { status, stderr, .. } = child.wait_with_output().unwrap();
+        assert_eq!((status.code(), String::from_utf8(stderr).unwrap()), (Some(0), String::new()));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_exits_with_1() {
+    let place = Place::new();
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let Output { status, stderr, .. } = place.run().stdout(full).output().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(String::from_utf8(stderr).unwrap().contains("standard output"));
+}
+
+/// SIGINT while 100000 replicas run.
+#[test]
+#[cfg(unix)]
+#[ignore = "until there is an engine that takes time"]
+fn an_interrupted_run_reports_what_is_done() {
+    use std::io::Read;
+    let place = Place::new();
+    let mut command = place.run();
+    let command = command.args(["--replicas", "100000", "--format", "json"]).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let mut json = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut json).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["interrupted"], report["replicas_planned"].as_u64()), (&true.into(), Some(100_000)));
+    let done = report["replicas"].as_u64().unwrap();
+    assert!(done > 0 && done < 100_000, "{done}");
+    assert_eq!(report["totals"]["goodput_bps"]["n"], done);
+}
