@@ -17,10 +17,10 @@ use crate::{capture, execute, interrupt};
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario)).transpose()?;
     if let Some(pcap) = &args.pcap {
         capture::check(pcap)?;
     }
+    let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario)).transpose()?;
     let run = execute::execute(&scenario, args, interrupt::flag())?;
     let report = Report::new(
         &scenario,

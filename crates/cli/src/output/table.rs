@@ -182,7 +182,10 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     let indices = &report.indices;
     if indices.fairness_level_first_station.n > 0 {
         let name = scenario.stations.first().map_or("", |station| station.name.as_str());
-        let level = Quantity::plain(indices.fairness_level_first_station).text();
+        let level = match indices.fairness_level_first_station.mean {
+            None => "none, the others get nothing".to_owned(),
+            Some(_) => Quantity::plain(indices.fairness_level_first_station).text(),
+        };
         lines.push(("fairness level", format!("{level}  ({name} over the mean of the others)")));
     }
     let jain = |estimate| Quantity::plain(estimate).text();

@@ -29,9 +29,9 @@ fn directions(report: &Report) -> String {
     let ratio = report.indices.up_down_ratio;
     match ratio.mean {
         None => "Uploads take everything, downloads get nothing".to_owned(),
-        Some(mean) if is_one(ratio, mean) => format!("Uploads and downloads get the same (ratio {mean:.2})"),
-        Some(mean) if mean > 1.0 => format!("Uploads get {} what downloads get", times(mean)),
-        Some(mean) if mean > 0.0 => format!("Downloads get {} what uploads get", times(1.0 / mean)),
+        Some(mean) if is_one(mean) => format!("Uploads and downloads get the same (ratio {mean:.2})"),
+        Some(mean) if mean > 1.0 => format!("Uploads get {} what downloads get{}", times(mean), doubt(ratio)),
+        Some(mean) if mean > 0.0 => format!("Downloads get {} what uploads get{}", times(1.0 / mean), doubt(ratio)),
         Some(_) => "Downloads take everything, uploads get nothing".to_owned(),
     }
 }
@@ -43,20 +43,28 @@ fn stations(report: &Report) -> String {
     let jain = report.indices.jain_stations.mean;
     match (level.mean, jain) {
         (_, Some(jain)) if jain > 0.99 => format!("All stations get the same (Jain index {jain:.3})"),
-        (Some(mean), _) if !is_one(level, mean) && mean > 1.0 => {
-            format!("{first} gets {} what another station gets on average", times(mean))
+        (Some(mean), _) if !is_one(mean) && mean > 1.0 => {
+            format!("{first} gets {} what another station gets on average{}", times(mean), doubt(level))
         }
-        (Some(mean), _) if !is_one(level, mean) && mean > 0.0 => {
-            format!("Another station gets {} what {first} gets on average", times(1.0 / mean))
+        (Some(mean), _) if !is_one(mean) && mean > 0.0 => {
+            format!("Another station gets {} what {first} gets on average{}", times(1.0 / mean), doubt(level))
         }
         (_, Some(jain)) => format!("The stations share unequally (Jain index {jain:.2})"),
         (_, None) => "There are no stations to compare".to_owned(),
     }
 }
 
-/// Within 10 % of 1, or not told apart from it.
-fn is_one(estimate: Estimate, mean: f64) -> bool {
-    (mean - 1.0).abs() <= EQUAL.max(estimate.ci95.unwrap_or_default())
+/// Near enough to 1.
+fn is_one(ratio: f64) -> bool {
+    (ratio - 1.0).abs() <= EQUAL
+}
+
+/// A remark when the confidence interval of a ratio holds 1.
+fn doubt(ratio: Estimate) -> &'static str {
+    match (ratio.mean, ratio.ci95) {
+        (Some(mean), Some(width)) if (mean - 1.0).abs() <= width => " (uncertain: more replicas would tell)",
+        _ => "",
+    }
 }
 
 fn ap_queue(report: &Report) -> String {
@@ -111,7 +119,7 @@ mod tests {
         report.indices.up_down_ratio = sure(1.05);
         says(&report, "Uploads and downloads get the same");
         report.indices.up_down_ratio = Estimate { ci95: Some(1.5), ..sure(2.0) };
-        says(&report, "Uploads and downloads get the same");
+        says(&report, "Uploads get 2.0x what downloads get (uncertain: more replicas would tell)");
         report.indices.up_down_ratio = Estimate { mean: None, ci95: None, n: 9 };
         says(&report, "Uploads take everything");
     }

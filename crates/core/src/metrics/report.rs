@@ -23,7 +23,7 @@ pub struct Report {
     pub engine: String,
     /// Version of the program.
     pub version: String,
-    /// The scenario with all defaults filled in and station groups expanded. Times there are in nanoseconds.
+    /// The scenario with all defaults filled in and station groups expanded.
     pub scenario: serde_json::Value,
     /// The scenario's seed; each replica's own is made of it and the replica's number.
     pub seed: u64,
