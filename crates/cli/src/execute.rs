@@ -9,7 +9,7 @@ use fairair_core::scenario::Scenario;
 use fairair_sim::replicas::Pool;
 
 use crate::args::{Percent, RunArgs};
-use crate::capture;
+use crate::capture::Capture;
 use crate::error::CliError;
 use crate::progress::Progress;
 
@@ -30,13 +30,18 @@ pub(crate) struct Execution {
     pub(crate) until_ci: Option<UntilCi>,
 }
 
-/// Runs the scenario as `args` ask, until done or `cancel` is set.
-pub(crate) fn execute(scenario: &Scenario, args: &RunArgs, cancel: &AtomicBool) -> Result<Execution, CliError> {
+/// Runs the scenario as `args` ask, replica 0 with `capture`, until done or `cancel` is set.
+pub(crate) fn execute(
+    scenario: &Scenario,
+    args: &RunArgs,
+    capture: Option<&Capture>,
+    cancel: &AtomicBool,
+) -> Result<Execution, CliError> {
     let pool = Pool::new(args.jobs.unwrap_or(0).into()).map_err(|error| CliError::Threads(error.to_string()))?;
     let mut planned = first_batch(scenario, args);
     let progress = Progress::new(planned);
-    let simulate = |replica: u32| match &args.pcap {
-        Some(path) if replica == 0 => capture::run_captured(scenario, path),
+    let simulate = |replica: u32| match capture {
+        Some(capture) if replica == 0 => capture.run(scenario),
         _ => Ok(fairair_sim::run(scenario, replica)),
     };
     let mut records: Vec<Record> = Vec::new();
@@ -126,20 +131,20 @@ mod tests {
 
     #[test]
     fn a_raised_flag_ends_the_run_before_it_starts() {
-        let run = execute(&fixture::scenario(), &args(&[]), &AtomicBool::new(true)).unwrap();
+        let run = execute(&fixture::scenario(), &args(&[]), None, &AtomicBool::new(true)).unwrap();
         assert_eq!((run.records.len(), run.planned, run.interrupted), (0, 3, true));
     }
 
     #[test]
     fn the_planned_replicas_are_run() {
-        let run = execute(&fixture::scenario(), &args(&[]), &AtomicBool::new(false)).unwrap();
+        let run = execute(&fixture::scenario(), &args(&[]), None, &AtomicBool::new(false)).unwrap();
         assert_eq!((run.records.len(), run.planned, run.interrupted, run.until_ci), (3, 3, false, None));
     }
 
     #[test]
     fn no_more_than_the_most_replicas_are_run_for_precision() {
         let args = args(&["--until-ci", "0.000000001%", "--max-replicas", "7"]);
-        let run = execute(&fixture::scenario(), &args, &AtomicBool::new(false)).unwrap();
+        let run = execute(&fixture::scenario(), &args, None, &AtomicBool::new(false)).unwrap();
         assert_eq!((run.records.len(), run.interrupted), (7, false));
         assert!(run.until_ci.is_some_and(|until| !until.reached));
     }

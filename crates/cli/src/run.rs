@@ -6,10 +6,11 @@ use fairair_core::metrics::{Provenance, Report};
 use fairair_core::scenario::Scenario;
 
 use crate::args::{Format, RunArgs};
+use crate::capture::Capture;
 use crate::error::{CliError, Exit};
 use crate::output::files::OutDir;
 use crate::output::{self, Style};
-use crate::{capture, execute, interrupt};
+use crate::{execute, interrupt};
 
 /// Simulates a scenario and prints the report.
 ///
@@ -17,11 +18,9 @@ use crate::{capture, execute, interrupt};
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    if let Some(pcap) = &args.pcap {
-        capture::check(pcap)?;
-    }
+    let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario)).transpose()?;
-    let run = execute::execute(&scenario, args, interrupt::flag())?;
+    let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
     let report = Report::new(
         &scenario,
         &run.records,

@@ -190,7 +190,6 @@ fn a_full_disk_exits_with_1() {
 /// SIGINT while 100000 replicas run.
 #[test]
 #[cfg(unix)]
-#[ignore = "until there is an engine that takes time"]
 fn an_interrupted_run_reports_what_is_done() {
     use std::io::Read;
     let place = Place::new();
