@@ -19,8 +19,8 @@ demo: setup ## build, then show who gets the air in two published hot-spots
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
 
-bench: setup ## measure speed
-	cargo bench --workspace --locked
+bench: setup ## measure speed, beside ns-2 where it is installed
+	cargo bench --locked -p fairair-sim --bench whole --bench parts
 
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli

@@ -1,6 +1,6 @@
 //! Validation: under the preset `ns2` the simulator agrees with stock ns-2.35.
 //!
-//! `data/ns2-grid.csv` holds means and standard deviations over `n` seeds of ns-2 for each point: the cell of the
+//! `grid.csv` (made by `grid.py` and `wlan.tcl`) holds means and standard deviations over `n` seeds of ns-2 for each point: the cell of the
 //! papers' figures (H: ha2009, K: khademi2010, P: pokhrel2016, D: detti2005) and others (X) with other rates, windows,
 //! delays, segment sizes, delayed ACKs and channel errors. The table that the test prints is docs/validation.md's source:
 //! `cargo test --release -p fairair-sim --test ns2 -- --nocapture`.
@@ -55,7 +55,7 @@ fn reference(point: &Point, column: &str) -> Mean {
     Mean::new(number(point, column), number(point, &format!("{column}_sd")), number(point, "n") as usize)
 }
 
-/// The grid's columns are wlan.tcl's parameters; the Tcl is part of the reference, not of this repository.
+/// The grid's columns are the parameters of wlan.tcl.
 fn scenario(point: &Point) -> Scenario {
     let delay_ms = point["wdelay"].trim_end_matches("ms").parse::<f64>().unwrap() * number(point, "hops");
     let station = |name: &str, count: &str, direction: &str| match count {
@@ -177,7 +177,7 @@ fn disagreements(point: &Point, ours: &Outcome) -> Vec<String> {
 /// 0.03, each or inside the combined confidence interval, at 95 % of the points.
 #[test]
 fn agrees_with_the_ns2_grid() {
-    let mut lines = include_str!("data/ns2-grid.csv").lines();
+    let mut lines = include_str!("grid.csv").lines();
     let header: Vec<&str> = lines.next().expect("the grid has a header").split(',').collect();
     let points: Vec<Point> = lines.map(|line| header.iter().copied().zip(line.split(',')).collect()).collect();
     println!(

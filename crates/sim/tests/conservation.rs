@@ -1,0 +1,176 @@
+//! Claims: no packet appears or disappears without a reason, TCP streams arrive whole and in order, and the same seed
+//! gives the same record, whatever the cell.
+
+use proptest::prelude::*;
+
+use fairair_core::mac::{AirBody, Reception};
+use fairair_core::packet::{Class, Kind};
+use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
+
+/// The text of a random small cell.
+fn cell() -> impl Strategy<Value = String> {
+    let station = (
+        prop::sample::select(vec!["1", "2", "5.5", "11"]),
+        0.0..0.4_f64,
+        prop::sample::select(vec!["0.0", "1e-5"]),
+        1_usize..60,
+        prop::collection::vec(flow(), 1..4),
+    );
+    (
+        prop::collection::vec(station, 1..6),
+        1_usize..120,
+        prop::sample::select(vec!["standard", "ns2"]),
+        prop::bool::ANY,
+        prop::sample::select(vec!["0 ms", "3 ms", "50 ms"]),
+        1_u32..8,
+        any::<u32>(),
+    )
+        .prop_map(|(stations, limit, preset, eifs, delay, retry_limit, seed)| {
+            let stations: String = stations
+                .into_iter()
+                .enumerate()
+                .map(|(nth, (rate, error, ber, queue, flows))| {
+                    format!(
+                        "[[station]]\nname = \"s{nth}\"\nrate = \"{rate} Mbit/s\"\nframe_error = {error}\n\
+                         bit_error_rate = {ber}\nuplink_queue = {queue}\nflows = [{}]\n",
+                        flows.join(", ")
+                    )
+                })
+                .collect();
+            format!(
+                "name = \"random\"\n[run]\nduration = \"6 s\"\nwarmup = \"0 s\"\nseed = {seed}\npreset = \"{preset}\"\n\
+                 [radio]\nbasic_rate = \"1 Mbit/s\"\neifs = {eifs}\nretry_limit = {retry_limit}\n\
+                 [ap]\nqueue = {{ kind = \"droptail\", limit = {limit} }}\nuplink_queue = 20\n\
+                 [wire]\ndelay = \"{delay}\"\nqueue = 40\n{stations}"
+            )
+        })
+}
+
+fn flow() -> impl Strategy<Value = String> {
+    let tcp = (
+        prop::sample::select(vec!["reno", "newreno", "cubic"]),
+        1_u32..50,
+        prop::bool::ANY,
+        prop::bool::ANY,
+        prop::sample::select(vec![536, 1460]),
+    )
+        .prop_map(|(variant, window, sack, delayed, mss)| {
+            format!(
+                "tcp = {{ variant = \"{variant}\", window = {window}, sack = {sack}, delayed_ack = {delayed}, \
+                 mss = \"{mss} B\" }}"
+            )
+        });
+    let kind = prop::sample::select(vec![
+        "",
+        "",
+        "kind = \"files\", size = \"14600 B\", idle = \"100 ms\", ",
+        "kind = \"files\", size = \"1 B\", burst = \"50 ms\", idle = \"50 ms\", ",
+        "kind = \"udp\", payload = \"1000 B\", ",
+        "kind = \"udp\", payload = \"100 B\", rate = \"200 kbit/s\", ",
+    ]);
+    (prop::sample::select(vec!["up", "down"]), kind, tcp).prop_map(|(direction, kind, tcp)| {
+        let tcp = if kind.contains("udp") { "start = \"0 s\"".to_owned() } else { tcp };
+        format!("{{ direction = \"{direction}\", {kind}{tcp} }}")
+    })
+}
+
+fn total(by_class: &[u64; 3]) -> u64 {
+    by_class.iter().sum()
+}
+
+/// Packets in = out + dropped + waiting for every queue of a cell that was measured from its start.
+fn check_queues(record: &Record) -> Result<(), TestCaseError> {
+    let queues = record.stations.iter().map(|station| &station.uplink_queue);
+    for queue in queues.chain([&record.ap_queue, &record.ap_uplink_queue]) {
+        let dropped: u64 = Class::ALL.iter().map(|class| queue.dropped(*class)).sum();
+        let waiting = total(&queue.arrivals).checked_sub(total(&queue.departures) + dropped);
+        prop_assert!(waiting.is_some_and(|waiting| waiting <= 1000), "{queue:?}");
+    }
+    // What left a radio queue was delivered, given up, or is the one frame in service.
+    let transmitters = record.stations.iter().map(|station| (&station.uplink_queue, &station.mac));
+    for (queue, mac) in transmitters.chain([(&record.ap_queue, &record.ap_mac)]) {
+        let in_service = total(&queue.departures) - mac.delivered - mac.discards;
+        prop_assert!(in_service <= 1, "{queue:?} {mac:?}");
+        prop_assert_eq!(mac.attempts >= mac.delivered + mac.collisions + mac.frame_errors, true);
+    }
+    // What the stations delivered arrived at the AP's queue towards the wire.
+    let uplink: u64 = record.stations.iter().map(|station| station.mac.delivered).sum();
+    prop_assert_eq!(uplink, total(&record.ap_uplink_queue.arrivals));
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packets_are_conserved_and_streams_are_whole(text in cell()) {
+        let scenario = Scenario::from_toml(&text, "random.toml").unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+        // Watch the channel: payload that was decoded, the highest in-order acknowledgement, frames in order.
+        let flows = scenario.flow_count();
+        let mut decoded = vec![0_u64; flows];
+        let mut acknowledged = vec![0_u64; flows];
+        let mut last_start = 0;
+        let mut in_order = true;
+        let record = fairair_sim::run_monitored(&scenario, 0, Some(&mut |frame| {
+            in_order &= frame.at.as_nanos() >= last_start;
+            last_start = frame.at.as_nanos();
+            if let AirBody::Data { packet, .. } = &frame.body
+                && frame.reception == Reception::Decoded
+            {
+                let flow = packet.flow.index();
+                decoded[flow] += u64::from(packet.payload);
+                if packet.kind == Kind::Ack && packet.incarnation == 1 {
+                    acknowledged[flow] = acknowledged[flow].max(packet.ack);
+                }
+            }
+        }));
+        prop_assert!(in_order, "frames start in order");
+        check_queues(&record)?;
+        for (index, flow) in record.flows.iter().enumerate() {
+            // Nothing is delivered that did not cross the radio, and nothing acknowledged that was not delivered.
+            prop_assert!(flow.delivered_bytes <= decoded[index], "flow {index} of\n{text}");
+            if flow.transfer_times.is_empty() {
+                prop_assert!(acknowledged[index] <= flow.delivered_bytes, "flow {index} of\n{text}");
+            }
+            prop_assert!(flow.retransmits <= flow.sent_packets);
+        }
+        prop_assert_eq!(&record, &fairair_sim::run(&scenario, 0), "the monitor changes nothing, the seed decides");
+    }
+}
+
+/// Every file of a lossy cell is delivered to its last byte.
+#[test]
+fn files_arrive_whole_through_loss_and_channel_errors() {
+    for (variant, sack) in [("reno", false), ("newreno", false), ("newreno", true), ("cubic", true)] {
+        let text = format!(
+            r#"
+            name = "files"
+            [run]
+            duration = "400 s"
+            warmup = "0 s"
+            [radio]
+            retry_limit = 2
+            frame_error = 0.2
+            [ap]
+            queue = {{ kind = "droptail", limit = 8 }}
+            [tcp]
+            variant = "{variant}"
+            sack = {sack}
+            [[station]]
+            name = "sta"
+            count = 4
+            flows = [
+                {{ direction = "down", kind = "files", size = "100001 B", files = 5 }},
+                {{ direction = "up", kind = "files", size = "100001 B", files = 5 }},
+            ]
+            "#
+        );
+        let scenario = Scenario::from_toml(&text, "files.toml").unwrap();
+        let record = fairair_sim::run(&scenario, 0);
+        for flow in &record.flows {
+            assert_eq!((flow.transfer_times.len(), flow.delivered_bytes), (5, 500_005), "{variant}, SACK {sack}");
+        }
+        assert!(record.flows.iter().any(|flow| flow.retransmits > 0));
+    }
+}
