@@ -27,7 +27,7 @@ fn cell() -> impl Strategy<Value = String> {
         any::<u32>(),
     )
         .prop_map(|(stations, limit, preset, eifs, delay, retry_limit, seed)| {
-            let stations: String = stations
+            let stations: Vec<String> = stations
                 .into_iter()
                 .enumerate()
                 .map(|(nth, (rate, error, ber, queue, flows))| {
@@ -42,7 +42,8 @@ fn cell() -> impl Strategy<Value = String> {
                 "name = \"random\"\n[run]\nduration = \"6 s\"\nwarmup = \"0 s\"\nseed = {seed}\npreset = \"{preset}\"\n\
                  [radio]\nbasic_rate = \"1 Mbit/s\"\neifs = {eifs}\nretry_limit = {retry_limit}\n\
                  [ap]\nqueue = {{ kind = \"droptail\", limit = {limit} }}\nuplink_queue = 20\n\
-                 [wire]\ndelay = \"{delay}\"\nqueue = 40\n{stations}"
+                 [wire]\ndelay = \"{delay}\"\nqueue = 40\n{}",
+                stations.concat()
             )
         })
 }
