@@ -1,5 +1,7 @@
 //! The parts of a simulated second: parsing, queueing, contention, TCP.
 
+#![expect(missing_docs, reason = "the function that criterion_group! makes")]
+
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
