@@ -17,7 +17,7 @@ impl Capture {
     pub(crate) fn open(path: &Path, scenario: &Scenario) -> Result<Self, CliError> {
         PcapFile::create(path, &scenario.radio, scenario.flows().map(|(_, flow)| flow.direction))
             .map(|file| Capture(Mutex::new(Some(file))))
-            .map_err(|FileError { path, source }| CliError::Unwritable { path, source })
+            .map_err(|FileError { path, source }| CliError::unwritable(path, &source))
     }
 
     /// Runs replica 0 and writes the frames on the air, whole or not at all.
@@ -36,7 +36,7 @@ impl Capture {
                 }
             }),
         );
-        let failed = |FileError { path, source }| CliError::Write { path, source };
+        let failed = |FileError { path, source }| CliError::write(path, &source);
         outcome.and_then(|()| file.finish()).map(|()| record).map_err(failed)
     }
 }

@@ -58,22 +58,22 @@ pub enum CliError {
     },
 
     /// An output could not be written if the run were made.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}: {reason}", path.display())]
     #[diagnostic(help("nothing has been run; name a place that you may write to"))]
     Unwritable {
         /// The file or directory.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        reason: String,
     },
 
     /// Writing a result failed after the run.
-    #[error("writing {} failed: {source}", path.display())]
+    #[error("writing {} failed: {reason}", path.display())]
     Write {
         /// The file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        reason: String,
     },
 
     /// The threads could not be started.
@@ -83,6 +83,16 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// `path` could not be written if the run were made.
+    pub(crate) fn unwritable(path: impl Into<PathBuf>, error: &io::Error) -> Self {
+        CliError::Unwritable { path: path.into(), reason: reason(error) }
+    }
+
+    /// Writing `path` failed.
+    pub(crate) fn write(path: impl Into<PathBuf>, error: &io::Error) -> Self {
+        CliError::Write { path: path.into(), reason: reason(error) }
+    }
+
     /// The exit code that it leads to.
     pub const fn exit(&self) -> Exit {
         match self {
@@ -90,4 +100,10 @@ impl CliError {
             CliError::Write { .. } | CliError::Threads(_) => Exit::Failure,
         }
     }
+}
+
+/// The error in words, without the name of a temporary file, which says nothing to a user.
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }

@@ -140,6 +140,11 @@ impl Flow {
         }
     }
 
+    /// Nothing new is sent any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
     /// Payload and distance of UDP datagrams; greedy downloads offer twice what the radio could carry, greedy uploads
     /// are clocked by their queue.
     pub(crate) fn datagrams(&self, station_rate: Bitrate) -> Option<(Bytes, Option<Duration>)> {

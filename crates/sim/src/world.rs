@@ -191,14 +191,18 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Greedy datagram sources keep the queue of `node` from running empty.
+    /// Greedy datagram sources of a station take turns to keep its queue from running empty, and never overflow it.
     fn refill(&mut self, now: Instant, node: NodeId) {
-        let Some(station) = node.station_index() else { return };
-        for nth in 0..self.refill[station].len() {
-            let flow = &mut self.flows[self.refill[station][nth].index()];
-            let Some((payload, None)) = flow.datagrams(self.scenario.stations[station].rate) else { continue };
-            while self.bss.backlog(node) < 2 * self.refill[station].len() {
-                let Some(datagram) = flow.datagram(payload) else { break };
+        let Some(index) = node.station_index() else { return };
+        let station = &self.scenario.stations[index];
+        let sources = &mut self.refill[index];
+        sources.retain(|flow| !self.flows[flow.index()].is_stopped());
+        while self.bss.backlog(node) < 2 * sources.len() && self.bss.queue(node).len() < station.uplink_queue {
+            let flow = &mut self.flows[sources[0].index()];
+            sources.rotate_left(1);
+            if let Some((payload, None)) = flow.datagrams(station.rate)
+                && let Some(datagram) = flow.datagram(payload)
+            {
                 self.bss.enqueue(now, node, datagram);
             }
         }
@@ -351,7 +355,7 @@ fn build_bss(scenario: &Scenario, seed: u64) -> Bss<Segment> {
         .collect();
     let ap = qdisc::build(ap_queue(scenario));
     let uplinks = scenario.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
-    let queues = std::iter::once(Queue::new(ap)).chain(uplinks).collect();
+    let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
     Bss::new(params, &stations, queues, seed)
 }
 

@@ -175,3 +175,21 @@ fn files_arrive_whole_through_loss_and_channel_errors() {
         assert!(record.flows.iter().any(|flow| flow.retransmits > 0));
     }
 }
+
+/// Two greedy sources once waited for a backlog that the queue had no room for, for ever.
+#[test]
+fn greedy_sources_share_a_queue_that_is_smaller_than_their_wishes() {
+    let text = r#"
+        name = "greedy"
+        [run]
+        duration = "10 s"
+        [[station]]
+        name = "sta"
+        uplink_queue = 1
+        flows = [{ direction = "up", kind = "udp", payload = "1000 B", count = 3 }]
+    "#;
+    let record = fairair_sim::run(&Scenario::from_toml(text, "greedy.toml").unwrap(), 0);
+    let delivered: Vec<u64> = record.flows.iter().map(|flow| flow.delivered_bytes).collect();
+    assert!(delivered.iter().max().unwrap() - delivered.iter().min().unwrap() <= 3000, "{delivered:?}");
+    assert_eq!(record.stations[0].uplink_queue.dropped(Class::Other), 0);
+}

@@ -59,7 +59,7 @@ const FILES: [&str; 5] = ["result.json", "stations.csv", "flows.csv", "table.txt
 impl OutDir {
     /// Makes sure that the results can be written to `dir`, creating it if it is missing.
     pub(crate) fn prepare(dir: &Path, scenario: &Path) -> Result<Self, CliError> {
-        let unwritable = |path: PathBuf| move |source| CliError::Unwritable { path, source };
+        let unwritable = |path: PathBuf| move |error: io::Error| CliError::unwritable(path, &error);
         std::fs::create_dir_all(dir).map_err(unwritable(dir.to_owned()))?;
         for name in FILES {
             let path = dir.join(name);
@@ -85,11 +85,11 @@ impl OutDir {
                 pending.writer().write_all(&content)?;
                 Ok(pending)
             });
-            written.push(pending.map_err(|source| CliError::Write { path, source })?);
+            written.push(pending.map_err(|error| CliError::write(path, &error))?);
         }
         for pending in written {
             let path = pending.path.clone();
-            pending.persist().map_err(|source| CliError::Write { path, source })?;
+            pending.persist().map_err(|error| CliError::write(path, &error))?;
         }
         Ok(())
     }

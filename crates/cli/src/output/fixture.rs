@@ -3,7 +3,7 @@
 use fairair_core::mac::{Phy, Preamble};
 use fairair_core::metrics::{Provenance, Report};
 use fairair_core::packet::Direction;
-use fairair_core::qdisc::{QdiscSpec, QueueStats};
+use fairair_core::qdisc::{Histogram, QdiscSpec, QueueStats};
 use fairair_core::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use fairair_core::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
 use fairair_core::tcp::TcpParams;
@@ -117,6 +117,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
                 departures: [4000, 0, 0],
                 occupancy: if uploads { 412_000_000_000 } else { 1_000_000_000 },
                 sojourn: Duration::from_secs(400),
+                delays: Histogram::default(),
                 ..QueueStats::default()
             },
             airtime_down: Duration::from_millis(if uploads { 800 } else { 120 }),
@@ -134,6 +135,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
             drops: [[150, 640 + replica, 0], [0; 3], [0; 3]],
             occupancy: 721_000_000_000,
             sojourn: Duration::from_secs(700),
+            delays: Histogram::default(),
         },
         ap_uplink_queue: QueueStats::default(),
         series: Series::default(),

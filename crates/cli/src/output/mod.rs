@@ -10,7 +10,6 @@ pub(crate) mod table;
 mod verdict;
 
 use std::io::{self, ErrorKind, Write};
-use std::path::PathBuf;
 
 use fairair_core::metrics::Report;
 
@@ -65,9 +64,7 @@ pub(crate) fn json(report: &Report) -> String {
 pub(crate) fn print(text: &str) -> Result<(), CliError> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(CliError::Write { path: PathBuf::from("standard output"), source: error })
-        }
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(CliError::write("standard output", &error)),
         _ => Ok(()),
     }
 }

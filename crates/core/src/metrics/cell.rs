@@ -6,6 +6,7 @@ use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::Scenario;
+use crate::units::Duration;
 
 /// A replica's record with the goodputs that most quantities are made of.
 pub(super) struct Replica<'a> {
@@ -110,10 +111,14 @@ impl<'a> Cell<'a> {
             ack: estimate(Class::Ack),
             other: estimate(Class::Other),
         };
+        let quantile =
+            |q: f64| self.mean(|replica| stats(replica.record).delays.quantile(q).map(Duration::as_secs_f64));
         let arrivals = |replica: &Replica, class: Class| stats(replica.record).arrivals[class.index()] as f64;
         QueueReport {
             mean_packets: self.mean(|replica| Some(mean_packets(stats(replica.record), replica))),
             mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(stats(replica.record)))),
+            p95_sojourn_s: quantile(0.95),
+            p99_sojourn_s: quantile(0.99),
             arrivals: by_class(&|class| self.mean(|replica| Some(arrivals(replica, class)))),
             drops: DropReason::ALL
                 .into_iter()

@@ -100,7 +100,7 @@ impl Fnv1a {
     }
 
     fn queue(&mut self, queue: &QueueStats) {
-        let QueueStats { arrivals, departures, drops, occupancy, sojourn } = queue;
+        let QueueStats { arrivals, departures, drops, occupancy, sojourn, delays } = queue;
         self.numbers(arrivals.iter().copied());
         self.numbers(departures.iter().copied());
         for by_class in drops {
@@ -108,6 +108,7 @@ impl Fnv1a {
         }
         self.bytes(&occupancy.to_le_bytes());
         self.number(sojourn.as_nanos());
+        self.numbers(delays.counts().iter().copied());
     }
 }
 

@@ -45,6 +45,10 @@ pub struct QueueReport {
     pub mean_packets: Estimate,
     /// Waiting time of a packet that was served.
     pub mean_sojourn_s: Estimate,
+    /// Waiting time that 95 % of the served packets did not exceed; kept for the AP's queue only.
+    pub p95_sojourn_s: Estimate,
+    /// Waiting time that 99 % did not exceed.
+    pub p99_sojourn_s: Estimate,
     /// Packets that arrived.
     pub arrivals: ByClass,
     /// Packets dropped, by reason.

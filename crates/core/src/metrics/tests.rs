@@ -3,7 +3,7 @@
 use super::*;
 use crate::mac::{Phy, Preamble};
 use crate::packet::Direction;
-use crate::qdisc::{QdiscSpec, QueueStats};
+use crate::qdisc::{Histogram, QdiscSpec, QueueStats};
 use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use crate::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
 use crate::tcp::TcpParams;
@@ -89,6 +89,7 @@ fn record(delivered: [u64; 4]) -> Record {
         drops: [[40, 5, 0], [0; 3], [0; 3]],
         occupancy: 300_000_000_000,
         sojourn: Duration::from_secs(25),
+        delays: Histogram::default(),
     };
     Record {
         seed: 1,

@@ -5,9 +5,11 @@
 //! measured alike and packets in = out + dropped + queued holds by one check.
 
 mod droptail;
+mod histogram;
 mod queue;
 
 pub use droptail::DropTail;
+pub use histogram::Histogram;
 pub use queue::{Queue, QueueStats};
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
 
-use super::{Drops, Qdisc};
+use super::{Drops, Histogram, Qdisc};
 use crate::packet::{Class, Packet};
 use crate::units::{Duration, Instant};
 
@@ -17,6 +17,8 @@ pub struct QueueStats {
     pub occupancy: u128,
     /// Sum of the waiting times of the packets handed to the server.
     pub sojourn: Duration,
+    /// Waiting times, where the queue was asked to keep them.
+    pub delays: Histogram,
 }
 
 impl QueueStats {
@@ -41,6 +43,13 @@ impl<P: Packet> Queue<P> {
         Queue { discipline, stats: QueueStats::default(), drops: Vec::new(), counted_to: Instant::ZERO }
     }
 
+    /// Keeps a histogram of the waiting times too.
+    #[must_use]
+    pub fn with_delays(mut self) -> Self {
+        self.stats.delays = Histogram::enabled();
+        self
+    }
+
     /// Takes a packet in.
     pub fn enqueue(&mut self, now: Instant, mut packet: P) {
         self.count_occupancy(now);
@@ -59,7 +68,9 @@ impl<P: Packet> Queue<P> {
         }
         if let Some(packet) = &packet {
             self.stats.departures[packet.class().index()] += 1;
-            self.stats.sojourn += now.saturating_since(packet.enqueued_at());
+            let sojourn = now.saturating_since(packet.enqueued_at());
+            self.stats.sojourn += sojourn;
+            self.stats.delays.record(sojourn);
         }
         packet
     }
@@ -87,7 +98,9 @@ impl<P: Packet> Queue<P> {
 
     /// Starts counting afresh: the warm-up is over.
     pub fn reset_stats(&mut self, now: Instant) {
-        self.stats = QueueStats::default();
+        let mut delays = std::mem::take(&mut self.stats.delays);
+        delays.clear();
+        self.stats = QueueStats { delays, ..QueueStats::default() };
         self.counted_to = now;
     }
 
