@@ -91,8 +91,16 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DropReason {
-    /// No room in the queue.
+    /// No room in the queue for the packet that arrives.
     QueueFull,
+    /// It waited and gave way to a packet that the discipline prefers.
+    PushedOut,
+    /// An ACK that waited when a newer ACK of its flow arrived (TLAS-SAF).
+    Superseded,
+    /// CoDel signals a standing queue to the sender (RFC 8289).
+    Codel,
+    /// Refused at random before the queue is full (pokhrel2016 section 5).
+    Admission,
     /// The MAC used up its attempts.
     RetryLimit,
     /// The buffer of a wired link was full.
@@ -101,7 +109,15 @@ pub enum DropReason {
 
 impl DropReason {
     /// All reasons, in the order of the arrays that are indexed by reason.
-    pub const ALL: [DropReason; 3] = [DropReason::QueueFull, DropReason::RetryLimit, DropReason::WireFull];
+    pub const ALL: [DropReason; 7] = [
+        DropReason::QueueFull,
+        DropReason::PushedOut,
+        DropReason::Superseded,
+        DropReason::Codel,
+        DropReason::Admission,
+        DropReason::RetryLimit,
+        DropReason::WireFull,
+    ];
 
     /// Position in arrays by reason.
     pub const fn index(self) -> usize {

@@ -353,7 +353,7 @@ fn build_bss(scenario: &Scenario, seed: u64) -> Bss<Segment> {
             name: station.name.clone(),
         })
         .collect();
-    let ap = qdisc::build(ap_queue(scenario));
+    let ap = qdisc::build(ap_queue(scenario), Rng::fork(seed, "qdisc/ap"));
     let uplinks = scenario.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
     let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
     Bss::new(params, &stations, queues, seed)
@@ -361,9 +361,9 @@ fn build_bss(scenario: &Scenario, seed: u64) -> Bss<Segment> {
 
 /// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
 fn ap_queue(scenario: &Scenario) -> QdiscSpec {
-    match (scenario.run.preset, scenario.ap.queue) {
-        (Preset::Ns2, QdiscSpec::Droptail { limit }) => QdiscSpec::Droptail { limit: limit.max(2) - 1 },
-        (_, spec) => spec,
+    match scenario.run.preset {
+        Preset::Ns2 => scenario.ap.queue.with_ns2_limit(),
+        Preset::Standard => scenario.ap.queue,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fairair_core::mac::{Phy, Preamble};
 use fairair_core::metrics::{Provenance, Report};
-use fairair_core::packet::Direction;
+use fairair_core::packet::{Direction, DropReason};
 use fairair_core::qdisc::{Histogram, QdiscSpec, QueueStats};
 use fairair_core::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use fairair_core::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
@@ -132,7 +132,9 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         ap_queue: QueueStats {
             arrivals: [600, 2600, 0],
             departures: [450, 1950, 0],
-            drops: [[150, 640 + replica, 0], [0; 3], [0; 3]],
+            drops: std::array::from_fn(|reason| {
+                if reason == DropReason::QueueFull.index() { [150, 640 + replica, 0] } else { [0; 3] }
+            }),
             occupancy: 721_000_000_000,
             sojourn: Duration::from_secs(700),
             delays: Histogram::default(),

@@ -8,7 +8,7 @@ use super::air::{AirBody, AirFrame, Reception};
 use super::backoff::Windows;
 use super::node::{Backoff, Delivery, Link, Node, StationLink};
 use super::params::MacParams;
-use crate::packet::{Class, NodeId, Packet};
+use crate::packet::{Class, Direction, NodeId, Packet};
 use crate::qdisc::Queue;
 use crate::record::MacStats;
 use crate::rng::Rng;
@@ -275,6 +275,7 @@ impl<P: Packet + Clone> Bss<P> {
         if id == NodeId::AP {
             self.airtime_down[station] += duration;
         }
+        let direction = if id == NodeId::AP { Direction::Down } else { Direction::Up };
         let reception = if collision {
             node.stats.collisions += 1;
             Reception::Collided
@@ -296,6 +297,7 @@ impl<P: Packet + Clone> Bss<P> {
                 body: AirBody::Data { packet: packet.clone(), sequence: node.sequence, retry: node.attempts > 0 },
             });
         }
+        self.queue(NodeId::AP).observe_airtime(now, peer, direction, duration);
         duration
     }
 
@@ -324,6 +326,12 @@ impl<P: Packet + Clone> Bss<P> {
                 reception: Reception::Decoded,
                 body: AirBody::Ack,
             });
+        }
+        let direction = if sender == NodeId::AP { Direction::Down } else { Direction::Up };
+        let ap = self.queue(NodeId::AP);
+        ap.observe_airtime(now, peer, direction, answer);
+        if direction == Direction::Up {
+            ap.observe_uplink(now, &packet);
         }
         self.delivery = Some(Delivery { receiver, packet });
         self.medium = Medium::Ack { sender, until: now + answer };

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mac::{Phy, Preamble};
-use crate::packet::Direction;
+use crate::packet::{Direction, DropReason};
 use crate::qdisc::{Histogram, QdiscSpec, QueueStats};
 use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use crate::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
@@ -86,7 +86,7 @@ fn record(delivered: [u64; 4]) -> Record {
     let queue = QueueStats {
         arrivals: [80, 20, 0],
         departures: [40, 10, 0],
-        drops: [[40, 5, 0], [0; 3], [0; 3]],
+        drops: std::array::from_fn(|reason| if reason == DropReason::QueueFull.index() { [40, 5, 0] } else { [0; 3] }),
         occupancy: 300_000_000_000,
         sojourn: Duration::from_secs(25),
         delays: Histogram::default(),

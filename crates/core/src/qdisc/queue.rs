@@ -1,7 +1,7 @@
 //! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
 
 use super::{Drops, Histogram, Qdisc};
-use crate::packet::{Class, Packet};
+use crate::packet::{Class, Direction, DropReason, NodeId, Packet};
 use crate::units::{Duration, Instant};
 
 /// Counters of one queue since the last [`Queue::reset_stats`]. All counts are packets.
@@ -12,7 +12,7 @@ pub struct QueueStats {
     /// Packets handed to the server by class.
     pub departures: [u64; 3],
     /// Drops by reason and class.
-    pub drops: [[u64; 3]; 3],
+    pub drops: [[u64; 3]; DropReason::ALL.len()],
     /// Integral of the number of waiting packets over time, in packet-nanoseconds.
     pub occupancy: u128,
     /// Sum of the waiting times of the packets handed to the server.
@@ -73,6 +73,16 @@ impl<P: Packet> Queue<P> {
             self.stats.delays.record(sojourn);
         }
         packet
+    }
+
+    /// A packet from a station passed the transmitter on its way up.
+    pub fn observe_uplink(&mut self, now: Instant, packet: &P) {
+        self.discipline.observe_uplink(now, packet);
+    }
+
+    /// A frame from or to `station` took `airtime`.
+    pub fn observe_airtime(&mut self, now: Instant, station: NodeId, direction: Direction, airtime: Duration) {
+        self.discipline.observe_airtime(now, station, direction, airtime);
     }
 
     /// Packets waiting.

@@ -1,0 +1,163 @@
+//! Who is there and how fast: flows as the AP sees them pass, without asking anybody.
+
+use super::flow_table::FlowTable;
+use crate::packet::{Class, Packet};
+use crate::units::{Duration, Instant};
+
+/// A sender waits for its retransmission timer at most so long (RFC 6298 section 2.5).
+const MAX_RTO: Duration = Duration::from_secs(60);
+
+/// What was seen of a flow. Sequence numbers are the data's in either direction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// Packets on the way down by class, halved now and then.
+    down: [u32; 3],
+    /// An upload's data that went up, the ACKs of it that came from the wire, and those that went on to the station.
+    up_sent: u64,
+    up_acked: u64,
+    up_ack_served: u64,
+    /// A download's data that came from the wire, and the ACKs of it that went up.
+    down_sent: u64,
+    down_acked: u64,
+    /// Payload that arrived in order since the last report, in bytes.
+    up_progress: u64,
+    down_progress: u64,
+}
+
+/// Which way a flow's payload goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Download,
+    Upload,
+    Other,
+}
+
+/// What a [`Census`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Count {
+    /// m: downloads.
+    pub(super) downloads: usize,
+    /// n: uploads.
+    pub(super) uploads: usize,
+    /// Flows that are not TCP.
+    pub(super) others: usize,
+    /// Payload bytes of all downloads, and of all uploads, acknowledged since the last report.
+    pub(super) down_bytes: u64,
+    pub(super) up_bytes: u64,
+}
+
+/// Counts flows by observation.
+///
+/// A TCP flow is a download if most of its packets on the way down are data, and an upload if most are ACKs. It counts
+/// while one of its packets, on either way, was seen within `timeout`; with data outstanding for as long as its sender
+/// may wait for its timer. Without the latter a starved flow would drop out of the mean that is to save it.
+#[derive(Debug)]
+pub(super) struct Census {
+    flows: FlowTable<Seen>,
+    timeout: Duration,
+}
+
+impl Census {
+    pub(super) fn new(timeout: Duration) -> Self {
+        Census { flows: FlowTable::new(MAX_RTO.max(timeout)), timeout }
+    }
+
+    /// A packet arrives from the wire.
+    pub(super) fn observe_down<P: Packet>(&mut self, now: Instant, packet: &P) {
+        let seen = self.flows.touch(now, packet.flow());
+        let down = &mut seen.down[packet.class().index()];
+        *down = down.saturating_add(1);
+        let Some(tcp) = packet.tcp() else { return };
+        if packet.class() == Class::Ack {
+            if tcp.syn {
+                (seen.up_sent, seen.up_acked, seen.up_ack_served) = (0, 0, 0);
+            }
+            seen.up_progress += advance(&mut seen.up_acked, tcp.ack);
+        } else {
+            if tcp.syn {
+                (seen.down_sent, seen.down_acked) = (0, 0);
+            }
+            seen.down_sent = seen.down_sent.max(tcp.seq + u64::from(tcp.payload));
+        }
+    }
+
+    /// An ACK leaves for its station.
+    pub(super) fn observe_served<P: Packet>(&mut self, now: Instant, ack: &P) {
+        if let Some(tcp) = ack.tcp() {
+            let seen = self.flows.touch(now, ack.flow());
+            seen.up_ack_served = seen.up_ack_served.max(tcp.ack);
+        }
+    }
+
+    /// A packet arrives from the radio.
+    pub(super) fn observe_up<P: Packet>(&mut self, now: Instant, packet: &P) {
+        // What is not TCP is counted where it queues: on the way down.
+        let Some(tcp) = packet.tcp() else { return };
+        let seen = self.flows.touch(now, packet.flow());
+        if packet.class() == Class::Ack {
+            seen.down_progress += advance(&mut seen.down_acked, tcp.ack);
+        } else {
+            seen.up_sent = seen.up_sent.max(tcp.seq + u64::from(tcp.payload));
+        }
+    }
+
+    /// What was seen since the last report.
+    pub(super) fn report(&mut self, now: Instant) -> Count {
+        let mut count = Count::default();
+        for (silent, seen) in self.flows.iter_mut(now) {
+            let role = seen.role();
+            let patience = if seen.has_outstanding(role) { MAX_RTO } else { self.timeout };
+            if silent <= patience {
+                match role {
+                    Role::Download => count.downloads += 1,
+                    Role::Upload => count.uploads += 1,
+                    Role::Other => count.others += 1,
+                }
+                if role == Role::Download {
+                    count.down_bytes += seen.down_progress;
+                } else {
+                    count.up_bytes += seen.up_progress;
+                }
+            }
+            seen.forget_progress();
+        }
+        count
+    }
+}
+
+impl Seen {
+    fn role(&self) -> Role {
+        let [data, acks, others] = self.down;
+        if others > data + acks {
+            Role::Other
+        } else if data > acks {
+            Role::Download
+        } else {
+            Role::Upload
+        }
+    }
+
+    /// Whether the sender waits for an ACK.
+    fn has_outstanding(&self, role: Role) -> bool {
+        match role {
+            Role::Download => self.down_sent > self.down_acked,
+            Role::Upload => self.up_sent > self.up_ack_served,
+            Role::Other => false,
+        }
+    }
+
+    fn forget_progress(&mut self) {
+        (self.up_progress, self.down_progress) = (0, 0);
+        // What a flow did long ago weighs little; one that pauses stays what it was.
+        if self.down.iter().sum::<u32>() > 64 {
+            self.down = self.down.map(|packets| packets / 2);
+        }
+    }
+}
+
+/// Follows an ACK number and tells its growth. A flow that is met in the middle has not moved all its bytes just now.
+fn advance(highest: &mut u64, ack: u64) -> u64 {
+    let growth = if *highest == 0 { 0 } else { ack.saturating_sub(*highest) };
+    *highest = ack.max(*highest);
+    growth
+}

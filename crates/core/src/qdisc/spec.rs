@@ -1,0 +1,90 @@
+//! The disciplines by name, as scenarios choose them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
+    TlasParams, TlasSafParams,
+};
+
+/// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum QdiscSpec {
+    /// First in, first out; a packet that finds `limit` waiting is dropped.
+    Droptail {
+        /// Most packets that wait, at least 1.
+        limit: usize,
+    },
+    /// Least attained service first.
+    Las(LasParams),
+    /// Least attained service first up to a threshold, then first in, first out.
+    Tlas(TlasParams),
+    /// TLAS that keeps one ACK of each flow above the threshold.
+    TlasSaf(TlasSafParams),
+    /// One queue for TCP data, one for ACKs, drawn at random.
+    DualQueue(DualQueueParams),
+    /// Flows take turns.
+    PerFlowFq(FairQueueParams),
+    /// Stations take turns.
+    PerStationFq(FairQueueParams),
+    /// Flows take turns by bytes, each under CoDel.
+    FqCodel(FqCodelParams),
+    /// Stations take turns by the air that they use in both directions.
+    AirtimeFq(AirtimeFqParams),
+    /// First in, first out behind random refusals.
+    Admission(AdmissionParams),
+    /// First in, first out with a size that follows the service rate.
+    AdaptiveBuffer(AdaptiveBufferParams),
+}
+
+impl QdiscSpec {
+    /// Each kind with its defaults; where the source leaves a value to the user, with one for a small hot-spot.
+    pub fn all() -> [QdiscSpec; 11] {
+        [
+            QdiscSpec::Droptail { limit: 100 },
+            QdiscSpec::Las(LasParams::default()),
+            QdiscSpec::Tlas(TlasParams::default()),
+            QdiscSpec::TlasSaf(TlasSafParams::default()),
+            QdiscSpec::DualQueue(DualQueueParams::default()),
+            QdiscSpec::PerFlowFq(FairQueueParams::default()),
+            QdiscSpec::PerStationFq(FairQueueParams::default()),
+            QdiscSpec::FqCodel(FqCodelParams::default()),
+            QdiscSpec::AirtimeFq(AirtimeFqParams::default()),
+            QdiscSpec::Admission(AdmissionParams::default()),
+            QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
+        ]
+    }
+
+    /// Its name in scenarios.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            QdiscSpec::Droptail { .. } => "droptail",
+            QdiscSpec::Las(_) => "las",
+            QdiscSpec::Tlas(_) => "tlas",
+            QdiscSpec::TlasSaf(_) => "tlas-saf",
+            QdiscSpec::DualQueue(_) => "dual-queue",
+            QdiscSpec::PerFlowFq(_) => "per-flow-fq",
+            QdiscSpec::PerStationFq(_) => "per-station-fq",
+            QdiscSpec::FqCodel(_) => "fq-codel",
+            QdiscSpec::AirtimeFq(_) => "airtime-fq",
+            QdiscSpec::Admission(_) => "admission",
+            QdiscSpec::AdaptiveBuffer(_) => "adaptive-buffer",
+        }
+    }
+
+    /// The limit as ns-2 counts it: its single-buffer queues let one packet less wait than their `limit_`.
+    #[must_use]
+    pub fn with_ns2_limit(mut self) -> Self {
+        let limit = match &mut self {
+            QdiscSpec::Droptail { limit } => limit,
+            QdiscSpec::Las(params) => &mut params.limit,
+            QdiscSpec::Tlas(params) => &mut params.limit,
+            QdiscSpec::TlasSaf(params) => &mut params.limit,
+            QdiscSpec::Admission(params) => &mut params.limit,
+            _ => return self,
+        };
+        *limit = (*limit).max(2) - 1;
+        self
+    }
+}

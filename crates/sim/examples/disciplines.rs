@@ -1,0 +1,350 @@
+//! Measures the AP's queue disciplines in the cells of the papers: the long runs behind docs/remedies.md.
+//!
+//! `cargo run --release -p fairair-sim --example disciplines -- <section> [replicas]`, where a section is one of the
+//! names in `main`. Figures are means over replicas.
+
+#[path = "../tests/disciplines/cells.rs"]
+mod cells;
+
+use cells::{
+    airtimes, cov, detti2011_fig6, goodputs, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes,
+    mean, pokhrel2016, sojourn_ms, total, two_rates, up_down_ratio,
+};
+use fairair_core::packet::Direction;
+use fairair_core::qdisc::{
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, Charge, CwndSource, DualQueueParams, FairQueueParams,
+    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams,
+};
+use fairair_core::record::Record;
+use fairair_core::scenario::{Scenario, Wire};
+use fairair_core::units::{Duration, Probability};
+
+/// Runs all replicas of a scenario.
+fn replicas(scenario: &Scenario, n: u32) -> Vec<Record> {
+    let half = n.div_ceil(2);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| (half..n).map(|r| fairair_sim::run(scenario, r)).collect::<Vec<_>>());
+        let mut records: Vec<Record> = (0..half).map(|r| fairair_sim::run(scenario, r)).collect();
+        records.extend(other.join().expect("a replica ran"));
+        records
+    })
+}
+
+fn mean_of(records: &[Record], figure: impl Fn(&Record) -> f64) -> f64 {
+    mean(&records.iter().map(figure).collect::<Vec<_>>())
+}
+
+fn dual(p: Share) -> QdiscSpec {
+    QdiscSpec::DualQueue(DualQueueParams { p, ..DualQueueParams::default() })
+}
+
+const SHARES: [(&str, Share); 5] = [
+    ("p=0.5", Share::Fixed(0.5)),
+    ("p=0.7", Share::Fixed(0.7)),
+    ("optimal", Share::Rule(ShareRule::Optimal)),
+    ("modified", Share::Rule(ShareRule::Modified)),
+    ("auto", Share::Rule(ShareRule::Auto)),
+];
+
+/// ha2009 Figs. 8-11: up/down ratio of mean goodputs, and the total.
+fn ha2009_ratios(n: u32, error: f64, cases: &[(usize, usize)], shares: &[(&str, Share)]) {
+    for (name, share) in shares {
+        print!("{name:9}");
+        for &(m, u) in cases {
+            let mut scenario = ha2009(m, u, dual(*share));
+            scenario.stations.iter_mut().for_each(|station| station.bit_error_rate = error);
+            let records = replicas(&scenario, n);
+            print!(" {:5.2}", mean_of(&records, up_down_ratio));
+        }
+        println!();
+    }
+}
+
+fn ha2009_figures(n: u32, error: f64, shares: &[(&str, Share)]) {
+    let range: Vec<usize> = (1..=10).collect();
+    println!("case 1: m = 1..10, n = 2");
+    ha2009_ratios(n, error, &range.iter().map(|i| (*i, 2)).collect::<Vec<_>>(), shares);
+    println!("case 2: m = 2, n = 1..10");
+    ha2009_ratios(n, error, &range.iter().map(|i| (2, *i)).collect::<Vec<_>>(), shares);
+    if error == 0.0 {
+        println!("case 3: m = n = 1..10");
+        ha2009_ratios(n, error, &range.iter().map(|i| (*i, *i)).collect::<Vec<_>>(), shares);
+    }
+}
+
+fn ha2009_tables(n: u32) {
+    let records = replicas(&ha2009(4, 4, dual(Share::Fixed(0.7))), n);
+    let of = |direction| mean_of(&records, |record| mean(&goodputs(record, direction)));
+    let (down, up) = (of(Direction::Down), of(Direction::Up));
+    println!("Fig. 4: down {down:.0} up {up:.0} total {:.0} kb/s of payload", mean_of(&records, total));
+    println!("Table 1: total x 1500/1460, kb/s: (m,n) droptail optimal modified auto");
+    for (m, u) in [(2, 2), (2, 5), (2, 10), (5, 2), (5, 5), (10, 2), (10, 10)] {
+        let queues = [
+            QdiscSpec::Droptail { limit: 100 },
+            dual(Share::Rule(ShareRule::Optimal)),
+            dual(Share::Rule(ShareRule::Modified)),
+            dual(Share::Rule(ShareRule::Auto)),
+        ];
+        print!("({m},{u})");
+        for queue in queues {
+            let payload = mean_of(&replicas(&ha2009(m, u, queue), n), total);
+            print!(" {:.0}", payload * 1500.0 / 1460.0);
+        }
+        println!();
+    }
+    println!("Table 2: queue size: optimal auto");
+    for size in [50, 100, 200, 500, 1000] {
+        print!("{size}");
+        for (_, p) in &SHARES[2..] {
+            let params = DualQueueParams { data: size, ack: size, p: *p, ..DualQueueParams::default() };
+            print!(" {:.3}", mean_of(&replicas(&ha2009(4, 4, QdiscSpec::DualQueue(params)), n), up_down_ratio));
+        }
+        println!();
+    }
+    println!("Table 2: delay of a link: optimal modified auto");
+    for ms in [5, 10, 20, 50, 100] {
+        print!("{ms}");
+        for (_, p) in &SHARES[2..] {
+            let mut scenario = ha2009(4, 4, dual(*p));
+            let wire = Wire { delay: Duration::from_millis(ms), ..scenario.wire };
+            scenario.wire.delay = Duration::from_millis(5);
+            for (index, station) in scenario.stations.iter_mut().enumerate() {
+                let delay = if index % 4 == 0 { wire.delay } else { Duration::from_millis(5) };
+                station.flows[0].wire = Some(Wire { delay, ..wire });
+            }
+            print!(" {:.3}", mean_of(&replicas(&scenario, n), up_down_ratio));
+        }
+        println!();
+    }
+}
+
+/// ha2009 section 3.5: two downloads and two uploads, one of each 20 ms and one 1-500 ms from its host.
+fn ha2009_delays(n: u32) {
+    println!("tau_2 ms: R_d1/R_d2 R_u1/R_u2 (p = 0.667)");
+    for ms in [1, 20, 100, 500] {
+        let mut scenario = ha2009(2, 2, dual(Share::Fixed(0.667)));
+        for (index, station) in scenario.stations.iter_mut().enumerate() {
+            // tau is the round trip; the common wire's share is nothing.
+            let delay = Duration::from_micros(if index % 2 == 0 { 10_000 } else { ms * 500 });
+            station.flows[0].wire = Some(Wire { delay, ..scenario.wire });
+        }
+        scenario.wire.delay = Duration::ZERO;
+        let records = replicas(&scenario, n);
+        let ratio = |direction| {
+            let first = mean_of(&records, |record| goodputs(record, direction)[0]);
+            first / mean_of(&records, |record| goodputs(record, direction)[1])
+        };
+        println!("{ms:4} {:.2} {:.2}", ratio(Direction::Down), ratio(Direction::Up));
+    }
+}
+
+fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 5] {
+    let saf = |cwnd| QdiscSpec::TlasSaf(TlasSafParams { limit, cwnd, ..TlasSafParams::default() });
+    [
+        ("droptail", QdiscSpec::Droptail { limit }),
+        ("las", QdiscSpec::Las(LasParams { limit })),
+        ("tlas", QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() })),
+        ("tlas-saf", saf(CwndSource::Revealed)),
+        ("tlas-saf estimated", saf(CwndSource::Estimated)),
+    ]
+}
+
+/// khademi2010 Fig. 10.
+fn khademi_directions(n: u32) {
+    let limits = [5, 10, 20, 30, 40, 50, 75, 100, 150, 200];
+    println!("Jain's index, B = {limits:?}");
+    for index in 0..las_family(1).len() {
+        print!("{:20}", las_family(1)[index].0);
+        for limit in limits {
+            let records = replicas(&khademi2010_directions(las_family(limit)[index].1), n);
+            print!(" {:.3}", mean_of(&records, jain_of_flows));
+        }
+        println!();
+    }
+}
+
+/// khademi2010 Figs. 4-9.
+fn khademi_sizes(n: u32, pause_ms: u64) {
+    println!("pause {pause_ms} ms; stations: mean s / CoV of small, of large files");
+    for (index, (name, _)) in las_family(50).iter().enumerate() {
+        println!("{name}");
+        for stations in [6, 16, 26, 36, 46] {
+            let mut scenario = khademi2010_sizes(stations, Duration::from_millis(pause_ms), las_family(50)[index].1);
+            scenario.run.duration = Duration::from_secs(820);
+            let records = replicas(&scenario, n);
+            let times = |large: bool| {
+                let of = |record: &Record| {
+                    let half = if large { &record.flows[..stations / 2] } else { &record.flows[stations / 2..] };
+                    half.iter()
+                        .flat_map(|flow| flow.transfer_times.clone())
+                        .map(|t| t.as_secs_f64())
+                        .collect::<Vec<_>>()
+                };
+                records.iter().flat_map(of).collect::<Vec<_>>()
+            };
+            let (small, large) = (times(false), times(true));
+            println!(
+                "  {stations:2}: small {:.2} / {:.2} (n {}), large {:.1} / {:.2} (n {})",
+                mean(&small),
+                cov(&small),
+                small.len(),
+                mean(&large),
+                cov(&large),
+                large.len()
+            );
+        }
+    }
+}
+
+/// pokhrel2016 Figs. 17-19 with p_b of Tables 4 and 5.
+fn admission(n: u32) {
+    println!("p_w p_b wanted down/up: reached with all, with data refused; total kb/s");
+    for (p_w, p_b, wanted) in [
+        (0.2, 0.0684, 1.0),
+        (0.3, 0.179, 1.0),
+        (0.4, 0.286, 1.0),
+        (0.2, 0.0381, 2.0),
+        (0.3, 0.0913, 2.0),
+        (0.4, 0.153, 2.0),
+    ] {
+        print!("{p_w} {p_b} {wanted}:");
+        for applies_to in [Refusable::All, Refusable::Data] {
+            let p_b = Probability::new(p_b).expect("a probability");
+            let queue = QdiscSpec::Admission(AdmissionParams { p_b, applies_to, ..AdmissionParams::default() });
+            let records = replicas(&pokhrel2016(5, 5, p_w, queue), n);
+            print!(" {:.3} ({:.0})", 1.0 / mean_of(&records, up_down_ratio), mean_of(&records, total));
+        }
+        println!();
+    }
+    println!("p_w 0, 0.2, 0.4; data refused: p_b that reaches down/up 1");
+    for p_w in [0.0, 0.2, 0.3, 0.4] {
+        print!("{p_w}:");
+        for p_b in [0.0, 0.001, 0.002, 0.005, 0.01, 0.02, 0.04] {
+            let params = AdmissionParams {
+                p_b: Probability::new(p_b).expect("a probability"),
+                applies_to: Refusable::Data,
+                ..AdmissionParams::default()
+            };
+            let records = replicas(&pokhrel2016(5, 5, p_w, QdiscSpec::Admission(params)), n);
+            print!(" {p_b}: {:.2}", 1.0 / mean_of(&records, up_down_ratio));
+        }
+        println!();
+    }
+}
+
+fn adaptive_buffer(n: u32) {
+    for ms in [50, 100, 200, 400] {
+        let t = Duration::from_millis(ms);
+        let queue = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t, ..AdaptiveBufferParams::default() });
+        for (name, scenario) in [
+            ("ha2009 4+4", ha2009(4, 4, queue)),
+            ("ha2009 10+0", ha2009(10, 0, queue)),
+            ("khademi2010 5+5", khademi2010_directions(queue)),
+            ("detti2011 6+4", detti2011_fig6(6, queue)),
+        ] {
+            let records = replicas(&scenario, n);
+            println!(
+                "T {ms} ms {name:16}: sojourn {:.0} ms, Jain {:.3}, total {:.0} kb/s",
+                mean_of(&records, sojourn_ms),
+                mean_of(&records, jain_of_flows),
+                mean_of(&records, total)
+            );
+        }
+    }
+}
+
+fn fair_queues(n: u32) {
+    let limit = 100;
+    for queue in [
+        QdiscSpec::Droptail { limit },
+        QdiscSpec::PerFlowFq(FairQueueParams { limit, charge: Charge::Packet }),
+        QdiscSpec::PerFlowFq(FairQueueParams { limit, charge: Charge::Acknowledged }),
+        QdiscSpec::PerStationFq(FairQueueParams { limit, charge: Charge::Packet }),
+        QdiscSpec::PerStationFq(FairQueueParams { limit, charge: Charge::Acknowledged }),
+        QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() }),
+        QdiscSpec::FqCodel(FqCodelParams::default()),
+    ] {
+        let records = replicas(&khademi2010_directions(queue), n);
+        print!(
+            "{:15} K1: Jain {:.3} up/down {:.2} total {:.0} sojourn {:.1} ms;",
+            queue.kind(),
+            mean_of(&records, jain_of_flows),
+            mean_of(&records, up_down_ratio),
+            mean_of(&records, total),
+            mean_of(&records, sojourn_ms)
+        );
+        print!(" Fig. 6 Jain over stations:");
+        for downloads in [1, 3, 6] {
+            let records = replicas(&detti2011_fig6(downloads, queue), n);
+            let stations = |record: &Record| {
+                let mut shares = vec![0.0; record.stations.len()];
+                record.flows.iter().for_each(|flow| shares[flow.station] += flow.delivered_bytes as f64);
+                jain(&shares)
+            };
+            print!(" {:.3}", mean_of(&records, stations));
+        }
+        println!();
+    }
+}
+
+fn airtime(n: u32) {
+    let (up, down) = (Direction::Up, Direction::Down);
+    for flows in [&[down; 4][..], &[up; 4], &[down, down, up, up], &[up, down, down, up], &[down; 8], &[up; 8]] {
+        for queue in [QdiscSpec::Droptail { limit: 100 }, QdiscSpec::AirtimeFq(AirtimeFqParams::default())] {
+            let records = replicas(&two_rates(flows, queue), n);
+            let shares: Vec<f64> =
+                (0..flows.len()).map(|station| mean_of(&records, |record| airtimes(record)[station])).collect();
+            let sum: f64 = shares.iter().sum();
+            let relative: Vec<String> =
+                shares.iter().map(|share| format!("{:.3}", share / sum * flows.len() as f64)).collect();
+            println!(
+                "{:10} {:?}: share x n {} total {:.0}",
+                queue.kind(),
+                flows,
+                relative.join(" "),
+                mean_of(&records, total)
+            );
+        }
+    }
+}
+
+fn fq_codel(n: u32) {
+    let queue = QdiscSpec::FqCodel(FqCodelParams::default());
+    for (name, scenario) in [
+        ("ha2009 4+4", ha2009(4, 4, queue)),
+        ("khademi2010 5+5", khademi2010_directions(queue)),
+        ("detti2011 6+4 down", detti2011_fig6(6, queue)),
+        ("ha2009 1+0", ha2009(1, 0, queue)),
+    ] {
+        let records = replicas(&scenario, n);
+        println!(
+            "{name:20}: sojourn {:.1} ms, up/down {:.2}, Jain {:.3}, total {:.0} kb/s",
+            mean_of(&records, sojourn_ms),
+            mean_of(&records, up_down_ratio),
+            mean_of(&records, jain_of_flows),
+            mean_of(&records, total)
+        );
+    }
+}
+
+fn main() {
+    let section = std::env::args().nth(1).unwrap_or_default();
+    let n: u32 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(10);
+    match section.as_str() {
+        "ha2009-figures" => ha2009_figures(n, 0.0, &SHARES),
+        "ha2009-auto" => ha2009_figures(n, 0.0, &SHARES[4..]),
+        "ha2009-errors" => ha2009_figures(n, 1e-5, &SHARES[2..]),
+        "ha2009-tables" => ha2009_tables(n),
+        "ha2009-delays" => ha2009_delays(n),
+        "khademi2010-directions" => khademi_directions(n),
+        "khademi2010-sizes-250" => khademi_sizes(n, 250),
+        "khademi2010-sizes-500" => khademi_sizes(n, 500),
+        "khademi2010-sizes-1000" => khademi_sizes(n, 1000),
+        "admission" => admission(n),
+        "adaptive-buffer" => adaptive_buffer(n),
+        "fair-queues" => fair_queues(n),
+        "airtime" => airtime(n),
+        "fq-codel" => fq_codel(n),
+        _ => eprintln!("which section? see the end of this file"),
+    }
+}
