@@ -177,7 +177,7 @@ fn khademi_sizes(n: u32, pause_ms: u64) {
                     let half = if large { &record.flows[..stations / 2] } else { &record.flows[stations / 2..] };
                     half.iter()
                         .flat_map(|flow| flow.transfer_times.clone())
-                        .map(|t| t.as_secs_f64())
+                        .map(fairair_core::units::Duration::as_secs_f64)
                         .collect::<Vec<_>>()
                 };
                 records.iter().flat_map(of).collect::<Vec<_>>()

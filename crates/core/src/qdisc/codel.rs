@@ -97,13 +97,8 @@ impl CodelState {
             self.first_above_time = None;
             return (Some(packet), false);
         }
-        match self.first_above_time {
-            Some(at) => (Some(packet), now >= at),
-            None => {
-                self.first_above_time = Some(now + params.interval);
-                (Some(packet), false)
-            }
-        }
+        let at = *self.first_above_time.get_or_insert(now + params.interval);
+        (Some(packet), now >= at)
     }
 }
 

@@ -241,8 +241,8 @@ fn the_list_has_every_kind_and_every_kind_has_defaults() {
     let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
     assert_eq!(names, QdiscSpec::all().map(|spec| spec.kind()));
     for spec in QdiscSpec::all().into_iter().skip(1) {
-        let named = format!(r#"{{ "kind": "{}" }}"#, spec.kind());
-        assert_eq!(serde_json::from_str::<QdiscSpec>(&named).expect("defaults"), spec);
+        let text = format!(r#"{{ "kind": "{}" }}"#, spec.kind());
+        assert_eq!(serde_json::from_str::<QdiscSpec>(&text).expect("defaults"), spec);
     }
 }
 

@@ -94,9 +94,8 @@ impl<P> DualQueue<P> {
         match (data, ack) {
             (false, false) => None,
             (true, false) => Some(Class::Data),
-            (false, true) => Some(Class::Ack),
             (true, true) if self.rng.chance(self.share.p()) => Some(Class::Data),
-            (true, true) => Some(Class::Ack),
+            (_, true) => Some(Class::Ack),
         }
     }
 

@@ -68,10 +68,9 @@ impl ShareControl {
         }
         let p = optimal(m, n, self.w_r, self.q_a);
         self.p = match rule {
-            ShareRule::Optimal => p,
             ShareRule::Modified if n > 7.0 => p * 0.8,
             ShareRule::Modified if n > 4.0 => p * 0.9,
-            ShareRule::Modified => p,
+            ShareRule::Optimal | ShareRule::Modified => p,
             ShareRule::Auto => logistic(logit(p) + self.feedback.trim(count)),
         };
     }

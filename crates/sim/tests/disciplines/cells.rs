@@ -92,7 +92,9 @@ pub(crate) fn khademi2010_sizes(stations: usize, pause: Duration, queue: QdiscSp
 /// pokhrel2016: 11 Mb/s, basic rate 2 Mb/s, Reno, window 45, 8 attempts, error `p_w` of each data frame, no wire delay.
 pub(crate) fn pokhrel2016(downloads: usize, uploads: usize, p_w: f64, queue: QdiscSpec) -> Scenario {
     let mut flows = flows(downloads, uploads, 45);
-    flows.iter_mut().for_each(|flow| flow.tcp.variant = Variant::Reno);
+    for flow in &mut flows {
+        flow.tcp.variant = Variant::Reno;
+    }
     let mut scenario = cell(format!("pokhrel2016 p_w={p_w}"), queue, Bitrate::mbps(11), Duration::ZERO, flows);
     scenario.radio.basic_rate = Bitrate::mbps(2);
     scenario.radio.retry_limit = 8;
