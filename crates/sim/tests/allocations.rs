@@ -38,10 +38,12 @@ fn run(seconds: u32) -> (usize, u64) {
 
 #[test]
 fn a_steady_cell_allocates_nothing_per_packet() {
+    // The harness allocates in its own thread while a test starts: the first run is not counted.
+    run(50);
     let (short, few) = run(50);
     let (long, many) = run(550);
     println!("{short} allocations for {few} frames, {long} for {many}");
     assert!(many - few > 300_000);
     // What is left are buffers that double when a new maximum of waiting packets or out-of-order ranges comes up.
-    assert!(long - short < 50, "{} more allocations for {} more frames", long - short, many - few);
+    assert!(long < short + 50, "{short} allocations for {few} frames, {long} for {many}");
 }
