@@ -1,15 +1,36 @@
 //! The AP's queue discipline: one entry of [`KINDS`] a kind.
 
+use toml::de::DeValue;
+
 use super::cursor::{Kind, Table};
 use super::error::Checked;
 use super::sections::LARGEST_QUEUE;
-use crate::qdisc::QdiscSpec;
+use super::value::{FromToml, Reason, choose};
+use crate::qdisc::{
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
+    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+};
+use crate::units::Duration;
 
 /// Packets that a queue holds unless the file says otherwise.
 const USUAL_LIMIT: usize = 100;
+/// Control loops with a shorter or longer time are slips of a unit.
+const SOME_TIME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
 
 /// Every discipline that a file can name, with its keys and their reader.
-const KINDS: &[Kind<QdiscSpec>] = &[Kind { name: "droptail", keys: &["limit"], read: droptail }];
+const KINDS: &[Kind<QdiscSpec>] = &[
+    Kind { name: "droptail", keys: &["limit"], read: droptail },
+    Kind { name: "las", keys: &["limit"], read: las },
+    Kind { name: "tlas", keys: &["limit", "threshold"], read: tlas },
+    Kind { name: "tlas-saf", keys: &["limit", "threshold", "cwnd"], read: tlas_saf },
+    Kind { name: "dual-queue", keys: &["data", "ack", "other", "p", "window", "flow_timeout"], read: dual_queue },
+    Kind { name: "per-flow-fq", keys: &["limit", "charge"], read: |table| fair(table).map(QdiscSpec::PerFlowFq) },
+    Kind { name: "per-station-fq", keys: &["limit", "charge"], read: |table| fair(table).map(QdiscSpec::PerStationFq) },
+    Kind { name: "fq-codel", keys: &["limit", "quantum", "target", "interval"], read: fq_codel },
+    Kind { name: "airtime-fq", keys: &["limit", "quantum", "max_debt"], read: airtime_fq },
+    Kind { name: "admission", keys: &["limit", "p_b", "applies_to"], read: admission },
+    Kind { name: "adaptive-buffer", keys: &["target", "a", "alpha", "b_max"], read: adaptive_buffer },
+];
 
 /// Reads `queue = { kind = .. }` of `[ap]`.
 pub(super) fn spec(ap: &Table) -> Checked<QdiscSpec> {
@@ -20,6 +41,144 @@ pub(super) fn spec(ap: &Table) -> Checked<QdiscSpec> {
     (table.kind(KINDS, None, &[])?.read)(&table)
 }
 
+/// A number of packets, at least 1.
+fn packets(table: &Table, key: &str, usual: usize) -> Checked<usize> {
+    table.within(key, 1..=LARGEST_QUEUE, usual)
+}
+
 fn droptail(table: &Table) -> Checked<QdiscSpec> {
-    Ok(QdiscSpec::Droptail { limit: table.within("limit", 1..=LARGEST_QUEUE, USUAL_LIMIT)? })
+    Ok(QdiscSpec::Droptail { limit: packets(table, "limit", USUAL_LIMIT)? })
+}
+
+fn las(table: &Table) -> Checked<QdiscSpec> {
+    Ok(QdiscSpec::Las(LasParams { limit: packets(table, "limit", LasParams::default().limit)? }))
+}
+
+fn tlas(table: &Table) -> Checked<QdiscSpec> {
+    let usual = TlasParams::default();
+    Ok(QdiscSpec::Tlas(TlasParams {
+        limit: packets(table, "limit", usual.limit)?,
+        threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
+    }))
+}
+
+fn tlas_saf(table: &Table) -> Checked<QdiscSpec> {
+    let usual = TlasSafParams::default();
+    Ok(QdiscSpec::TlasSaf(TlasSafParams {
+        limit: packets(table, "limit", usual.limit)?,
+        threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
+        cwnd: table.or("cwnd", usual.cwnd)?,
+    }))
+}
+
+fn dual_queue(table: &Table) -> Checked<QdiscSpec> {
+    let usual = DualQueueParams::default();
+    Ok(QdiscSpec::DualQueue(DualQueueParams {
+        data: packets(table, "data", usual.data)?,
+        ack: packets(table, "ack", usual.ack)?,
+        other: packets(table, "other", usual.other)?,
+        p: table.or("p", usual.p)?,
+        window: table.within("window", 1..=1 << 30, usual.window)?,
+        flow_timeout: table.within("flow_timeout", SOME_TIME, usual.flow_timeout)?,
+    }))
+}
+
+fn fair(table: &Table) -> Checked<FairQueueParams> {
+    let usual = FairQueueParams::default();
+    Ok(FairQueueParams { limit: packets(table, "limit", usual.limit)?, charge: table.or("charge", usual.charge)? })
+}
+
+fn fq_codel(table: &Table) -> Checked<QdiscSpec> {
+    let usual = FqCodelParams::default();
+    Ok(QdiscSpec::FqCodel(FqCodelParams {
+        limit: packets(table, "limit", usual.limit)?,
+        quantum: table.within("quantum", 1..=1 << 30, usual.quantum)?,
+        target: table.within("target", SOME_TIME, usual.target)?,
+        interval: table.within("interval", SOME_TIME, usual.interval)?,
+    }))
+}
+
+fn airtime_fq(table: &Table) -> Checked<QdiscSpec> {
+    let usual = AirtimeFqParams::default();
+    Ok(QdiscSpec::AirtimeFq(AirtimeFqParams {
+        limit: packets(table, "limit", usual.limit)?,
+        quantum: table.within("quantum", SOME_TIME, usual.quantum)?,
+        max_debt: table.within("max_debt", SOME_TIME, usual.max_debt)?,
+    }))
+}
+
+fn admission(table: &Table) -> Checked<QdiscSpec> {
+    let usual = AdmissionParams::default();
+    Ok(QdiscSpec::Admission(AdmissionParams {
+        limit: packets(table, "limit", usual.limit)?,
+        p_b: table.or("p_b", usual.p_b)?,
+        applies_to: table.or("applies_to", usual.applies_to)?,
+    }))
+}
+
+fn adaptive_buffer(table: &Table) -> Checked<QdiscSpec> {
+    let usual = AdaptiveBufferParams::default();
+    Ok(QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams {
+        t: table.within("target", SOME_TIME, usual.t)?,
+        a: table.within("a", 0..=LARGEST_QUEUE, usual.a)?,
+        alpha: table.within("alpha", 0.0..=0.999_999_999, usual.alpha)?,
+        b_max: packets(table, "b_max", usual.b_max)?,
+    }))
+}
+
+impl FromToml for Share {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        const RULES: [ShareRule; 3] = [ShareRule::Optimal, ShareRule::Modified, ShareRule::Auto];
+        if value.as_str().is_some() {
+            return choose(value, &["optimal", "modified", "auto"]).map(|index| Share::Rule(RULES[index]));
+        }
+        let p = f64::from_toml(value)?;
+        if (0.0..=1.0).contains(&p) {
+            return Ok(Share::Fixed(p));
+        }
+        let fix = "write a number from 0 to 1, or \"optimal\", \"modified\" or \"auto\"";
+        Err(Reason { problem: format!("{p} is no probability"), fix: fix.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    fn read(queue: &str) -> QdiscSpec {
+        let text = format!(
+            "name = \"x\"\n[run]\nduration = \"10 s\"\n[ap]\nqueue = {queue}\n[[station]]\nname = \"a\"\nflows = []\n"
+        );
+        Scenario::from_toml(&text, "x.toml").unwrap_or_else(|error| panic!("{error:?}")).ap.queue
+    }
+
+    #[test]
+    fn every_discipline_is_named_here_and_has_its_own_defaults() {
+        assert_eq!(KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>(), QdiscSpec::all().map(|spec| spec.kind()));
+        for spec in QdiscSpec::all() {
+            assert_eq!(read(&format!("{{ kind = \"{}\" }}", spec.kind())), spec);
+        }
+    }
+
+    #[test]
+    fn every_key_of_every_discipline_is_read() {
+        // Serde knows the fields; a key that this file forgets would be refused here.
+        for spec in QdiscSpec::all() {
+            let json = serde_json::to_value(spec).unwrap();
+            let fields: Vec<String> =
+                json.as_object().unwrap().iter().map(|(key, value)| format!("{key} = {value}")).collect();
+            assert_eq!(read(&format!("{{ {} }}", fields.join(", "))), spec);
+        }
+    }
+
+    #[test]
+    fn p_is_a_number_or_a_rule() {
+        let p = |text: &str| match read(&format!("{{ kind = \"dual-queue\", p = {text} }}")) {
+            QdiscSpec::DualQueue(params) => params.p,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(p("0.7"), Share::Fixed(0.7));
+        assert_eq!(p("\"modified\""), Share::Rule(ShareRule::Modified));
+    }
 }

@@ -5,6 +5,7 @@ use toml::de::{DeInteger, DeValue};
 use super::cursor::article;
 use super::{Direction, Preset};
 use crate::mac::{Phy, Preamble};
+use crate::qdisc::{Charge, CwndSource, Refusable};
 use crate::tcp::Variant;
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
@@ -214,5 +215,8 @@ words! {
     Phy { "802.11b" => Phy::B, "802.11a" => Phy::A, "802.11g" => Phy::G }
     Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
     Direction { "up" => Direction::Up, "down" => Direction::Down }
+    Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
+    CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }
+    Refusable { "all" => Refusable::All, "data" => Refusable::Data }
     Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
 }
