@@ -27,6 +27,9 @@ pub enum Command {
     /// Simulate a cell and report who gets the air.
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
+    /// Simulate a cell under each remedy and compare.
+    #[command(after_help = EXIT_CODES)]
+    Compare(CompareArgs),
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
@@ -81,6 +84,63 @@ pub struct RunArgs {
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+}
+
+/// Options of `fairair compare`.
+#[derive(Clone, Debug, Args)]
+pub struct CompareArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// Remedies to compare: `all`, or names separated by commas; `none` is the scenario as it is.
+    ///
+    /// docs/remedies.md describes each. A remedy takes the place of the scenario's AP queue and has as much room.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "all")]
+    pub remedies: Vec<String>,
+
+    /// Sort the rows, the best first [default: in the order of the list].
+    #[arg(long, value_enum, value_name = "COLUMN")]
+    pub sort: Option<SortKey>,
+
+    /// Independent repetitions of each remedy, at least 1; confidence intervals need 2 [default: the scenario's].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub replicas: Option<u32>,
+
+    /// Seed of the randomness, the same for all remedies [default: the scenario's].
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Also write comparison.json, comparison.csv, table.txt and the scenario file (scenario.toml) to DIR.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Threads, each runs one replica at a time [default: one a processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+/// What `fairair compare` can sort by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SortKey {
+    /// Total goodput, the highest first.
+    Goodput,
+    /// Jain's index over stations, the highest first.
+    Jain,
+    /// Jain's index over flows, the highest first.
+    JainFlows,
+    /// Fairness level of the first station, the closest to 1 first.
+    Level,
+    /// Goodput of uploads over downloads, the closest to 1 first.
+    Ratio,
+    /// 95th percentile of the delay in the AP's queue, the shortest first.
+    Delay,
+    /// Mean transfer time of the smallest files, the shortest first.
+    ShortFiles,
 }
 
 /// Options of `fairair check`.

@@ -4,7 +4,7 @@ use fairair_core::scenario::Scenario;
 
 use crate::args::CheckArgs;
 use crate::error::{CliError, Exit};
-use crate::output;
+use crate::output::{self, plural};
 
 /// Reads a scenario and says in one line what it is.
 ///
@@ -13,12 +13,12 @@ use crate::output;
 pub fn check_command(args: &CheckArgs) -> Result<Exit, CliError> {
     let scenario = Scenario::load(&args.scenario)?;
     output::print(&format!(
-        "{}: fine: {}, {} stations, {} flows, {} replicas of {}\n",
+        "{}: fine: {}, {}, {}, {} of {}\n",
         args.scenario.display(),
         scenario.name,
-        scenario.stations.len(),
-        scenario.flow_count(),
-        scenario.run.replicas,
+        plural(scenario.stations.len(), "station"),
+        plural(scenario.flow_count(), "flow"),
+        plural(scenario.run.replicas as usize, "replica"),
         scenario.run.duration,
     ))?;
     Ok(Exit::Success)

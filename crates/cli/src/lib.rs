@@ -3,6 +3,7 @@
 mod args;
 mod capture;
 mod check;
+mod compare;
 mod error;
 mod execute;
 mod interrupt;
@@ -16,8 +17,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{CheckArgs, Cli, Command, Format, Percent, RunArgs};
+pub use args::{CheckArgs, Cli, Command, CompareArgs, Format, Percent, RunArgs, SortKey};
 pub use check::check_command;
+pub use compare::compare_command;
 pub use error::{CliError, Exit};
 pub use run::run_command;
 
@@ -26,6 +28,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match Cli::try_parse_from(args) {
         Ok(cli) => match cli.command {
             Command::Run(args) => exit_of(run_command(&args)),
+            Command::Compare(args) => exit_of(compare_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
         },
         Err(error) => {

@@ -12,6 +12,9 @@ use crate::output::files::OutDir;
 use crate::output::{self, Style};
 use crate::{execute, interrupt};
 
+/// Files that `--out` gets.
+const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", "table.txt", "scenario.toml"];
+
 /// Simulates a scenario and prints the report.
 ///
 /// # Errors
@@ -19,7 +22,7 @@ use crate::{execute, interrupt};
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
     let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
-    let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario)).transpose()?;
+    let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
     let report = Report::new(
         &scenario,
@@ -33,7 +36,9 @@ pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
         },
     );
     if let Some(out) = out {
-        out.write(&report, &scenario)?;
+        let table = output::table::render(&report, &scenario, Style::Plain);
+        let texts = [output::json(&report), output::csv::stations(&report), output::csv::flows(&report), table];
+        out.write(texts.map(String::into_bytes).to_vec())?;
     }
     let text = match args.format {
         Format::Table => output::table::render(&report, &scenario, Style::of_stdout(std::io::stdout().is_terminal())),

@@ -207,3 +207,27 @@ fn an_interrupted_run_reports_what_is_done() {
     assert!(done > 0 && done < 100_000, "{done}");
     assert_eq!(report["totals"]["goodput_bps"]["n"], done);
 }
+
+#[test]
+fn remedies_are_compared_in_the_order_asked_for() {
+    let place = Place::new();
+    let mut command = fairair();
+    let command = command.arg("compare").arg(&place.scenario).args(["--replicas", "2", "--format", "json"]);
+    let (json, _) = exits(command.args(["--remedies", "none,las,buffer-sizing"]), 0);
+    let comparison: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let names: Vec<_> = comparison["rows"].as_array().unwrap().iter().map(|row| row["remedy"].clone()).collect();
+    assert_eq!(names, ["none", "las", "buffer-sizing"]);
+    let first = &comparison["rows"][0];
+    // The baseline is what `run` says of the same scenario.
+    let (json, _) = exits(place.run().args(["--replicas", "2", "--format", "json"]), 0);
+    let run: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(first["report"]["fingerprint"], run["fingerprint"]);
+    assert_ne!(first["report"]["fingerprint"], comparison["rows"][1]["report"]["fingerprint"]);
+}
+
+#[test]
+fn an_unknown_remedy_is_told_with_the_known_ones() {
+    let place = Place::new();
+    let (_, stderr) = exits(fairair().arg("compare").arg(&place.scenario).args(["--remedies", "lass"]), 2);
+    assert!(stderr.contains("`lass`") && stderr.contains("las, tlas"), "{stderr}");
+}

@@ -8,6 +8,7 @@ pub mod metrics;
 pub mod packet;
 pub mod qdisc;
 pub mod record;
+pub mod remedy;
 pub mod rng;
 pub mod scenario;
 pub mod tcp;

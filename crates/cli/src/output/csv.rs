@@ -3,7 +3,8 @@
 use fairair_core::metrics::{Estimate, FlowReport, Report, StationReport, Transport};
 use fairair_core::packet::Direction;
 
-type Column<Row> = (&'static str, fn(&Row) -> Estimate);
+/// A column's name and where a row has it.
+pub(super) type Column<Row> = (&'static str, fn(&Row) -> Estimate);
 
 const STATION_COLUMNS: [Column<StationReport>; 11] = [
     ("goodput_up_bps", |row| row.goodput_up_bps),
@@ -53,7 +54,7 @@ pub(crate) fn flows(report: &Report) -> String {
     table(&names, &FLOW_COLUMNS, &report.flows, labels, |row| row.goodput_bps.n)
 }
 
-fn table<Row>(
+pub(super) fn table<Row>(
     names: &[&str],
     columns: &[Column<Row>],
     rows: &[Row],

@@ -1,5 +1,6 @@
 //! Results as text: for people, for programs, for spreadsheets; on stdout and in files.
 
+pub(crate) mod comparison;
 pub(crate) mod csv;
 pub(crate) mod files;
 #[cfg(test)]
@@ -8,6 +9,8 @@ mod grid;
 mod quantity;
 pub(crate) mod table;
 mod verdict;
+
+pub(crate) use verdict::plural;
 
 use std::io::{self, ErrorKind, Write};
 

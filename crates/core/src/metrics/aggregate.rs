@@ -1,8 +1,10 @@
 //! Records of replicas in, report out.
 
+use std::collections::BTreeSet;
+
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
-use super::rows::{DirectionReport, FlowReport, StationReport, Transport};
+use super::rows::{DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
@@ -55,6 +57,7 @@ impl Report {
             },
             stations: cell.stations(),
             flows: cell.flows(),
+            transfers: cell.transfers_by_size(),
             series: series(records),
         }
     }
@@ -86,6 +89,22 @@ impl Cell<'_> {
             timeouts: self.mean(|replica| Some(count(replica, |flow| flow.timeouts))),
             transfers: self.transfers(|replica| replica.flows_of(direction).map(|(flow, _)| flow)),
         }
+    }
+
+    fn transfers_by_size(&self) -> Vec<SizeTransfers> {
+        let size = |traffic: Traffic| match traffic {
+            Traffic::Files { size, .. } => Some(size.0),
+            _ => None,
+        };
+        let sizes: Vec<Option<u64>> = self.scenario.flows().map(|(_, flow)| size(flow.traffic)).collect();
+        let distinct: BTreeSet<u64> = sizes.iter().copied().flatten().collect();
+        let of_size = |wanted: u64| {
+            self.transfers(|replica| {
+                let flows = replica.record.flows.iter().zip(&sizes);
+                flows.filter(move |(_, size)| **size == Some(wanted)).map(|(flow, _)| flow)
+            })
+        };
+        distinct.into_iter().map(|size_bytes| SizeTransfers { size_bytes, transfers: of_size(size_bytes) }).collect()
     }
 
     fn indices(&self) -> Indices {

@@ -18,7 +18,9 @@ pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
 pub use report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi, json_schema};
-pub use rows::{ByClass, DirectionReport, FlowReport, MacReport, QueueReport, StationReport, Transfers, Transport};
+pub use rows::{
+    ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
+};
 
 #[cfg(test)]
 mod tests;

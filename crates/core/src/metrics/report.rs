@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
-use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, StationReport};
+use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
 
 /// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
 pub const SCHEMA: &str = "fairair.result/1";
@@ -55,6 +55,8 @@ pub struct Report {
     pub stations: Vec<StationReport>,
     /// One row a flow, in the scenario's order.
     pub flows: Vec<FlowReport>,
+    /// Transfers by file size, the smallest first; empty without files.
+    pub transfers: Vec<SizeTransfers>,
     /// Time series of replica 0; null unless the scenario asks for samples.
     pub series: Option<SeriesReport>,
 }

@@ -38,6 +38,15 @@ pub struct Transfers {
     pub cov: Estimate,
 }
 
+/// Files of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizeTransfers {
+    /// Payload bytes of each file.
+    pub size_bytes: u64,
+    /// Their transfers.
+    pub transfers: Transfers,
+}
+
 /// A queue. Packet counts are means a replica.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueReport {

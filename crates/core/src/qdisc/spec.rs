@@ -73,6 +73,22 @@ impl QdiscSpec {
         }
     }
 
+    /// Packets that it holds at most, all its queues together.
+    pub fn limit(&self) -> usize {
+        match self {
+            QdiscSpec::Droptail { limit } => *limit,
+            QdiscSpec::Las(params) => params.limit,
+            QdiscSpec::Tlas(params) => params.limit,
+            QdiscSpec::TlasSaf(params) => params.limit,
+            QdiscSpec::DualQueue(params) => params.data + params.ack,
+            QdiscSpec::PerFlowFq(params) | QdiscSpec::PerStationFq(params) => params.limit,
+            QdiscSpec::FqCodel(params) => params.limit,
+            QdiscSpec::AirtimeFq(params) => params.limit,
+            QdiscSpec::Admission(params) => params.limit,
+            QdiscSpec::AdaptiveBuffer(params) => params.b_max,
+        }
+    }
+
     /// The limit as ns-2 counts it: its single-buffer queues let one packet less wait than their `limit_`.
     #[must_use]
     pub fn with_ns2_limit(mut self) -> Self {

@@ -1,0 +1,238 @@
+//! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
+
+use crate::packet::Direction;
+use crate::qdisc::{
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
+    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+};
+use crate::scenario::Scenario;
+
+/// What has to be changed to deploy a remedy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deploy {
+    /// Nothing: the cell as it is.
+    Nothing,
+    /// The access point's queue or forwarding.
+    Ap,
+    /// A box between gateway and access point; access point and stations stay as they are.
+    Box,
+}
+
+impl Deploy {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Deploy::Nothing => "-",
+            Deploy::Ap => "AP",
+            Deploy::Box => "box",
+        }
+    }
+}
+
+/// A remedy.
+#[derive(Clone, Copy)]
+pub struct Remedy {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it changes.
+    pub deploy: Deploy,
+    /// What it has to know of the cell; empty: nothing.
+    pub needs: &'static str,
+    /// The paper or document that it comes from.
+    pub source: &'static str,
+    apply: fn(&mut Scenario),
+}
+
+impl Remedy {
+    /// The remedy called `name`.
+    pub fn named(name: &str) -> Option<&'static Remedy> {
+        REMEDIES.iter().find(|remedy| remedy.name == name)
+    }
+
+    /// The scenario with this remedy in place of the AP queue that it has. Sizes follow the scenario's buffer.
+    pub fn applied(&self, scenario: &Scenario) -> Scenario {
+        let mut scenario = scenario.clone();
+        (self.apply)(&mut scenario);
+        scenario
+    }
+}
+
+/// All remedies; the first one is to leave the cell as it is.
+pub const REMEDIES: &[Remedy] = &[
+    Remedy { name: "none", deploy: Deploy::Nothing, needs: "", source: "the scenario", apply: |_| {} },
+    Remedy {
+        name: "droptail",
+        deploy: Deploy::Ap,
+        needs: "",
+        source: "baseline",
+        apply: |s| queue(s, |limit| QdiscSpec::Droptail { limit }),
+    },
+    Remedy {
+        name: "buffer-sizing",
+        deploy: Deploy::Ap,
+        needs: "windows of all flows",
+        source: "detti2005 Eq. 1",
+        apply: |s| s.ap.queue = QdiscSpec::Droptail { limit: lossless_buffer(s) },
+    },
+    Remedy {
+        name: "las",
+        deploy: Deploy::Ap,
+        needs: "TCP headers",
+        source: "khademi2010 2.3",
+        apply: |s| queue(s, |limit| QdiscSpec::Las(LasParams { limit })),
+    },
+    Remedy {
+        name: "tlas",
+        deploy: Deploy::Ap,
+        needs: "TCP headers",
+        source: "khademi2010 2.3",
+        apply: |s| queue(s, |limit| QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() })),
+    },
+    Remedy {
+        name: "tlas-saf",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, cwnd",
+        source: "khademi2010 3",
+        apply: |s| queue(s, |limit| QdiscSpec::TlasSaf(TlasSafParams { limit, ..TlasSafParams::default() })),
+    },
+    Remedy {
+        name: "dual-queue:optimal",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, window",
+        source: "ha2009 Eq. 13",
+        apply: |s| dual_queue(s, ShareRule::Optimal),
+    },
+    Remedy {
+        name: "dual-queue:modified",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, window",
+        source: "ha2009 4.1",
+        apply: |s| dual_queue(s, ShareRule::Modified),
+    },
+    Remedy {
+        name: "dual-queue:auto",
+        deploy: Deploy::Ap,
+        needs: "TCP headers",
+        source: "ours",
+        apply: |s| dual_queue(s, ShareRule::Auto),
+    },
+    Remedy {
+        name: "per-flow-fq",
+        deploy: Deploy::Ap,
+        needs: "flows",
+        source: "Wu et al.",
+        apply: |s| queue(s, |limit| QdiscSpec::PerFlowFq(FairQueueParams { limit, ..FairQueueParams::default() })),
+    },
+    Remedy {
+        name: "per-station-fq",
+        deploy: Deploy::Ap,
+        needs: "",
+        source: "design 4",
+        apply: |s| queue(s, |limit| QdiscSpec::PerStationFq(FairQueueParams { limit, ..FairQueueParams::default() })),
+    },
+    Remedy {
+        name: "fq-codel",
+        deploy: Deploy::Ap,
+        needs: "flows",
+        source: "RFC 8290",
+        apply: |s| s.ap.queue = QdiscSpec::FqCodel(FqCodelParams::default()),
+    },
+    Remedy {
+        name: "airtime-fq",
+        deploy: Deploy::Ap,
+        needs: "airtime",
+        source: "mac80211",
+        apply: |s| queue(s, |limit| QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() })),
+    },
+    Remedy {
+        name: "admission",
+        deploy: Deploy::Ap,
+        needs: "channel errors, flows",
+        source: "pokhrel2016 5",
+        apply: |s| s.ap.queue = QdiscSpec::Admission(AdmissionParams::default()),
+    },
+    Remedy {
+        name: "adaptive-buffer",
+        deploy: Deploy::Ap,
+        needs: "",
+        source: "khademi2010 Eqs. 7-8",
+        apply: |s| s.ap.queue = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
+    },
+];
+
+/// Packets that the scenario's AP has room for.
+fn buffer(scenario: &Scenario) -> usize {
+    scenario.ap.queue.limit()
+}
+
+fn queue(scenario: &mut Scenario, spec: impl Fn(usize) -> QdiscSpec) {
+    scenario.ap.queue = spec(buffer(scenario));
+}
+
+/// Both queues together are as large as the buffer was, as ha2009 compares them.
+fn dual_queue(scenario: &mut Scenario, rule: ShareRule) {
+    let half = (buffer(scenario) / 2).max(1);
+    let window = scenario.flows().map(|(_, flow)| flow.tcp.window).max();
+    let usual = DualQueueParams::default();
+    scenario.ap.queue = QdiscSpec::DualQueue(DualQueueParams {
+        data: half,
+        ack: half,
+        p: Share::Rule(rule),
+        window: window.unwrap_or(usual.window),
+        ..usual
+    });
+}
+
+/// detti2005 Eq. 1: room for all segments of downloads and all ACKs of uploads that the windows allow.
+fn lossless_buffer(scenario: &Scenario) -> usize {
+    let acks = |flow: &crate::scenario::Flow| match flow.direction {
+        // A delayed ACK stands for two segments.
+        Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
+        _ => flow.tcp.window,
+    };
+    scenario.flows().map(|(_, flow)| acks(flow) as usize).sum::<usize>().max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell() -> Scenario {
+        let text = r#"
+            name = "cell"
+            [run]
+            duration = "10 s"
+            [ap]
+            queue = { kind = "droptail", limit = 80 }
+            [tcp]
+            window = 30
+            [[station]]
+            name = "sta"
+            count = 3
+            flows = [{ direction = "up" }, { direction = "down" }]
+        "#;
+        Scenario::from_toml(text, "cell.toml").unwrap()
+    }
+
+    #[test]
+    fn names_are_unique_and_every_discipline_can_be_had() {
+        let names: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
+        assert!(names.iter().enumerate().all(|(n, name)| !names[..n].contains(name)));
+        for spec in QdiscSpec::all() {
+            let found = REMEDIES.iter().any(|remedy| remedy.applied(&cell()).ap.queue.kind() == spec.kind());
+            assert!(found, "no remedy is {}", spec.kind());
+        }
+    }
+
+    #[test]
+    fn sizes_follow_the_buffer_of_the_cell() {
+        let queue = |name: &str| Remedy::named(name).unwrap().applied(&cell()).ap.queue;
+        assert_eq!(queue("none"), cell().ap.queue);
+        assert_eq!(queue("las"), QdiscSpec::Las(LasParams { limit: 80 }));
+        assert!(
+            matches!(queue("dual-queue:auto"), QdiscSpec::DualQueue(p) if (p.data, p.ack, p.window) == (40, 40, 30))
+        );
+        // Three downloads of 30 segments, three uploads of 15 ACKs.
+        assert_eq!(queue("buffer-sizing"), QdiscSpec::Droptail { limit: 135 });
+    }
+}
