@@ -8,7 +8,7 @@ mod cells;
 
 use cells::{
     airtimes, cov, detti2011_fig6, goodputs, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes,
-    mean, pokhrel2016, sojourn_ms, total, two_rates, up_down_ratio,
+    mean, pokhrel2016, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
 };
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
@@ -169,20 +169,13 @@ fn khademi_sizes(n: u32, pause_ms: u64) {
     for (index, (name, _)) in las_family(50).iter().enumerate() {
         println!("{name}");
         for stations in [6, 16, 26, 36, 46] {
-            let mut scenario = khademi2010_sizes(stations, Duration::from_millis(pause_ms), las_family(50)[index].1);
-            scenario.run.duration = Duration::from_secs(820);
-            let records = replicas(&scenario, n);
-            let times = |large: bool| {
-                let of = |record: &Record| {
-                    let half = if large { &record.flows[..stations / 2] } else { &record.flows[stations / 2..] };
-                    half.iter()
-                        .flat_map(|flow| flow.transfer_times.clone())
-                        .map(fairair_core::units::Duration::as_secs_f64)
-                        .collect::<Vec<_>>()
-                };
-                records.iter().flat_map(of).collect::<Vec<_>>()
-            };
-            let (small, large) = (times(false), times(true));
+            let scenario = khademi2010_sizes(stations, Duration::from_millis(pause_ms), las_family(50)[index].1);
+            let (mut small, mut large) = (Vec::new(), Vec::new());
+            for replica in 0..n {
+                let [s, l] = transfer_times(scenario.clone(), replica, Duration::from_secs(8_000));
+                small.extend(s);
+                large.extend(l);
+            }
             println!(
                 "  {stations:2}: small {:.2} / {:.2} (n {}), large {:.1} / {:.2} (n {})",
                 mean(&small),

@@ -91,3 +91,20 @@ impl<P: Packet + Send> Qdisc<P> for AdaptiveBuffer<P> {
         self.waiting.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// khademi2010 Eq. 7: T / T_serv + a, and B_max when the service is fast.
+    #[test]
+    fn the_size_follows_the_service_time() {
+        let mut buffer: AdaptiveBuffer<crate::packet::Segment> = AdaptiveBuffer::new(AdaptiveBufferParams::default());
+        assert_eq!(buffer.size(), 400);
+        let at = |ms| Instant::ZERO + Duration::from_millis(ms);
+        (0..10).for_each(|_| buffer.served(at(0), at(8)));
+        assert_eq!(buffer.size(), 200 / 8 + 5);
+        (0..20_000).for_each(|_| buffer.served(at(0), at(20)));
+        assert_eq!(buffer.size(), 200 / 20 + 5);
+    }
+}

@@ -161,3 +161,60 @@ fn advance(highest: &mut u64, ack: u64) -> u64 {
     *highest = ack.max(*highest);
     growth
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
+
+    fn segment(kind: Kind, flow: u32, bytes: u64) -> Segment {
+        let data = kind != Kind::Ack;
+        Segment {
+            flow: FlowId(flow),
+            station: NodeId::station(0),
+            direction: Direction::Down,
+            kind,
+            incarnation: 1,
+            seq: if data { bytes - 1000 } else { 0 },
+            payload: if data { 1000 } else { 0 },
+            ack: if data { 0 } else { bytes },
+            window: 0,
+            cwnd: 0,
+            sack: NO_SACK,
+            enqueued_at: Instant::ZERO,
+        }
+    }
+
+    fn at(s: u64) -> Instant {
+        Instant::ZERO + Duration::from_secs(s)
+    }
+
+    #[test]
+    fn directions_are_told_apart_and_progress_is_what_was_acknowledged() {
+        let mut census = Census::new(Duration::from_secs(5));
+        census.observe_down(at(0), &segment(Kind::Data, 1, 9_000));
+        census.observe_up(at(0), &segment(Kind::Ack, 1, 2_000));
+        census.observe_up(at(0), &segment(Kind::Ack, 1, 5_000));
+        census.observe_up(at(0), &segment(Kind::Data, 2, 8_000));
+        census.observe_down(at(0), &segment(Kind::Ack, 2, 1_000));
+        census.observe_down(at(0), &segment(Kind::Ack, 2, 8_000));
+        census.observe_down(at(0), &segment(Kind::Udp, 3, 1_000));
+        let expected = Count { downloads: 1, uploads: 1, others: 1, down_bytes: 3_000, up_bytes: 7_000 };
+        assert_eq!(census.report(at(1)), expected);
+        assert_eq!(census.report(at(2)), Count { down_bytes: 0, up_bytes: 0, ..expected });
+    }
+
+    /// An upload whose last ACK was dropped waits for its timer; one that got it is over.
+    #[test]
+    fn flows_that_wait_for_their_timer_still_count() {
+        let mut census = Census::new(Duration::from_secs(5));
+        for flow in [1, 2] {
+            census.observe_up(at(0), &segment(Kind::Data, flow, 8_000));
+            census.observe_down(at(0), &segment(Kind::Ack, flow, 8_000));
+        }
+        census.observe_served(at(0), &segment(Kind::Ack, 1, 8_000));
+        assert_eq!(census.report(at(1)).uploads, 2);
+        assert_eq!(census.report(at(6)).uploads, 1);
+        assert_eq!(census.report(at(61)).uploads, 0);
+    }
+}

@@ -106,3 +106,91 @@ impl CodelState {
 fn control_law(params: &CodelParams, t: Instant, count: u32) -> Instant {
     t + Duration::from_nanos((params.interval.as_nanos() as f64 / f64::from(count).sqrt()) as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
+
+    const PARAMS: CodelParams =
+        CodelParams { target: Duration::from_millis(5), interval: Duration::from_millis(100), max_packet: 1500 };
+
+    struct Fifo(VecDeque<Segment>);
+
+    impl CodelQueue<Segment> for Fifo {
+        fn pop(&mut self) -> Option<Segment> {
+            self.0.pop_front()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.0.iter().map(|packet| packet.ip_len().0).sum()
+        }
+    }
+
+    fn ms(ms: u64) -> Instant {
+        Instant::ZERO + Duration::from_millis(ms)
+    }
+
+    fn packet(at: Instant) -> Segment {
+        Segment {
+            flow: FlowId(0),
+            station: NodeId::station(0),
+            direction: Direction::Down,
+            kind: Kind::Data,
+            incarnation: 0,
+            seq: 0,
+            payload: 1460,
+            ack: 0,
+            window: 0,
+            cwnd: 0,
+            sack: NO_SACK,
+            enqueued_at: at,
+        }
+    }
+
+    /// Serves a packet every 10 ms that has waited `sojourn` ms, and tells when CoDel drops.
+    fn drops(from: u64, to: u64, state: &mut CodelState, sojourn: u64, waiting: usize) -> Vec<u64> {
+        let mut times = Vec::new();
+        for now in (from..to).step_by(10) {
+            let mut queue = Fifo(std::iter::repeat_n(packet(ms(now - sojourn)), waiting).collect());
+            let mut drops = Vec::new();
+            let sent = state.dequeue(ms(now), &PARAMS, &mut queue, &mut drops);
+            assert!(sent.is_some() && drops.iter().all(|(_, reason)| *reason == DropReason::Codel));
+            times.extend(drops.iter().map(|_| now));
+        }
+        times
+    }
+
+    /// The first drop after an interval above target, then after interval / sqrt(count), rounded up to a service.
+    #[test]
+    fn a_standing_queue_is_dropped_ever_faster() {
+        let mut state = CodelState::default();
+        assert_eq!(drops(1_000, 1_500, &mut state, 50, 9), [1_100, 1_200, 1_280, 1_330, 1_380, 1_430, 1_470]);
+    }
+
+    #[test]
+    fn short_waits_and_single_packets_are_left_alone() {
+        assert!(drops(1_000, 3_000, &mut CodelState::default(), 4, 9).is_empty());
+        assert!(drops(1_000, 3_000, &mut CodelState::default(), 500, 2).is_empty());
+    }
+
+    #[test]
+    fn a_queue_that_was_short_once_has_an_interval_again() {
+        let mut state = CodelState::default();
+        assert_eq!(drops(1_000, 1_090, &mut state, 50, 9), [0; 0]);
+        assert_eq!(drops(1_090, 1_100, &mut state, 1, 9), [0; 0]);
+        assert_eq!(drops(1_100, 1_210, &mut state, 50, 9), [1_200]);
+    }
+
+    /// Back within 16 intervals: the rate of drops goes on nearly where it was, not from the start.
+    #[test]
+    fn a_queue_that_stands_again_soon_is_dropped_at_the_old_rate() {
+        let mut state = CodelState::default();
+        let first = drops(1_000, 2_000, &mut state, 50, 9);
+        drops(2_000, 2_100, &mut state, 1, 9);
+        let again = drops(2_100, 2_300, &mut state, 50, 9);
+        assert!(first.len() > 10 && again.len() > 3, "{again:?}");
+    }
+}

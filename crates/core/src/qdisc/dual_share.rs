@@ -117,3 +117,55 @@ fn logit(p: f64) -> f64 {
 fn logistic(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(downloads: usize, uploads: usize) -> Count {
+        Count { downloads, uploads, ..Count::default() }
+    }
+
+    fn p(rule: ShareRule, q_a: usize, count: &Count) -> f64 {
+        let mut control = ShareControl::new(Share::Rule(rule), 42, q_a);
+        control.update(count);
+        control.p()
+    }
+
+    /// ha2009 Eq. 13 and Fig. 7 (Q_A = 100): the number of uploads counts only while their ACKs fit.
+    #[test]
+    fn optimal_is_eq_13() {
+        assert!((p(ShareRule::Optimal, 100, &count(4, 4)) - 168.0 / 268.0).abs() < 1e-12);
+        assert!((p(ShareRule::Optimal, 100, &count(4, 9)) - 168.0 / 268.0).abs() < 1e-12);
+        assert!((p(ShareRule::Optimal, 100, &count(4, 2)) - 4.0 / 6.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn modified_takes_off_a_tenth_and_a_fifth() {
+        let optimal = p(ShareRule::Optimal, 50, &count(2, 4));
+        for (uploads, factor) in [(4, 1.0), (5, 0.9), (7, 0.9), (8, 0.8)] {
+            assert!((p(ShareRule::Modified, 50, &count(2, uploads)) - optimal * factor).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn p_stays_while_one_direction_is_silent() {
+        assert!((p(ShareRule::Optimal, 50, &count(3, 0)) - P_UNKNOWN).abs() < 1e-12);
+    }
+
+    /// A cell that obeys Eq. 12 with a factor of its own that Eq. 13 does not know: feedback finds it.
+    #[test]
+    fn auto_finds_what_eq_13_does_not_know() {
+        for unknown in [0.3, 1.0, 4.0] {
+            let mut control = ShareControl::new(Share::Rule(ShareRule::Auto), 42, 50);
+            let mut ratio = 0.0;
+            for _ in 0..1_000 {
+                let odds = control.p() / (1.0 - control.p());
+                ratio = unknown * 3.0 * 42.0 / 50.0 / odds;
+                let up_bytes = (10_000.0 * ratio) as u64 * 2;
+                control.update(&Count { down_bytes: 30_000, up_bytes, ..count(3, 2) });
+            }
+            assert!((ratio - 1.0).abs() < 0.05, "{ratio} with {unknown}");
+        }
+    }
+}

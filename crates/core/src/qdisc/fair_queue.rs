@@ -33,8 +33,8 @@ pub enum Charge {
     /// One, whatever it is.
     #[default]
     Packet,
-    /// Ours: its bytes, or for an ACK the bytes that it newly acknowledges, if they are more. An ACK that stands for
-    /// others that were dropped or delayed costs what they would have cost.
+    /// Ours: its payload, or for an ACK the payload that it newly acknowledges, at least its own length. An ACK that
+    /// stands for others that were dropped or delayed costs what they would have cost.
     Acknowledged,
 }
 
@@ -104,18 +104,19 @@ impl<P: Packet> FairQueue<P> {
         if self.charge == Charge::Packet {
             return 1;
         }
-        let own = packet.ip_len().0;
-        let acknowledged = match packet.tcp() {
+        let header_or_datagram = packet.ip_len().0;
+        let bytes = match packet.tcp() {
             Some(tcp) if packet.class() == Class::Ack => {
                 let acked = self.acked.touch(now, packet.flow());
                 // A flow that is met in the middle has not moved all its bytes just now; a SYN-ACK starts it again.
                 let growth = if *acked == 0 { 0 } else { tcp.ack.saturating_sub(*acked) };
                 *acked = if tcp.syn { 0 } else { tcp.ack.max(*acked) };
-                growth
+                growth.max(header_or_datagram)
             }
-            _ => 0,
+            Some(tcp) if tcp.payload > 0 => u64::from(tcp.payload),
+            _ => header_or_datagram,
         };
-        own.max(acknowledged) as i64
+        bytes as i64
     }
 
     /// Drops the last packet of the longest queue.

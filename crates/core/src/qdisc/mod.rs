@@ -26,6 +26,10 @@ mod tlas_saf;
 
 #[cfg(test)]
 mod conformance;
+#[cfg(test)]
+mod fair_tests;
+#[cfg(test)]
+mod las_tests;
 
 pub use adaptive_buffer::{AdaptiveBuffer, AdaptiveBufferParams};
 pub use admission::{Admission, AdmissionParams, Refusable};

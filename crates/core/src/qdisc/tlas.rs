@@ -27,8 +27,8 @@ impl Default for TlasParams {
 
 /// Least attained service first below the threshold; all others behind, in the order of arrival.
 ///
-/// Full buffer: a packet below the threshold takes the place of the one below it with the most service, if that is
-/// more than its own (section 3 says so of TLAS-SAF, "similar to TLAS"); if none is below, the place of the last.
+/// Full buffer: a packet below the threshold takes the place of the one below it with the most service, unless that is
+/// less than its own (section 3 says so of TLAS-SAF, "similar to TLAS"); if none is below, the place of the last.
 /// A packet above the threshold is dropped.
 #[derive(Debug)]
 pub struct Tlas<P> {
@@ -66,7 +66,7 @@ impl<P: Packet + Send> Qdisc<P> for Tlas<P> {
         }
         if full {
             let victim = match self.below.most() {
-                Some(most) if most > attained => self.below.pop_most(),
+                Some(most) if most >= attained => self.below.pop_most(),
                 Some(_) => None,
                 None => self.above.pop_back(),
             };

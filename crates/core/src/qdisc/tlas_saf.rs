@@ -47,7 +47,7 @@ impl Default for TlasSafParams {
 /// Least attained service first below the threshold; above it first in, first out with one ACK a flow.
 ///
 /// Above the threshold a newer ACK always takes the place of the flow's waiting one (design ruling 5). Full buffer: a
-/// packet below the threshold takes the place of the one below with the most service, if that is more than its own; if
+/// packet below the threshold takes the place of the one below with the most service, unless that is less than its own; if
 /// none is below, of the newest ACK, or else of the last packet. A data packet above the threshold with a congestion
 /// window smaller than 4 takes the place of the newest ACK. Everything else is dropped.
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<P: Packet> TlasSaf<P> {
     /// Makes room for a packet of a flow below the threshold.
     fn victim_for_below(&mut self, attained: u64) -> Option<P> {
         match self.below.most() {
-            Some(most) if most > attained => self.below.pop_most(),
+            Some(most) if most >= attained => self.below.pop_most(),
             Some(_) => None,
             None => self.newest_ack().or_else(|| self.above.pop_back()),
         }
