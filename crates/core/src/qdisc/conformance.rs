@@ -16,8 +16,8 @@ fn specs() -> Vec<QdiscSpec> {
     for rule in [ShareRule::Optimal, ShareRule::Modified] {
         specs.push(QdiscSpec::DualQueue(DualQueueParams { p: Share::Rule(rule), ..DualQueueParams::default() }));
     }
-    specs.push(QdiscSpec::PerFlowFq(FairQueueParams { limit: 3, charge: Charge::Acknowledged }));
-    specs.push(QdiscSpec::PerStationFq(FairQueueParams { limit: 3, charge: Charge::Acknowledged }));
+    specs.push(QdiscSpec::PerFlowFq(FairQueueParams { limit: 3, charge: Charge::Packet }));
+    specs.push(QdiscSpec::PerStationFq(FairQueueParams { limit: 3, charge: Charge::Packet }));
     specs
 }
 

@@ -16,7 +16,7 @@ use crate::units::{Duration, Instant};
 pub struct FairQueueParams {
     /// Most packets that wait in all queues together, at least 1. Default 100 (the AP buffer of detti2005).
     pub limit: usize,
-    /// What a packet costs. Default `packet` (design ruling 8).
+    /// What a packet costs. Default `acknowledged`: a charge a packet leaves uploads an advantage (docs/remedies.md).
     pub charge: Charge,
 }
 
@@ -30,11 +30,11 @@ impl Default for FairQueueParams {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Charge {
-    /// One, whatever it is.
-    #[default]
+    /// One, whatever it is (Wu et al.).
     Packet,
     /// Ours: its payload, or for an ACK the payload that it newly acknowledges, at least its own length. An ACK that
     /// stands for others that were dropped or delayed costs what they would have cost.
+    #[default]
     Acknowledged,
 }
 

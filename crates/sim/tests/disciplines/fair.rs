@@ -14,8 +14,8 @@ use crate::cells::{
 };
 use crate::{assert_in, mean_over};
 
-/// With a charge a packet 0.94, under the project's 0.95: an ACK that was let through speaks for those dropped before.
-/// Charging what it acknowledges repairs that.
+/// Bar: Jain's index over flows at least 0.95. A charge a packet misses it at 0.94, as an ACK that is let through speaks
+/// for those dropped before; charging what it acknowledges, the default, repairs that.
 #[test]
 fn flows_share_when_they_take_turns() {
     let jain = |charge| {
@@ -23,7 +23,7 @@ fn flows_share_when_they_take_turns() {
         mean_over(3, &khademi2010_directions(queue), jain_of_flows)
     };
     assert_in("a charge a packet", jain(Charge::Packet), 0.92, 1.0);
-    assert_in("a charge by bytes acknowledged", jain(Charge::Acknowledged), 0.99, 1.0);
+    assert_in("a charge by bytes acknowledged", jain(Charge::default()), 0.95, 1.0);
 }
 
 #[test]
