@@ -4,12 +4,16 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairair_core::units::Duration;
+
+use crate::plan::Goal;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
   1    failed while running (no threads, disk full)
   2    bad input or usage, or an output that cannot be written; nothing has been run
+  3    no candidate meets the goal (fairair plan)
   130  interrupted (Ctrl-C or SIGTERM): the replicas that were done have been reported";
 
 /// Who gets the air, why, and how is it made fair: TCP over 802.11.
@@ -30,6 +34,9 @@ pub enum Command {
     /// Simulate a cell under each remedy and compare.
     #[command(after_help = EXIT_CODES)]
     Compare(CompareArgs),
+    /// Find the remedy that meets a goal at the most goodput.
+    #[command(after_help = EXIT_CODES)]
+    Plan(PlanArgs),
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
@@ -141,6 +148,56 @@ pub enum SortKey {
     Delay,
     /// Mean transfer time of the smallest files, the shortest first.
     ShortFiles,
+}
+
+/// Options of `fairair plan`.
+#[derive(Clone, Debug, Args)]
+pub struct PlanArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// What to reach, may be given several times: level=L, down/up=R or up/down=R.
+    ///
+    /// level=1 asks for the same goodput at every station; another L for the first station's over the mean of the
+    /// others. down/up=2 asks for twice as much goodput a download as an upload.
+    #[arg(long, value_name = "GOAL")]
+    pub goal: Vec<Goal>,
+
+    /// Most that the 95th percentile of the delay in the AP's queue may be, with its unit, such as 50ms.
+    #[arg(long, value_name = "TIME")]
+    pub max_delay: Option<Duration>,
+
+    /// How far a ratio may be off.
+    #[arg(long, value_name = "PCT", default_value = "10%")]
+    pub tolerance: Percent,
+
+    /// What may be changed.
+    #[arg(long, value_enum, default_value_t = Deployment::Any)]
+    pub deploy: Deployment,
+
+    /// Seed of the randomness [default: the scenario's].
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+
+    /// Threads, each runs one replica at a time [default: one a processor].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+}
+
+/// What a plan may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deployment {
+    /// The access point.
+    Ap,
+    /// A box between gateway and access point; access point and stations stay as they are.
+    Box,
+    /// Either.
+    Any,
 }
 
 /// Options of `fairair check`.

@@ -17,6 +17,8 @@ pub enum Exit {
     Failure,
     /// Bad input or usage; nothing was run.
     BadInput,
+    /// Done, but the answer is no: no candidate meets what was asked for.
+    Unmet,
     /// Stopped by a signal; what was done has been reported.
     Interrupted,
 }
@@ -28,6 +30,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Failure => 1,
             Exit::BadInput => 2,
+            Exit::Unmet => 3,
             Exit::Interrupted => 130,
         }
     }

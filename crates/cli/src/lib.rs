@@ -9,6 +9,7 @@ mod execute;
 mod interrupt;
 mod output;
 pub mod pcap;
+mod plan;
 mod progress;
 mod run;
 
@@ -17,10 +18,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{CheckArgs, Cli, Command, CompareArgs, Format, Percent, RunArgs, SortKey};
+pub use args::{CheckArgs, Cli, Command, CompareArgs, Deployment, Format, Percent, PlanArgs, RunArgs, SortKey};
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
+pub use plan::{Goal, plan_command};
 pub use run::run_command;
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
@@ -29,6 +31,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => match cli.command {
             Command::Run(args) => exit_of(run_command(&args)),
             Command::Compare(args) => exit_of(compare_command(&args)),
+            Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
         },
         Err(error) => {

@@ -231,3 +231,28 @@ fn an_unknown_remedy_is_told_with_the_known_ones() {
     let (_, stderr) = exits(fairair().arg("compare").arg(&place.scenario).args(["--remedies", "lass"]), 2);
     assert!(stderr.contains("`lass`") && stderr.contains("las, tlas"), "{stderr}");
 }
+
+#[test]
+fn a_wish_that_the_cell_meets_already_changes_nothing() {
+    let place = Place::new();
+    let plan = |more: &[&str], code| exits(fairair().arg("plan").arg(&place.scenario).args(more), code).0;
+    // No box is known, so that the cell as it is remains.
+    assert!(plan(&["--max-delay", "100s", "--deploy", "box"], 0).contains("change nothing"));
+    let unmet = plan(&["--max-delay", "1us", "--deploy", "box"], 3);
+    assert!(unmet.contains("No candidate meets this"), "{unmet}");
+}
+
+#[test]
+fn a_wish_that_makes_no_sense_is_refused() {
+    let place = Place::new();
+    for (arguments, expected) in [
+        (&[][..], "nothing to plan for"),
+        (&["--goal", "level=0"], "between"),
+        (&["--goal", "speed=2"], "no goal"),
+        (&["--max-delay", "50"], "unit"),
+        (&["--tolerance", "0"], "0 %"),
+    ] {
+        let (stdout, stderr) = exits(fairair().arg("plan").arg(&place.scenario).args(arguments), 2);
+        assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");
+    }
+}

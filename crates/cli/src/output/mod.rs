@@ -6,6 +6,7 @@ pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
 mod grid;
+pub(crate) mod plan;
 mod quantity;
 pub(crate) mod table;
 mod verdict;

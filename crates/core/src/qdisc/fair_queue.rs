@@ -22,7 +22,7 @@ pub struct FairQueueParams {
 
 impl Default for FairQueueParams {
     fn default() -> Self {
-        FairQueueParams { limit: 100, charge: Charge::Packet }
+        FairQueueParams { limit: 100, charge: Charge::default() }
     }
 }
 

@@ -1,5 +1,9 @@
 //! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
 
+mod candidate;
+
+pub use candidate::{Candidate, candidates};
+
 use crate::packet::Direction;
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,

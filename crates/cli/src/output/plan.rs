@@ -1,0 +1,78 @@
+//! A plan for people: what to change, what it brings, what to paste.
+
+use super::Style;
+use super::csv;
+use super::grid::{Align, quantities, titled};
+use super::quantity::Quantity;
+use crate::plan::{Plan, Row};
+
+/// The plan as text, ending with a line break.
+pub(crate) fn table(plan: &Plan, style: Style) -> String {
+    let mut wishes = plan.goals.clone();
+    wishes.extend(plan.max_delay_s.map(|most| format!("p95 delay at most {} ms", most * 1e3)));
+    let mut lines = vec![
+        format!("{}: {} (within {:.0} %)", style.bold(&plan.name), wishes.join(" and "), plan.tolerance * 100.0),
+        style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())),
+        String::new(),
+    ];
+    lines.extend(rows(plan, style));
+    lines.push(String::new());
+    lines.extend(recommendation(plan, style));
+    lines.join("\n") + "\n"
+}
+
+fn rows(plan: &Plan, style: Style) -> Vec<String> {
+    let text = |of: &dyn Fn(&Row) -> String| plan.rows.iter().map(of).collect::<Vec<_>>();
+    let numbers = |of: &dyn Fn(&Row) -> Quantity| plan.rows.iter().map(of).collect::<Vec<_>>();
+    let columns = [
+        titled("meets", text(&|row| if row.meets { "yes" } else { "no" }.to_owned()), Align::Left),
+        titled("change", text(&|row| row.deploy.to_owned()), Align::Left),
+        quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))),
+        quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
+        quantities("Jain sta.", &numbers(&|row| Quantity::plain(row.report.indices.jain_stations))),
+        quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))),
+        quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_queue.p95_sojourn_s, 1e3, "ms"))),
+        titled("remedy", text(&|row| short(&row.snippet)), Align::Left),
+    ];
+    (0..=plan.rows.len())
+        .map(|line| {
+            let cells: Vec<&str> = columns.iter().map(|column| column[line].as_str()).collect();
+            let text = cells.join("  ").trim_end().to_owned();
+            if line == 0 { style.bold(&text) } else { text }
+        })
+        .collect()
+}
+
+/// A snippet in one line.
+fn short(snippet: &str) -> String {
+    match snippet.split_once('\n') {
+        None => "the cell as it is".to_owned(),
+        Some((table, keys)) => format!("{table} {}", keys.replace('\n', ", ")),
+    }
+}
+
+fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
+    match plan.rows.first() {
+        None => vec![style.bold("Nothing was tried.")],
+        Some(row) if !row.meets => vec![style.bold("No candidate meets this. The first row is the closest.")],
+        Some(row) if row.snippet.is_empty() => vec![style.bold("The cell as it is meets this: change nothing.")],
+        Some(row) => {
+            let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
+            lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+            lines
+        }
+    }
+}
+
+/// One row a candidate of the last round.
+pub(crate) fn csv(plan: &Plan) -> String {
+    const COLUMNS: &[csv::Column<Row>] = &[
+        ("goodput_bps", |row| row.report.totals.goodput_bps),
+        ("fairness_level_first_station", |row| row.report.indices.fairness_level_first_station),
+        ("jain_stations", |row| row.report.indices.jain_stations),
+        ("up_down_ratio", |row| row.report.indices.up_down_ratio),
+        ("delay_p95_s", |row| row.report.ap_queue.p95_sojourn_s),
+    ];
+    let labels = |(_, row): (usize, &Row)| vec![row.meets.to_string(), row.deploy.to_owned(), short(&row.snippet)];
+    csv::table(&["meets", "change", "remedy"], COLUMNS, &plan.rows, labels, |row| row.report.replicas)
+}

@@ -1,0 +1,119 @@
+//! `fairair plan`: from a wish to a remedy with its parameters, proved by simulation.
+
+mod goal;
+mod search;
+
+use std::io::IsTerminal;
+
+use fairair_core::metrics::Report;
+use fairair_core::remedy::{Deploy, candidates};
+use fairair_core::scenario::Scenario;
+use fairair_sim::replicas::Pool;
+use serde::Serialize;
+
+pub use goal::Goal;
+pub(crate) use goal::Wish;
+
+use crate::args::{Deployment, Format, PlanArgs};
+use crate::error::{CliError, Exit};
+use crate::interrupt;
+use crate::output::{self, Style};
+
+/// Name and version of the plan's schema.
+const SCHEMA: &str = "fairair.plan/1";
+
+/// A plan: the candidates that came furthest, the recommended one first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan {
+    pub(crate) schema: &'static str,
+    pub(crate) name: String,
+    pub(crate) goals: Vec<String>,
+    pub(crate) max_delay_s: Option<f64>,
+    pub(crate) tolerance: f64,
+    /// Whether the first row meets the wish; if not, it is the closest.
+    pub(crate) met: bool,
+    /// Candidates that were tried.
+    pub(crate) tried: usize,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A candidate of the last round.
+#[derive(Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) meets: bool,
+    /// What has to be changed: `-`, `AP` or `box`.
+    pub(crate) deploy: &'static str,
+    /// What to write into the scenario file; empty: nothing.
+    pub(crate) snippet: String,
+    pub(crate) report: Report,
+}
+
+/// Searches for the remedy that meets a wish at the most goodput.
+///
+/// # Errors
+/// For bad input, before anything runs.
+pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
+    let wish = wish(args, &scenario)?;
+    let pool = Pool::new(args.jobs.unwrap_or(0).into()).map_err(|error| CliError::Threads(error.to_string()))?;
+    let deploy = match args.deploy {
+        Deployment::Any => None,
+        Deployment::Ap => Some(Deploy::Ap),
+        Deployment::Box => Some(Deploy::Box),
+    };
+    let candidates = candidates(&scenario, deploy);
+    let tried = candidates.len();
+    let Some(verified) = search::search(candidates, &wish, &pool, interrupt::flag()) else {
+        return Ok(Exit::Interrupted);
+    };
+    let rows: Vec<Row> = verified
+        .into_iter()
+        .map(|v| Row {
+            meets: v.meets,
+            deploy: v.candidate.deploy.name(),
+            snippet: v.candidate.snippet,
+            report: v.report,
+        })
+        .collect();
+    let plan = Plan {
+        schema: SCHEMA,
+        name: scenario.name,
+        goals: wish.goals.iter().map(ToString::to_string).collect(),
+        max_delay_s: wish.max_delay_s,
+        tolerance: wish.tolerance,
+        met: rows.first().is_some_and(|row| row.meets),
+        tried,
+        rows,
+    };
+    output::print(&match args.format {
+        Format::Table => output::plan::table(&plan, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Json => {
+            serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
+        }
+        Format::Csv => output::plan::csv(&plan),
+    })?;
+    Ok(if plan.met { Exit::Success } else { Exit::Unmet })
+}
+
+/// The wish, or what is wrong with it.
+fn wish(args: &PlanArgs, scenario: &Scenario) -> Result<Wish, CliError> {
+    let usage = |what: &str, help: &str| Err(CliError::Usage { what: what.to_owned(), help: help.to_owned() });
+    if args.goal.is_empty() && args.max_delay.is_none() {
+        return usage("there is nothing to plan for", "give --goal level=1, --goal down/up=2 or --max-delay 50ms");
+    }
+    let directions =
+        |up| scenario.flows().any(|(_, flow)| (flow.direction == fairair_core::packet::Direction::Up) == up);
+    if args.goal.iter().any(|goal| matches!(goal, Goal::DownUp(_))) && !(directions(true) && directions(false)) {
+        return usage("the scenario has flows in one direction only", "down/up needs uploads and downloads");
+    }
+    let stations = scenario.stations.iter().filter(|station| !station.flows.is_empty()).count();
+    if args.goal.iter().any(|goal| matches!(goal, Goal::Level(_))) && stations < 2 {
+        return usage("the scenario has one station with flows", "a fairness level needs two");
+    }
+    Ok(Wish {
+        goals: args.goal.clone(),
+        max_delay_s: args.max_delay.map(fairair_core::units::Duration::as_secs_f64),
+        tolerance: args.tolerance.0 / 100.0,
+    })
+}
