@@ -1,0 +1,17 @@
+//! Analytical models: what a cell does, without simulating it.
+//!
+//! Pure functions in the symbols of their papers; docs/models.md derives what is ours and says how near each comes to
+//! the simulator. [`detti2011`], [`ha2009`] and [`pokhrel2016`] are the papers' models, [`pftk`] and [`dcf`] the
+//! TCP and MAC formulas they stand on.
+//!
+//! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
+//! outside a model's range are a [`ModelError`].
+
+pub mod detti2011;
+#[cfg(test)]
+mod detti2011_tests;
+mod error;
+pub mod pftk;
+mod root;
+
+pub use error::ModelError;
