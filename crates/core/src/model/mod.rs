@@ -11,6 +11,7 @@ pub mod detti2011;
 #[cfg(test)]
 mod detti2011_tests;
 mod error;
+pub mod ha2009;
 pub mod pftk;
 mod root;
 
