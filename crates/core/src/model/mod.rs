@@ -7,6 +7,7 @@
 //! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
 //! outside a model's range are a [`ModelError`].
 
+pub mod dcf;
 pub mod detti2011;
 #[cfg(test)]
 mod detti2011_tests;
