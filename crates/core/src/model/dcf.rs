@@ -8,6 +8,7 @@
 //! `priority` here.)
 
 use super::error::{ModelError, within};
+use super::root::falling;
 use crate::mac::MacParams;
 use crate::scenario::Preset;
 
@@ -48,20 +49,14 @@ impl Backoff {
             return self.clone();
         }
         let divided = |divisor: f64| Backoff { mean_slots: self.mean_slots.iter().map(|b| b / divisor).collect() };
-        let (mut low, mut high) = (priority.ln() - 2.0, priority.ln() + 2.0);
-        for _ in 0..50 {
-            let middle = f64::midpoint(low, high);
-            let node = |backoff| Node { count: 1.0, backoff, error: 0.0 };
-            let pair = [node(divided(middle.exp())), node(self.clone())];
-            let solved = solve(&pair);
+        let node = |backoff| Node { count: 1.0, backoff, error: 0.0 };
+        // The ratio of successes grows with the divisor; on a logarithmic scale nearly in proportion.
+        let short_of = |divisor: f64| {
+            let solved = solve(&[node(divided(divisor.exp())), node(self.clone())]);
             let success = |i: usize| solved[i].attempts * (1.0 - solved[i].collision);
-            if success(0) < priority * success(1) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        divided(f64::midpoint(low, high).exp())
+            (priority * success(1) / success(0)).ln()
+        };
+        divided(falling(priority.ln() - 2.0, priority.ln() + 2.0, 1e-9, short_of).exp())
     }
 
     /// Attempts per frame, `E[A] = sum gamma^k`, when each fails with probability `gamma`.
@@ -152,6 +147,7 @@ pub fn saturation(params: &MacParams, n: f64, busy: f64, collided: f64) -> Resul
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
 mod tests {
     use super::*;
     use crate::mac::{Phy, Preamble};

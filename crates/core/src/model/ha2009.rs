@@ -132,6 +132,7 @@ pub fn modified_p(m: u32, n: u32, window: f64, q_a: f64) -> Result<f64, ModelErr
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

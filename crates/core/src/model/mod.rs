@@ -2,14 +2,17 @@
 //!
 //! Pure functions in the symbols of their papers; docs/models.md derives what is ours and says how near each comes to
 //! the simulator. [`detti2011`], [`ha2009`] and [`pokhrel2016`] are the papers' models, [`pftk`] and [`dcf`] the
-//! TCP and MAC formulas they stand on.
+//! TCP and MAC formulas they stand on; [`capacity`] and [`unified`] are ours. [`predict`] asks one of them about a
+//! scenario and answers in the schema of results.
 //!
 //! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
 //! outside a model's range are a [`ModelError`].
 
+pub mod capacity;
 pub mod dcf;
 pub mod detti2011;
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
 mod detti2011_tests;
 mod error;
 pub mod ha2009;

@@ -106,6 +106,7 @@ pub fn backoff(p: f64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
 mod tests {
     use super::*;
     use proptest::prelude::*;

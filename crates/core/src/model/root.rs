@@ -45,6 +45,7 @@ pub(super) fn falling(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64
 }
 
 #[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
 mod tests {
     use super::*;
 
