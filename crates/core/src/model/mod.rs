@@ -16,7 +16,14 @@ pub mod detti2011;
 mod detti2011_tests;
 mod error;
 pub mod ha2009;
+mod kinds;
 pub mod pftk;
 mod root;
+pub mod unified;
+#[cfg(test)]
+#[allow(clippy::float_cmp, reason = "these are exact")]
+mod unified_tests;
+mod window;
 
 pub use error::ModelError;
+pub use kinds::Kinds;
