@@ -18,6 +18,7 @@ mod error;
 pub mod ha2009;
 mod kinds;
 pub mod pftk;
+pub mod pokhrel2016;
 mod root;
 pub mod unified;
 #[cfg(test)]
