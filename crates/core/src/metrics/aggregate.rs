@@ -56,6 +56,7 @@ impl Report {
             stations: cell.stations(),
             flows: cell.flows(),
             series: series(records),
+            model: None,
         }
     }
 }

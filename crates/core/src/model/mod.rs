@@ -8,6 +8,7 @@
 //! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
 //! outside a model's range are a [`ModelError`].
 
+mod assumptions;
 pub mod capacity;
 pub mod dcf;
 pub mod detti2011;
@@ -19,6 +20,7 @@ pub mod ha2009;
 mod kinds;
 pub mod pftk;
 pub mod pokhrel2016;
+mod prediction;
 mod root;
 pub mod unified;
 #[cfg(test)]
@@ -28,3 +30,4 @@ mod window;
 
 pub use error::ModelError;
 pub use kinds::Kinds;
+pub use prediction::{Model, Prediction, predict};
