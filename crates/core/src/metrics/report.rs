@@ -57,8 +57,8 @@ pub struct Report {
     pub flows: Vec<FlowReport>,
     /// Time series of replica 0; null unless the scenario asks for samples.
     pub series: Option<SeriesReport>,
-    /// Where a model's values come from and what it assumes; null when packets were counted. A model has no replicas: what it knows has
-    /// `n` = 1 and no interval, what it does not know is null with `n` = 0.
+    /// Where a model's values come from and what it assumes; null when packets were counted. A model has no replicas:
+    /// what it knows has `n` = 1 and no interval, what it does not know is null with `n` = 0.
     pub model: Option<ModelSection>,
 }
 

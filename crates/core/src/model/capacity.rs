@@ -1,9 +1,10 @@
 //! R, the TCP/IP capacity of a cell: what it carries per second for a given mix of packets.
 //!
-//! Ours (docs/models.md, section Capacity). The mix says how many packets of each kind every transmitter sends relative to the
-//! others'; the cell carries as many of them as fit until one transmitter, the bottleneck, always has a frame. Idle slots
-//! are counted by the bottleneck's countdown, which never pauses but for frames; collisions are those of independent
-//! attempts, each node's as many as its share of the mix needs (A. Kumar et al.'s fixed point with unsaturated nodes).
+//! Ours (docs/models.md, section Capacity). The mix says how many packets of each kind every transmitter sends relative
+//! to the others'; the cell carries as many of them as fit until one transmitter, the bottleneck, always has a frame.
+//! Idle slots are counted by the bottleneck's countdown, which never pauses but for frames; collisions are those of
+//! independent attempts, each node's as many as its share of the mix needs (A. Kumar et al.'s fixed point with
+//! unsaturated nodes).
 
 use super::dcf::Backoff;
 use super::error::{ModelError, within};
@@ -131,8 +132,8 @@ fn on_air(params: &MacParams, mix: &[Transmitter], collision: &[f64]) -> f64 {
             let gamma = 1.0 - (1.0 - c) * (1.0 - s.error);
             let tries = t.count * s.packets * t.backoff.attempts(gamma);
             seconds += tries * (1.0 - c) * (1.0 - s.error) * (data + ack + sifs_difs);
-            // The sender counts on after its ACK timeout; the others, who decoded the frame, after SIFS, ACK and DIFS. The bottleneck
-            // is the sender more often than not.
+            // The sender counts on after its ACK timeout; the others, who decoded the frame, after SIFS, ACK and DIFS.
+            // The bottleneck is the sender more often than not.
             seconds += tries * (1.0 - c) * s.error * (data + no_ack);
             collisions.push((tries * c, data));
         }

@@ -1,11 +1,11 @@
 //! Saturated DCF: the fixed point of G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination
-//! function", IEEE JSAC 18(3), 2000, in the form of A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a fixed
-//! point analysis of single cell IEEE 802.11 WLANs", INFOCOM 2005: with retry limit, nodes of different contention
-//! windows, and frame errors.
+//! function", IEEE JSAC 18(3), 2000, in the form of A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a
+//! fixed point analysis of single cell IEEE 802.11 WLANs", INFOCOM 2005: with retry limit, nodes of different
+//! contention windows, and frame errors.
 //!
-//! Symbols: `b_k` mean backoff before attempt k+1 in slots, `K` attempts in all; `beta` attempts of a node per slot, `gamma`
-//! probability that one fails, `c` that it collides, `e` that the channel spoils it. (detti2011's access priority beta is
-//! `priority` here.)
+//! Symbols: `b_k` mean backoff before attempt k+1 in slots, `K` attempts in all; `beta` attempts of a node per slot,
+//! `gamma` probability that one fails, `c` that it collides, `e` that the channel spoils it. (detti2011's access
+//! priority beta is `priority` here.)
 
 use super::error::{ModelError, within};
 use super::root::falling;

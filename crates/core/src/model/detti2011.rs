@@ -1,15 +1,16 @@
 //! The fairness level of stations that share an AP by TCP: detti2011, section 3 and appendices II and III.
 //!
 //! Symbols (all in packets unless said otherwise): `N_up_i`, `N_dw_i` connections of station i by direction, `W_i`
-//! their receive window, `beta_i` the station's access priority over the AP (dimensionless), `B` the AP's buffer;
-//! `p` the AP's loss probability, `Q_ap` and `Q_i` mean queues of AP and station, `Tn` and `NSR` useful and sent segments
-//! per round trip, `eta_ij` goodput of station i over that of j. Delayed ACKs throughout: `b = 2`, and `T_0 = RTT` (a6).
+//! their receive window, `beta_i` the station's access priority over the AP (dimensionless), `B` the AP's buffer; `p`
+//! the AP's loss probability, `Q_ap` and `Q_i` mean queues of AP and station, `Tn` and `NSR` useful and sent segments
+//! per round trip, `eta_ij` goodput of station i over that of j. Delayed ACKs throughout: `b = 2`, and `T_0 = RTT`
+//! (a6).
 //!
 //! Departures from the paper:
 //! - Footnote 18 (`beta Q_ap + 1` for `beta Q_ap`) is used where the lossless set gives `Q_ap = 0`, that is with one
 //!   station that uploads alone (design ruling 13); E[D_i]/E[D_ap] of such a cell has `beta Q_ap + 1` too.
-//! - Footnote 19 is carried out as: of a window, the share `d / (d + Q_ap + Q_i / beta_i)` is in the wired pipe, with `d` the wired
-//!   round-trip time in AP services.
+//! - Footnote 19 is carried out as: of a window, the share `d / (d + Q_ap + Q_i / beta_i)` is in the wired pipe, with
+//!   `d` the wired round-trip time in AP services.
 
 use super::error::{ModelError, within};
 use super::pftk::Path;
@@ -130,7 +131,8 @@ impl Cell {
     /// Eqs. 12 and 13.
     fn lossless(&self, stay: &[f64]) -> Solution {
         let in_flight = |i: usize| (self.up(i) * stay[i], self.down(i) * stay[i]);
-        // What the AP holds of each station if its queue were q: what Eq. 12 leaves of Eq. 13, with `extra` of footnote 18.
+        // What the AP holds of each station if its queue were q: what Eq. 12 leaves of Eq. 13, with `extra` of footnote
+        // 18.
         let at_ap = |q: f64, extra: f64| -> f64 {
             let at = |(i, s): (usize, &Station)| {
                 let (up, down) = in_flight(i);
@@ -145,8 +147,8 @@ impl Cell {
             self.stations.iter().enumerate().map(at).sum()
         };
         let most: f64 = (0..stay.len()).map(|i| in_flight(i).0 / 2.0 + in_flight(i).1).sum();
-        // Where both sides run together (two equal uploaders, beta = 1) every queue solves the set; the largest one is that
-        // of empty stations, as Eq. 16 has it.
+        // Where both sides run together (two equal uploaders, beta = 1) every queue solves the set; the largest one is
+        // that of empty stations, as Eq. 16 has it.
         let slack = 1e-12 * most.max(1.0);
         let mut extra = 0.0;
         let mut q_ap = falling(1e-9 * most, most, 1e-9, |q| at_ap(q, 0.0) - q + slack);
@@ -262,10 +264,11 @@ impl Solution {
     }
 }
 
-/// `Q_i` of the only station that can be backlogged in a lossless cell with `beta = 1`, Eqs. 14-16; `None` when it is not.
+/// `Q_i` of the only station that can be backlogged in a lossless cell with `beta = 1`, Eqs. 14-16; `None` when it is
+/// not.
 ///
-/// Eq. 16 for equal `N_up` and `N_dw` has no meaning: such a station is never backlogged. With all of `gamma` zero and no
-/// downloads it gives the whole window, which is the `Q_ap = 0` of design ruling 13.
+/// Eq. 16 for equal `N_up` and `N_dw` has no meaning: such a station is never backlogged. With all of `gamma` zero and
+/// no downloads it gives the whole window, which is the `Q_ap = 0` of design ruling 13.
 pub fn backlog_closed_form(stations: &[Station], i: usize) -> Option<f64> {
     let s = &stations[i];
     let (n_up, n_dw) = (f64::from(s.n_up), f64::from(s.n_dw));

@@ -109,8 +109,8 @@ fn one_uploading_station_needs_footnote_18() {
     assert!((solution.q_ap - 1.0).abs() < 1e-6 && (solution.q[0] - 40.0).abs() < 1e-6, "{solution:?}");
 }
 
-/// Footnote 19: Fig. 9's plateau, `beta B / W_1`, becomes `beta (B + d) / W_1`, as station 1 sends as fast as ever and the others'
-/// round trips grow by the wire.
+/// Footnote 19: Fig. 9's plateau, `beta B / W_1`, becomes `beta (B + d) / W_1`, as station 1 sends as fast as ever and
+/// the others' round trips grow by the wire.
 #[test]
 fn a_wired_delay_raises_the_plateau() {
     let mut stations = vec![Station { n_up: 1, n_dw: 0, window: 42.0, beta: 1.2 }; 5];

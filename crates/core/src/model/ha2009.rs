@@ -1,9 +1,9 @@
 //! Goodput of downloads and uploads under a dual queue: ha2009, sections 3.3-3.5.
 //!
 //! Symbols: `m` downloads and `n` uploads, one a station; `w_r` receive window, `Q_D` and `Q_A` sizes of the AP's data
-//! and ACK queue, all in packets; `p` probability of serving the data queue; `R` packets that the AP sends per second; `tau` round-trip
-//! time without the AP's queueing, in seconds. Goodputs are in packets per second. No delayed ACKs; losses of the
-//! downloads are synchronised, and timeouts are neglected.
+//! and ACK queue, all in packets; `p` probability of serving the data queue; `R` packets that the AP sends per second;
+//! `tau` round-trip time without the AP's queueing, in seconds. Goodputs are in packets per second. No delayed ACKs;
+//! losses of the downloads are synchronised, and timeouts are neglected.
 //!
 //! The first case of Eq. 12 is printed without its `1/p`: from Eqs. 8 and 10 it is `(m/p) (1-p) w_r / Q_A`.
 
@@ -118,7 +118,8 @@ pub fn optimal_p(m: u32, n: u32, window: f64, q_a: f64) -> Result<f64, ModelErro
     Ok(if q_a < n * window { m * window / (m * window + q_a) } else { m / (m + n) })
 }
 
-/// The `p` of section 4.1: Eq. 13 less 10 % for more than 4 uploads and less 20 % for more than 7, because of their timeouts.
+/// The `p` of section 4.1: Eq. 13 less 10 % for more than 4 uploads and less 20 % for more than 7, because of their
+/// timeouts.
 ///
 /// # Errors
 /// As [`optimal_p`].
@@ -157,9 +158,9 @@ mod tests {
         assert!((modified_p(2, 10, 42.0, 50.0).unwrap() / optimal_p(2, 10, 42.0, 50.0).unwrap() - 0.8).abs() < 1e-12);
     }
 
-    /// Section 3.5: the first round trip 20 ms, the second 1-500 ms, `Q_D` = 50, p = 0.667. R is Table 1's first row, 1395 kb/s
-    /// of 1500-byte packets. Downloads: 0.9 to 3.8. Uploads by Eq. 6: 0.99 to 1.36; the printed 0.95 to 1.95 is the square root of the
-    /// former, that is with the data queue's delay.
+    /// Section 3.5: the first round trip 20 ms, the second 1-500 ms, `Q_D` = 50, p = 0.667. R is Table 1's first row,
+    /// 1395 kb/s of 1500-byte packets. Downloads: 0.9 to 3.8. Uploads by Eq. 6: 0.99 to 1.36; the printed 0.95 to 1.95
+    /// is the square root of the former, that is with the data queue's delay.
     #[test]
     fn the_effect_of_round_trip_times() {
         let ratios = |tau_2: f64| {

@@ -8,6 +8,7 @@
 //! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
 //! outside a model's range are a [`ModelError`].
 
+mod answer;
 mod assumptions;
 pub mod capacity;
 pub mod dcf;
@@ -22,6 +23,7 @@ pub mod pftk;
 pub mod pokhrel2016;
 mod prediction;
 mod root;
+mod solver;
 pub mod unified;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "these are exact")]

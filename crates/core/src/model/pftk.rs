@@ -5,8 +5,8 @@
 //! least 1; `W_m` receive window in packets; `RTT` round-trip time and `T_0` first timeout in seconds. Rates are in
 //! packets per second.
 //!
-//! Where the paper leaves a limit open: `p = 0` gives the receive window per round trip, and `Q(w)` is 1 for windows of at most
-//! three packets, too few for three duplicate ACKs.
+//! Where the paper leaves a limit open: `p = 0` gives the receive window per round trip, and `Q(w)` is 1 for windows of
+//! at most three packets, too few for three duplicate ACKs.
 
 use super::error::{ModelError, within};
 

@@ -1,4 +1,5 @@
-//! From a scenario to a report: which model answers, what each value comes from, and which assumptions the scenario breaks.
+//! From a scenario to a report: which model answers, what each value comes from, and which assumptions the scenario
+//! breaks.
 
 use std::str::FromStr;
 
@@ -8,12 +9,10 @@ use super::dcf::Backoff;
 use super::error::ModelError;
 use super::kinds::{Kinds, buffer};
 use super::{detti2011, pokhrel2016};
-use crate::metrics::{ByClass, Estimate, MacReport, ModelSection, Provenance, Report, Transfers, ValueSource};
+use crate::metrics::{ModelSection, ValueSource};
 use crate::packet::{Direction, TCP_IP_HEADER};
-use crate::qdisc::QueueStats;
-use crate::record::{FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::Scenario;
-use crate::units::{Bytes, Duration};
+use crate::units::Bytes;
 
 /// The models that can answer a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +69,8 @@ pub struct Prediction {
     pub section: ModelSection,
 }
 
-/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is the nearest to the simulator
-/// in them too (docs/models.md).
+/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is the nearest
+/// to the simulator in them too (docs/models.md).
 ///
 /// # Errors
 /// The scenario has something that the model knows nothing about.
@@ -248,166 +247,6 @@ fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, Mode
     })
 }
 
-impl Prediction {
-    /// The answer in the schema of all engines. What the model knows has `n` = 1 and no interval; what it does not know is null with
-    /// `n` = 0.
-    pub fn report(&self, scenario: &Scenario, version: &str) -> Report {
-        let measured = scenario.run.duration.saturating_sub(scenario.run.warmup);
-        let provenance = Provenance {
-            engine: "model".to_owned(),
-            version: version.to_owned(),
-            replicas_planned: 1,
-            interrupted: false,
-            until_ci: None,
-        };
-        let mut report = Report::new(scenario, &[self.record(scenario, measured)], provenance);
-        self.blank(&mut report);
-        report.model = Some(self.section.clone());
-        report
-    }
-
-    /// Counters as a run would have left them, for the indices to be computed by the same code.
-    fn record(&self, scenario: &Scenario, measured: Duration) -> Record {
-        let seconds = measured.as_secs_f64();
-        let occupancy = |packets: f64| (packets * seconds * 1e9) as u128;
-        let flow = |((station, flow), goodput): ((usize, &crate::scenario::Flow), &f64)| FlowRecord {
-            station,
-            direction: flow.direction,
-            tcp: true,
-            delivered_bytes: (goodput * seconds / 8.0).round() as u64,
-            sent_packets: 0,
-            retransmits: 0,
-            timeouts: 0,
-            fast_retransmits: 0,
-            transfer_times: Vec::new(),
-        };
-        let station = |index: usize| StationRecord {
-            uplink_queue: QueueStats {
-                occupancy: occupancy(self.station_queues.as_ref().map_or(0.0, |queues| queues[index])),
-                ..QueueStats::default()
-            },
-            ..StationRecord::default()
-        };
-        Record {
-            seed: scenario.run.seed,
-            measured,
-            flows: scenario.flows().zip(&self.flows).map(flow).collect(),
-            stations: (0..scenario.stations.len()).map(station).collect(),
-            ap_mac: MacStats {
-                delivered: self.packets.map_or(0, |packets| (packets * seconds).round() as u64),
-                ..MacStats::default()
-            },
-            ap_queue: QueueStats { occupancy: occupancy(self.ap_queue), ..QueueStats::default() },
-            ..Record::default()
-        }
-    }
-
-    /// Takes out what the model does not know.
-    fn blank(&self, report: &mut Report) {
-        let none = Estimate::default();
-        let no_mac = MacReport::default();
-        let no_transfers = Transfers::default();
-        if self.packets.is_none() {
-            report.totals.packets_per_second = none;
-        }
-        for direction in [&mut report.directions.up, &mut report.directions.down] {
-            (direction.retransmit_share, direction.timeouts, direction.transfers) = (none, none, no_transfers);
-        }
-        let known = Estimate { mean: Some(self.ap_loss), ci95: None, n: 1 };
-        for queue in [&mut report.ap_queue, &mut report.ap_uplink_queue] {
-            queue.mean_sojourn_s = none;
-            queue.arrivals = ByClass::default();
-            queue.drop_probability = ByClass::default();
-            queue.drops.clear();
-        }
-        report.ap_uplink_queue.mean_packets = none;
-        (report.ap_queue.drop_probability.data, report.ap_queue.drop_probability.ack) = (known, known);
-        (report.mac.ap, report.mac.stations) = (no_mac, no_mac);
-        for station in &mut report.stations {
-            (station.airtime_share, station.airtime_down_share, station.mac) = (none, none, no_mac);
-            (station.uplink_queue_mean_sojourn_s, station.uplink_queue_drop_probability) = (none, none);
-            if self.station_queues.is_none() {
-                station.uplink_queue_mean_packets = none;
-            }
-        }
-        for flow in &mut report.flows {
-            (flow.sent_packets, flow.retransmits, flow.timeouts, flow.fast_retransmits) = (none, none, none, none);
-            flow.transfers = no_transfers;
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CELL: &str = r#"
-name = "cell"
-[run]
-duration = "100 s"
-warmup = "20 s"
-[ap]
-queue = { kind = "droptail", limit = 75 }
-[[station]]
-name = "sta1"
-beta = 1.2
-flows = [{ direction = "up", count = 2 }]
-[[station]]
-name = "other"
-count = 4
-beta = 1.2
-flows = [{ direction = "down" }]
-"#;
-
-    fn scenario(more: &str) -> Scenario {
-        Scenario::from_toml(&(CELL.to_owned() + more), "cell.toml").unwrap()
-    }
-
-    #[test]
-    fn every_model_that_applies_answers_in_the_schema_of_runs() {
-        let scenario = scenario("");
-        for model in [Model::Unified, Model::Detti2011] {
-            let report = predict(&scenario, Some(model)).unwrap().report(&scenario, "0");
-            assert_eq!((report.engine.as_str(), report.flows.len(), report.stations.len()), ("model", 6, 5));
-            let level = report.indices.fairness_level_first_station;
-            assert!(level.mean.is_some_and(|level| level > 1.0) && level.ci95.is_none() && level.n == 1, "{level:?}");
-            assert_eq!(report.mac.ap.attempts, Estimate::default());
-            let section = report.model.unwrap();
-            assert_eq!(section.name, model.name());
-            assert!(section.assumptions.iter().all(|assumption| assumption.holds), "{section:?}");
-        }
-    }
-
-    /// detti2011's levels are those of its own equations: Fig. 5 at two uploads with the full Q_i.
-    #[test]
-    fn relative_models_keep_their_ratios() {
-        let scenario = scenario("");
-        let report = predict(&scenario, Some(Model::Detti2011)).unwrap().report(&scenario, "0");
-        let level = report.indices.fairness_level_first_station.mean.unwrap();
-        assert!((level / 10.53 - 1.0).abs() < 0.01, "{level}");
-        let total = report.totals.goodput_bps.mean.unwrap();
-        assert!((4e6..6e6).contains(&total), "{total}");
-    }
-
-    #[test]
-    fn broken_assumptions_are_flagged_and_unknown_traffic_is_refused() {
-        let noisy = scenario("[[station]]\nname = \"noisy\"\nframe_error = 0.1\nflows = [{ direction = \"down\" }]");
-        let section = predict(&noisy, Some(Model::Detti2011)).unwrap().section;
-        let broken: Vec<&str> = section.assumptions.iter().filter(|a| !a.holds).map(|a| a.name.as_str()).collect();
-        assert_eq!(broken, ["a7"]);
-        let udp = scenario("[[station]]\nname = \"udp\"\nflows = [{ direction = \"down\", kind = \"udp\" }]");
-        assert!(matches!(predict(&udp, None), Err(ModelError::Unsupported { .. })));
-        assert!(predict(&scenario(""), Some(Model::Ha2009)).is_err());
-        assert!(predict(&scenario(""), Some(Model::Pokhrel2016)).is_err(), "two flows at one station");
-    }
-
-    #[test]
-    fn starvation_is_flagged() {
-        let text = CELL
-            .replace(r#"{ direction = "down" }"#, r#"{ direction = "down" }, { direction = "up" }"#)
-            .replace("75", "40");
-        let crowded = Scenario::from_toml(&text, "cell.toml").unwrap();
-        let section = predict(&crowded, None).unwrap().section;
-        assert!(section.starvation && section.assumptions.iter().any(|a| a.name == "starvation" && !a.holds));
-    }
-}
+#[path = "prediction_tests.rs"]
+mod tests;

@@ -30,8 +30,8 @@ pub(super) struct PerRound {
     pub(super) sent: f64,
     /// Delivered for the first time.
     pub(super) useful: f64,
-    /// How uneven that is in time, in seconds: over an observation of T seconds the goodput of one connection has the relative
-    /// variance `spell / T`.
+    /// How uneven that is in time, in seconds: over an observation of T seconds the goodput of one connection has the
+    /// relative variance `spell / T`.
     pub(super) spell: f64,
 }
 
@@ -47,21 +47,23 @@ impl Tcp {
         let rounds =
             if unconstrained < self.window { b / 2.0 * w + 1.0 } else { b / 8.0 * w + (1.0 - p) / (p * w) + 2.0 };
         let q = pftk::timeout_probability(p, if self.limited_transmit { w + 2.0 } else { w });
-        let idle = q * self.timeouts(p, rtt, rounds) / rtt;
+        let (mean, square) = self.timeouts(p, rtt, rounds);
+        let idle = q * mean / rtt;
         let time = rounds + idle;
         let (sent, useful) = ((1.0 - p) / p + w + q / (1.0 - p), (1.0 - p) / p + w / 2.0 + q);
         PerRound {
             sent: (sent / time).min(self.window),
             useful: (useful / time).min(self.window),
-            // Cycles of random length that lose a random part of what the window would have sent, both about exponential.
-            spell: 2.0 * time * rtt * (1.0 - useful / time / w).clamp(0.0, 1.0).powi(2),
+            // Renewals: the variance is that of what a cycle loses, which long back-offs dominate, over the cycle's
+            // length.
+            spell: (q * square + (rounds * rtt * (1.0 - useful / time / w).clamp(0.0, 1.0)).powi(2)) / (time * rtt),
         }
     }
 
     /// An upload: loss probability `l` of a segment and `p` of an ACK, round-trip time `rtt` in seconds.
     ///
-    /// Lost ACKs slow the window's growth, which counts ACKs, and a round whose ACKs are all lost ends in a timeout. From there the
-    /// window climbs again, and the smaller it is, the likelier the next round is lost too.
+    /// Lost ACKs slow the window's growth, which counts ACKs, and a round whose ACKs are all lost ends in a timeout.
+    /// From there the window climbs again, and the smaller it is, the likelier the next round is lost too.
     pub(super) fn upload(&self, l: f64, p: f64, rtt: f64) -> PerRound {
         let arriving = (1.0 - p).max(1e-6);
         let steady = self.per_round(l, rtt, self.b / arriving);
@@ -76,7 +78,8 @@ impl Tcp {
         let half = (top / 2.0).max(2.0);
         let mut w = 1.0_f64;
         while w < top {
-            // Slow start doubles, less what is lost; congestion avoidance adds a segment every b rounds, as long as ACKs arrive.
+            // Slow start doubles, less what is lost; congestion avoidance adds a segment every b rounds, as long as
+            // ACKs arrive.
             let acks = (w / self.b).max(1.0) * arriving;
             let gain = if w < half { acks.min(half - w).max(1e-3) } else { acks / w };
             let step = gain.max((top - 1.0) / CLIMB_STEPS).min(top - w).max(1e-3);
@@ -89,32 +92,39 @@ impl Tcp {
             reach *= survive;
             w += step;
         }
-        let idle = self.timeouts(1.0 - alive(1.0), rtt, rounds) / rtt;
+        let idle = self.timeouts(1.0 - alive(1.0), rtt, rounds).0 / rtt;
         // Climbs are tried until one reaches the top, where the window stays until a round dies.
         let climbing = (rounds + idle) / reach.max(1e-9);
         let at_top = 1.0 / dies_at_top;
         let all = climbing + at_top;
         let share = (sent / reach.max(1e-9) / top + at_top) / all;
-        // An alternating process: relative variance of the time share f at the top is 2 (1-f)/f tau / T, 1/tau = 1/climbing + 1/at_top.
+        // An alternating process: relative variance of the time share f at the top is 2 (1-f)/f tau / T, 1/tau =
+        // 1/climbing + 1/at_top.
         let spell = 2.0 * climbing / at_top * (climbing * at_top / all) * rtt;
         PerRound { sent: steady.sent * share, useful: steady.useful * share, spell: steady.spell + spell }
     }
 
     /// Seconds that a sequence of timeouts lasts, PFTK's `T_0 f(p) / (1-p)`, `rounds` round trips after the last one.
     ///
-    /// `T_0` is RFC 6298's after so many samples of a constant round trip: `RTT + 4 RTTVAR`, RTTVAR beginning at half of RTT.
-    /// By Karn's rule the back-off ends when a segment that was sent once is acknowledged: the
-    /// retransmission and the segment after it must both get through.
-    fn timeouts(&self, p: f64, rtt: f64, rounds: f64) -> f64 {
+    /// `T_0` is RFC 6298's after so many samples of a constant round trip: `RTT + 4 RTTVAR`, RTTVAR beginning at half
+    /// of RTT. By Karn's rule the back-off ends when a segment that was sent once is acknowledged: the retransmission
+    /// and the segment after it must both get through.
+    ///
+    /// Returns mean and mean square.
+    fn timeouts(&self, p: f64, rtt: f64, rounds: f64) -> (f64, f64) {
         let t0 = (rtt * (1.0 + 2.0 * RTTVAR_KEPT.powf(rounds))).clamp(self.rto.0, self.rto.1);
-        let again = 1.0 - (1.0 - p) * (1.0 - p);
-        let (mut sum, mut reach, mut t) = (0.0, 1.0, t0);
+        let again = (1.0 - (1.0 - p) * (1.0 - p)).min(1.0 - 1e-9);
+        let (mut mean, mut square, mut reach, mut t, mut so_far) = (0.0, 0.0, 1.0, t0, 0.0);
         for _ in 0..7 {
-            sum += reach * t;
+            mean += reach * t;
+            // E[I^2] grows by (I + t)^2 - I^2 with every further timeout.
+            square += reach * t * (2.0 * so_far + t);
+            so_far += t;
             reach *= again;
             t = (2.0 * t).min(self.rto.1);
         }
         // All further ones last as long as the seventh.
-        sum + reach * t / (1.0 - again)
+        let more = reach / (1.0 - again);
+        (mean + more * t, square + more * t * (2.0 * so_far + t * (1.0 + again) / (1.0 - again)))
     }
 }
