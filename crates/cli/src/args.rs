@@ -27,6 +27,9 @@ pub enum Command {
     /// Simulate a cell and report who gets the air.
     #[command(after_help = EXIT_CODES)]
     Run(RunArgs),
+    /// Predict who gets the air by an analytical model, without simulating.
+    #[command(after_help = EXIT_CODES)]
+    Model(ModelArgs),
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
@@ -83,6 +86,35 @@ pub struct RunArgs {
     pub jobs: Option<u16>,
 }
 
+/// Options of `fairair model`.
+#[derive(Clone, Debug, Args)]
+pub struct ModelArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// Which model answers [default: the one that applies].
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub model: Option<ModelName>,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// The models, docs/models.md has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// Fairness between stations of an AP that loses packets; the total from the capacity model.
+    Detti2011,
+    /// An AP with a dual queue.
+    Ha2009,
+    /// Channel errors and buffer losses, one flow a station, all stations alike.
+    Pokhrel2016,
+    /// All of it at once; ours.
+    Unified,
+}
+
 /// Options of `fairair check`.
 #[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
@@ -91,7 +123,7 @@ pub struct CheckArgs {
     pub scenario: PathBuf,
 }
 
-/// What `fairair run` prints on stdout.
+/// What `fairair run` and `fairair model` print on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people.

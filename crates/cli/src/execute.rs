@@ -125,7 +125,7 @@ mod tests {
         let line = ["fairair", "run", "cell.toml", "--jobs", "1"].iter().chain(more);
         match Cli::parse_from(line).command {
             Command::Run(args) => args,
-            Command::Check(_) => unreachable!("the line says run"),
+            Command::Model(_) | Command::Check(_) => unreachable!("the line says run"),
         }
     }
 

@@ -6,6 +6,7 @@ mod check;
 mod error;
 mod execute;
 mod interrupt;
+mod model;
 mod output;
 pub mod pcap;
 mod progress;
@@ -16,9 +17,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{CheckArgs, Cli, Command, Format, Percent, RunArgs};
+pub use args::{CheckArgs, Cli, Command, Format, ModelArgs, ModelName, Percent, RunArgs};
 pub use check::check_command;
 pub use error::{CliError, Exit};
+pub use model::model_command;
 pub use run::run_command;
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
@@ -26,6 +28,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let exit = match Cli::try_parse_from(args) {
         Ok(cli) => match cli.command {
             Command::Run(args) => exit_of(run_command(&args)),
+            Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
         },
         Err(error) => {
