@@ -8,7 +8,7 @@
 //!
 //! Departures from the paper:
 //! - Footnote 18 (`beta Q_ap + 1` for `beta Q_ap`) is used where the lossless set gives `Q_ap = 0`, that is with one
-//!   station that uploads alone (design ruling 13); E[D_i]/E[D_ap] of such a cell has `beta Q_ap + 1` too.
+//!   station that uploads alone (design ruling 13); `E[D_i]/E[D_ap]` of such a cell has `beta Q_ap + 1` too.
 //! - Footnote 19 is carried out as: of a window, the share `d / (d + Q_ap + Q_i / beta_i)` is in the wired pipe, with
 //!   `d` the wired round-trip time in AP services.
 
