@@ -37,6 +37,9 @@ pub enum Command {
     /// Find the remedy that meets a goal at the most goodput.
     #[command(after_help = EXIT_CODES)]
     Plan(PlanArgs),
+    /// Predict who gets the air by an analytical model, without simulating.
+    #[command(after_help = EXIT_CODES)]
+    Model(ModelArgs),
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
@@ -198,6 +201,35 @@ pub enum Deployment {
     Box,
     /// Either.
     Any,
+}
+
+/// Options of `fairair model`.
+#[derive(Clone, Debug, Args)]
+pub struct ModelArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// Which model answers [default: the one that applies].
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub model: Option<ModelName>,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// The models, docs/models.md has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// Fairness between stations of an AP that loses packets; the total from the capacity model.
+    Detti2011,
+    /// An AP with a dual queue.
+    Ha2009,
+    /// Channel errors and buffer losses, one flow a station, all stations alike.
+    Pokhrel2016,
+    /// All of it at once; ours.
+    Unified,
 }
 
 /// Options of `fairair check`.

@@ -256,3 +256,25 @@ fn a_wish_that_makes_no_sense_is_refused() {
         assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_model_answers_in_the_same_forms() {
+    let place = Place::new();
+    let model = |more: &[&str]| {
+        let mut command = fairair();
+        command.arg("model").arg(&place.scenario).args(more);
+        command
+    };
+    let (table, noise) = exits(&mut model(&[]), 0);
+    assert!(table.contains("predicted by the model unified") && noise.is_empty(), "{table}{noise}");
+    let (json, _) = exits(&mut model(&["--model", "detti2011", "--format", "json"]), 0);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["engine"], &report["model"]["name"]), (&"model".into(), &"detti2011".into()));
+    assert_eq!(report["totals"]["goodput_bps"]["n"], 1);
+    let (csv, _) = exits(&mut model(&["--format", "csv"]), 0);
+    assert!(csv.starts_with("station,"), "{csv}");
+    let (_, refusal) = exits(&mut model(&["--model", "ha2009"]), 2);
+    assert!(refusal.contains("dual queue"), "{refusal}");
+    exits(&mut model(&["--model", "guess"]), 2);
+    assert!(place.leftovers().is_empty());
+}

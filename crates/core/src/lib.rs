@@ -5,6 +5,7 @@
 
 pub mod mac;
 pub mod metrics;
+pub mod model;
 pub mod packet;
 pub mod qdisc;
 pub mod record;

@@ -59,6 +59,7 @@ impl Report {
             flows: cell.flows(),
             transfers: cell.transfers_by_size(),
             series: series(records),
+            model: None,
         }
     }
 }

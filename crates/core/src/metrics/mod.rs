@@ -17,7 +17,10 @@ pub use fingerprint::fingerprint;
 pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
-pub use report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi, json_schema};
+pub use report::{
+    Assumption, Directions, Indices, MacSection, ModelSection, Report, SCHEMA, SeriesReport, Totals, UntilCi,
+    ValueSource, json_schema,
+};
 pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
 };
