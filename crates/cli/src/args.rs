@@ -109,6 +109,12 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub remedies: Vec<String>,
 
+    /// Compare engines instead of remedies: `model,sim` prints both answers and the model's error, value by value.
+    ///
+    /// The last one is the reference.
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["remedies", "sort", "out"])]
+    pub engines: Vec<Engine>,
+
     /// Sort the rows, the best first [default: in the order of the list].
     #[arg(long, value_enum, value_name = "COLUMN")]
     pub sort: Option<SortKey>,
@@ -132,6 +138,15 @@ pub struct CompareArgs {
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+}
+
+/// What answers a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The analytical model that applies (fairair model).
+    Model,
+    /// The simulator (fairair run).
+    Sim,
 }
 
 /// What `fairair compare` can sort by.

@@ -4,6 +4,7 @@ mod args;
 mod capture;
 mod check;
 mod compare;
+mod engines;
 mod error;
 mod execute;
 mod interrupt;
@@ -20,7 +21,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use args::{
-    CheckArgs, Cli, Command, CompareArgs, Deployment, Format, ModelArgs, ModelName, Percent, PlanArgs, RunArgs, SortKey,
+    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, ModelName, Percent, PlanArgs, RunArgs,
+    SortKey,
 };
 pub use check::check_command;
 pub use compare::compare_command;

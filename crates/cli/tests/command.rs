@@ -278,3 +278,20 @@ fn a_model_answers_in_the_same_forms() {
     exits(&mut model(&["--model", "guess"]), 2);
     assert!(place.leftovers().is_empty());
 }
+
+#[test]
+fn engines_are_compared_value_by_value() {
+    let place = Place::new();
+    let mut command = fairair();
+    command.arg("compare").arg(&place.scenario).args(["--engines", "model,sim", "--replicas", "2", "--format", "json"]);
+    let (json, _) = exits(&mut command, 0);
+    let comparison: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(comparison["engines"], serde_json::json!(["model", "simulator"]));
+    let total = &comparison["values"][0];
+    assert_eq!(total["key"], "totals.goodput_bps");
+    let mean = |engine: usize| total["estimates"][engine]["mean"].as_f64().unwrap();
+    let error = total["relative_errors"][0].as_f64().unwrap();
+    assert!((mean(0) / mean(1) - 1.0 - error).abs() < 1e-12);
+    assert!(error.abs() < 0.2, "the model is about right: {error}");
+    assert_eq!(total["relative_errors"][1], 0.0);
+}
