@@ -10,5 +10,6 @@ pub mod qdisc;
 pub mod record;
 pub mod rng;
 pub mod scenario;
+pub mod shaper;
 pub mod tcp;
 pub mod units;
