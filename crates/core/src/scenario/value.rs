@@ -4,7 +4,9 @@ use toml::de::{DeInteger, DeValue};
 
 use super::cursor::article;
 use super::{Direction, Preset};
+use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Phy, Preamble};
+use crate::shaper::{Policy, UdpRule};
 use crate::tcp::Variant;
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
@@ -214,5 +216,20 @@ words! {
     Phy { "802.11b" => Phy::B, "802.11a" => Phy::A, "802.11g" => Phy::G }
     Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
     Direction { "up" => Direction::Up, "down" => Direction::Down }
+    Policy {
+        "per-station" => Policy::PerStation,
+        "airtime" => Policy::Airtime,
+        "airtime-phy" => Policy::AirtimePhy,
+        "per-direction" => Policy::PerDirection,
+        "per-flow" => Policy::PerFlow,
+    }
+    UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape }
+    LimiterShare { "half" => LimiterShare::Half, "flows" => LimiterShare::Flows }
+    WindowRule {
+        "lossless" => WindowRule::Lossless,
+        "b-over-n" => WindowRule::BOverN,
+        "tfbr" => WindowRule::Tfbr,
+        "tfbr-exact" => WindowRule::TfbrExact,
+    }
     Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
 }
