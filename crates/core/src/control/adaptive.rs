@@ -37,7 +37,7 @@ impl Default for AdaptiveParams {
         AdaptiveParams {
             interval: Duration::from_millis(100),
             target: Duration::from_millis(10),
-            rise: 0.05,
+            rise: 0.08,
             timeout: Duration::from_secs(2),
             min: Bitrate::from_bps(100_000),
             max: Bitrate::mbps(6),
@@ -51,8 +51,18 @@ const QUEUED: Duration = Duration::from_millis(5);
 const QUIET: f64 = 0.05;
 /// Without an answer for so long, in spite of traffic, the machine is blind.
 const BLIND: Duration = Duration::from_secs(1);
-/// Below this share of C the delivered rate is news that does not wait for the effect of the last cut.
+/// A delivered rate below this share of what is known is no error of measurement but a drop.
 const NEWS: f64 = 0.85;
+
+/// The weight of a new measurement of the delivered rate.
+const SMOOTHING: f64 = 0.25;
+/// Where C goes when a queue has drained, as a share of what the cell carries.
+const AFTER_DRAIN: f64 = 0.97;
+/// Next to no delay, as a share of the target: the cell may carry much more.
+const CALM: f64 = 0.25;
+/// The first rise a decision, and in how many calm decisions it doubles.
+const FIRST_RISE: f64 = 0.005;
+const DOUBLING: f64 = 3.0;
 
 /// Our controller.
 #[derive(Debug)]
@@ -73,6 +83,12 @@ pub struct Adaptive {
     is_news: bool,
     answered_at: Instant,
     changed_at: Instant,
+    /// What the cell carries, by the last measurements, in bit/s.
+    mu: Option<f64>,
+    /// C is low to drain a queue.
+    drains: bool,
+    /// Decisions in a row that found next to no delay.
+    calm: u32,
     decisions: VecDeque<Decision>,
 }
 
@@ -93,6 +109,9 @@ impl Adaptive {
             is_news: false,
             answered_at: Instant::ZERO,
             changed_at: Instant::ZERO,
+            mu: None,
+            drains: false,
+            calm: 0,
             decisions: VecDeque::new(),
         }
     }
@@ -171,12 +190,34 @@ impl Adaptive {
         let Some(delay) = self.delays.median(now) else { return };
         let two_packets = Bytes(3000).time_at(self.capacity());
         let target = self.params.target.max(two_packets);
+        self.measure();
         if delay > target {
             self.fall(now, delay.saturating_sub(target));
+        } else if std::mem::take(&mut self.drains) {
+            self.set(now, self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN), Reason::DelayLow);
         } else if self.signal.backlog > 0 && self.newest_sent_at >= self.changed_at {
-            let room = 1.0 - delay.as_secs_f64() / target.as_secs_f64();
-            self.set(now, self.c * (1.0 + self.params.rise * room), Reason::DelayLow);
+            self.rise(now, delay.as_secs_f64() / target.as_secs_f64());
         }
+    }
+
+    /// Keeps the rate that the cell delivers while it has a queue.
+    fn measure(&mut self) {
+        if let Some(rate) = self.delivered.rate(QUEUED) {
+            let rate = rate.as_bps() as f64;
+            self.mu = Some(match self.mu {
+                Some(mu) if rate >= mu * NEWS => mu + SMOOTHING * (rate - mu),
+                _ => rate,
+            });
+        }
+    }
+
+    /// Room is left below the target, and somebody waits; `delay` is a share of the target.
+    fn rise(&mut self, now: Instant, delay: f64) {
+        self.calm = if delay < CALM { self.calm + 1 } else { 0 };
+        let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / DOUBLING).exp2());
+        self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
+        // The cell carries more than it did.
+        self.mu = self.mu.map(|mu| mu.max(self.c));
     }
 
     /// What is known, and why.
@@ -196,14 +237,15 @@ impl Adaptive {
 
     /// The delay is `above` the target.
     fn fall(&mut self, now: Instant, above: Duration) {
-        let delivered = self.delivered.rate(QUEUED).map_or(self.c, |rate| rate.as_bps() as f64);
-        let is_drop = delivered < self.c * NEWS;
-        // One cut a round trip: the next one must have seen this one's effect.
-        if !is_drop && self.newest_sent_at < self.changed_at {
-            return;
+        let carried = self.mu.unwrap_or(self.c);
+        self.calm = 0;
+        self.drains = true;
+        let is_drop = carried < self.c * NEWS;
+        // Below what the cell carries already: the queue drains by itself.
+        let wanted = carried * (1.0 - cut(above));
+        if wanted < self.c {
+            self.set(now, wanted, if is_drop { Reason::Overload } else { Reason::DelayHigh });
         }
-        let reason = if is_drop { Reason::Overload } else { Reason::DelayHigh };
-        self.set(now, delivered.min(self.c) * (1.0 - cut(above)), reason);
     }
 
     fn set(&mut self, now: Instant, wanted: f64, reason: Reason) {
