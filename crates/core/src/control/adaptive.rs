@@ -36,7 +36,7 @@ impl Default for AdaptiveParams {
     fn default() -> Self {
         AdaptiveParams {
             interval: Duration::from_millis(100),
-            target: Duration::from_millis(10),
+            target: Duration::from_millis(7),
             rise: 0.08,
             timeout: Duration::from_secs(2),
             min: Bitrate::from_bps(100_000),
@@ -226,7 +226,7 @@ impl Adaptive {
         let share = bytes.as_bits() as f64 / (self.c * span.as_secs_f64()).max(1.0);
         if self.signal.backlog == 0 && share < QUIET {
             (State::Idle, Reason::Quiet)
-        } else if self.signal.is_silent(now) {
+        } else if self.signal.is_silent(now) || self.signal.is_recovering(now) {
             (State::NoSignal, Reason::Silence)
         } else if now.saturating_since(self.answered_at) >= BLIND {
             (State::Blind, Reason::Unanswered)

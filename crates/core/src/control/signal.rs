@@ -11,6 +11,9 @@ const ACTIVE: Duration = Duration::from_secs(1);
 /// Without a packet from any station for so long, nothing is heard.
 const SILENCE: Duration = Duration::from_millis(250);
 
+/// For so long after a silence senders come back from their time-outs, and a backlog of nobody's making drains.
+const RECOVERY: Duration = Duration::from_secs(1);
+
 /// What the counters of the box say between two looks.
 #[derive(Debug)]
 pub(super) struct Signal {
@@ -88,6 +91,11 @@ impl Signal {
     /// Nothing has been heard for a while.
     pub(super) fn is_silent(&self, now: Instant) -> bool {
         now.saturating_since(self.heard_at) >= SILENCE
+    }
+
+    /// A silence ended a moment ago.
+    pub(super) fn is_recovering(&self, now: Instant) -> bool {
+        self.resumed_at > Instant::ZERO && now.saturating_since(self.resumed_at) < RECOVERY
     }
 
     /// When the last silence ended.
