@@ -55,7 +55,7 @@ const BLIND: Duration = Duration::from_secs(1);
 const NEWS: f64 = 0.85;
 
 /// The weight of a new measurement of the delivered rate.
-const SMOOTHING: f64 = 0.25;
+const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
 const AFTER_DRAIN: f64 = 0.97;
 /// Next to no delay, as a share of the target: the cell may carry much more.
@@ -216,8 +216,10 @@ impl Adaptive {
         self.calm = if delay < CALM { self.calm + 1 } else { 0 };
         let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / DOUBLING).exp2());
         self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
-        // The cell carries more than it did.
-        self.mu = self.mu.map(|mu| mu.max(self.c));
+        // What passes without a queue is less than the cell can carry: it carries more than it did.
+        let (bytes, span) = self.signal.throughput();
+        let passed = self.c.min(bytes.as_bits() as f64 / span.as_secs_f64().max(1e-3));
+        self.mu = self.mu.map(|mu| mu.max(passed));
     }
 
     /// What is known, and why.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// For how long a station's last delay counts.
-const FRESH: Duration = Duration::from_millis(400);
+const FRESH: Duration = Duration::from_millis(300);
 /// A baseline is the least RTT of this time and of the same time before: it ages.
 const BASELINE: Duration = Duration::from_secs(15);
 /// No station's baseline is above this: a station that is first seen through a full queue has another one.

@@ -9,6 +9,8 @@ mod adaptive_tests;
 mod delay;
 mod prober;
 mod signal;
+#[cfg(test)]
+mod testbed;
 mod wce;
 #[cfg(test)]
 mod wce_tests;

@@ -11,8 +11,9 @@ const ACTIVE: Duration = Duration::from_secs(1);
 /// Without a packet from any station for so long, nothing is heard.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// For so long after a silence senders come back from their time-outs, and a backlog of nobody's making drains.
-const RECOVERY: Duration = Duration::from_secs(1);
+/// For so long after a silence the cell carries less than it can: senders come back from time-outs, and receivers
+/// acknowledge every retransmission on its own.
+const RECOVERY: Duration = Duration::from_secs(3);
 
 /// What the counters of the box say between two looks.
 #[derive(Debug)]

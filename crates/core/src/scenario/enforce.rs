@@ -13,8 +13,11 @@ use crate::units::{Bitrate, Bytes, Duration};
 /// Keys of `[enforce]`.
 pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "quantum", "udp"];
 
-/// Every machine that sets C, with its keys and their reader. `max` is read with the PHY in hand.
-const KINDS: &[Kind<fn(&Table, Bitrate) -> Checked<CapacityParams>>] = &[
+/// Reads the parameters of a machine; the second argument is `max` where the file gives none.
+type Read = fn(&Table, Bitrate) -> Checked<CapacityParams>;
+
+/// Every machine that sets C, with its keys and their reader.
+const KINDS: &[Kind<Read>] = &[
     Kind { name: "fixed", keys: &["rate"], read: |_| Ok(fixed) },
     Kind {
         name: "wce",

@@ -78,7 +78,7 @@ impl World<'_> {
     }
 
     /// A segment from the wire goes to the AP's queue towards the stations.
-    pub(super) fn into_cell(&mut self, now: Instant, mut segment: Segment) {
+    pub(super) fn enter_cell(&mut self, now: Instant, mut segment: Segment) {
         if let Some(cap) = &mut self.ap.window_cap {
             cap.handle(now, &mut segment);
         }

@@ -100,7 +100,7 @@ impl World<'_> {
     }
 
     /// A segment comes to the box, from either side.
-    pub(super) fn into_box(&mut self, now: Instant, segment: Segment) {
+    pub(super) fn enter_box(&mut self, now: Instant, segment: Segment) {
         let Some(the_box) = &mut self.enforce else { return };
         if !the_box.on {
             self.beyond_box(now, segment);
@@ -159,7 +159,7 @@ impl World<'_> {
     fn obey(&mut self, now: Instant) {
         while let Some(Probe { station, id }) = self.enforce.as_mut().and_then(|the_box| the_box.control.poll_probe()) {
             let probe = self.echo(station, Kind::Echo, id);
-            self.into_cell(now, probe);
+            self.enter_cell(now, probe);
         }
         let Some(the_box) = &mut self.enforce else { return };
         let mut changed = false;

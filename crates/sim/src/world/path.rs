@@ -91,7 +91,7 @@ impl World<'_> {
     /// A segment leaves the AP or the gateway for the other end of the common wire: there may be a box between them.
     pub(super) fn through_box(&mut self, now: Instant, segment: Segment) {
         if self.enforce.is_some() {
-            self.into_box(now, segment);
+            self.enter_box(now, segment);
         } else {
             self.beyond_box(now, segment);
         }
@@ -101,7 +101,7 @@ impl World<'_> {
     pub(super) fn beyond_box(&mut self, now: Instant, segment: Segment) {
         match segment.direction {
             Direction::Up => self.onto_wire(now, UP, segment),
-            Direction::Down => self.into_cell(now, segment),
+            Direction::Down => self.enter_cell(now, segment),
         }
     }
 
