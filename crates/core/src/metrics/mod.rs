@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod cell;
+mod enforce;
 mod estimate;
 mod fingerprint;
 mod indices;
@@ -12,6 +13,7 @@ mod report;
 mod rows;
 
 pub use aggregate::Provenance;
+pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
 pub use indices::{

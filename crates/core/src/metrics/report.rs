@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
+use super::enforce::EnforceReport;
 use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
 
 /// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
@@ -49,6 +50,8 @@ pub struct Report {
     pub ap_queue: QueueReport,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueReport,
+    /// The box between gateway and AP; null without one.
+    pub enforce: Option<EnforceReport>,
     /// The MAC of the AP and of all transmitters together; each station's is in `stations`.
     pub mac: MacSection,
     /// One row a station, in the scenario's order.
