@@ -24,13 +24,8 @@ pub(crate) enum Event {
     Shaper,
     /// The box's controller is due.
     Control,
-    /// A sleeping station answers a probe.
-    Answer {
-        /// Its position.
-        station: u32,
-        /// The probe.
-        id: u64,
-    },
+    /// A sleeping station answers a probe: the late answer with this number.
+    Answer(u32),
     /// The timed event of the scenario with this position.
     Script(u32),
     /// A sample of the time series is due.

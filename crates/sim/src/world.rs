@@ -16,7 +16,7 @@ mod record;
 mod script;
 
 use fairair_core::mac::{Bss, MacParams, StationLink};
-use fairair_core::packet::{FlowId, NodeId, Segment};
+use fairair_core::packet::{FlowId, Segment};
 use fairair_core::qdisc::{self, DropTail, QdiscSpec, Queue};
 use fairair_core::record::{Record, Series};
 use fairair_core::rng::Rng;
@@ -187,7 +187,7 @@ impl<'a> World<'a> {
             Event::Limiter => self.limiter_wakes(now),
             Event::Shaper => self.shaper_wakes(now),
             Event::Control => self.control_wakes(now),
-            Event::Answer { station, id } => self.answer(now, NodeId::station(station as usize), id),
+            Event::Answer(number) => self.answer_late(now, number),
             Event::Script(index) => self.perform(now, index as usize),
             Event::Sample => self.sample(now),
             Event::WarmupEnd => {

@@ -5,13 +5,15 @@
 //! stands here, where it can be divided at will, and not in the AP.
 
 mod pacer;
+mod stats;
 mod vsb;
 #[cfg(test)]
 mod vsb_tests;
 mod weights;
 
 pub use pacer::Pacer;
-pub use vsb::{StationStats, Totals, Vsb};
+pub use stats::{StationStats, Totals};
+pub use vsb::Vsb;
 pub use weights::{airtime_per_byte, phy_rate_weight};
 
 use serde::{Deserialize, Serialize};

@@ -2,21 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Pacer, Policy, Share, UdpRule, VsbParams};
+use super::{Pacer, Policy, Share, StationStats, Totals, UdpRule, VsbParams};
 use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
-use crate::qdisc::QueueStats;
 use crate::units::{Bitrate, Bytes, Instant};
-
-/// Counters of one station since the last [`Vsb::reset_stats`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct StationStats {
-    /// Packets of the station that went through the box, whatever the policy.
-    pub queue: QueueStats,
-    /// IP bytes that the box let pass, by [`Direction`].
-    pub passed: [Bytes; 2],
-    /// IP bytes of uplink traffic that the box was not asked about.
-    pub bypassed: Bytes,
-}
 
 /// What the box keeps of a station besides its packets.
 #[derive(Debug, Default)]
@@ -29,17 +17,6 @@ struct Station {
     /// IP bytes since the start, for the controller: passed down, arrived from the radio (bypassing ones included),
     /// and of these the bypassing ones.
     totals: Totals,
-}
-
-/// IP bytes of a station since the box was built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Let pass towards the radio.
-    pub down: Bytes,
-    /// Arrived from the radio.
-    pub up: Bytes,
-    /// Of `up`, those that passed by the box: UDP.
-    pub up_bypassing: Bytes,
 }
 
 /// A queue that shares C with the others.

@@ -183,12 +183,21 @@ impl World<'_> {
         match self.habits.answer_after(station) {
             None => {}
             Some(Duration::ZERO) => self.answer(now, probe.station, probe.seq),
-            Some(late) => self.events.schedule(now + late, Event::Answer { station: station as u32, id: probe.seq }),
+            Some(late) => {
+                let number = self.habits.note(probe.station, probe.seq);
+                self.events.schedule(now + late, Event::Answer(number));
+            }
         }
     }
 
+    /// A station that slept answers a probe.
+    pub(super) fn answer_late(&mut self, now: Instant, number: u32) {
+        let (station, id) = self.habits.noted(number);
+        self.answer(now, station, id);
+    }
+
     /// A station answers a probe.
-    pub(super) fn answer(&mut self, now: Instant, station: NodeId, id: u64) {
+    fn answer(&mut self, now: Instant, station: NodeId, id: u64) {
         let reply = self.echo(station, Kind::EchoReply, id);
         self.bss.enqueue(now, station, reply);
     }

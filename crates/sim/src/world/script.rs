@@ -1,5 +1,6 @@
 //! The scenario's timed events.
 
+use fairair_core::packet::NodeId;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Action, Scenario};
 use fairair_core::units::{Duration, Instant};
@@ -10,6 +11,8 @@ use super::World;
 pub(super) struct Habits {
     stations: Vec<Habit>,
     rng: Rng,
+    /// Late answers, by number: station and probe. Events hold the number, to stay small.
+    late: Vec<(NodeId, u64)>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -22,7 +25,22 @@ struct Habit {
 impl Habits {
     /// All awake, none deaf.
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Self {
-        Habits { stations: vec![Habit::default(); scenario.stations.len()], rng: Rng::fork(seed, "answers") }
+        Habits {
+            stations: vec![Habit::default(); scenario.stations.len()],
+            rng: Rng::fork(seed, "answers"),
+            late: Vec::new(),
+        }
+    }
+
+    /// Notes a late answer and gives it a number.
+    pub(super) fn note(&mut self, station: NodeId, id: u64) -> u32 {
+        self.late.push((station, id));
+        self.late.len() as u32 - 1
+    }
+
+    /// The late answer with this number.
+    pub(super) fn noted(&self, number: u32) -> (NodeId, u64) {
+        self.late[number as usize]
     }
 
     /// After which time a station answers a probe; `None`: never.
