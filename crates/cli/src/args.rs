@@ -183,6 +183,8 @@ pub struct PlanArgs {
     pub goal: Vec<Goal>,
 
     /// Most that the 95th percentile of the delay in the AP's queue may be, with its unit, such as 50ms.
+    ///
+    /// With a box its mean delay is added, at the station where it is longest.
     #[arg(long, value_name = "TIME")]
     pub max_delay: Option<Duration>,
 

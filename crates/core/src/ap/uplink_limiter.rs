@@ -41,6 +41,23 @@ pub struct UplinkLimiterParams {
     pub flow_timeout: Duration,
 }
 
+/// What R begins with where it is measured: detti2005's 802.11b cell.
+pub(super) const FIRST_R: Bitrate = Bitrate::from_bps(4_600_000);
+/// How long a silent connection counts.
+const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Default for UplinkLimiterParams {
+    /// Half of an R that is measured, one segment of burst.
+    fn default() -> Self {
+        UplinkLimiterParams {
+            capacity: LimiterCapacity::Auto(FIRST_R),
+            share: LimiterShare::Half,
+            burst: Bytes(1500),
+            flow_timeout: FLOW_TIMEOUT,
+        }
+    }
+}
+
 /// Over how long R is measured, and how much a measurement weighs.
 const SPAN: Duration = Duration::from_secs(1);
 const WEIGHT: f64 = 0.1;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LiveFlows;
+use super::uplink_limiter::FIRST_R;
 use crate::packet::{Direction, Packet, TCP_IP_HEADER};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -35,6 +36,16 @@ pub struct WindowCapParams {
     pub delay: Duration,
     /// `tfbr`: `thr_total` of khademi2010 Eq. 6.
     pub throughput: Bitrate,
+}
+
+/// How long a silent connection counts.
+const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl WindowCapParams {
+    /// `rule` for an AP that holds `buffer` packets, with connections of `mss` over a wire of `delay`.
+    pub fn usual(rule: WindowRule, buffer: usize, mss: u32, delay: Duration) -> Self {
+        WindowCapParams { rule, buffer, flow_timeout: FLOW_TIMEOUT, mss, delay, throughput: FIRST_R }
+    }
 }
 
 /// Rewrites windows.

@@ -100,6 +100,14 @@ pub struct Assumption {
     pub what: String,
 }
 
+impl Report {
+    /// Mean waiting time in the box's queue of the station that waits longest, in seconds; nothing without a box.
+    pub fn box_sojourn_s(&self) -> Estimate {
+        let waits = self.enforce.iter().flat_map(|enforce| &enforce.stations).map(|station| station.mean_sojourn_s);
+        waits.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0))).unwrap_or_default()
+    }
+}
+
 /// A precision that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UntilCi {

@@ -5,7 +5,7 @@ use super::error::Checked;
 use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Ap, Wire, queue};
-use crate::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
+use crate::ap::{LimiterCapacity, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::qdisc::QdiscSpec;
 use crate::tcp::TcpParams;
 use crate::units::{Bitrate, Bytes, Duration};
@@ -16,11 +16,6 @@ pub(super) const AP: &[&str] = &["queue", "uplink_queue", "window_cap", "uplink_
 pub(super) const LIMITER: &[&str] = &["capacity", "share", "burst", "flow_timeout"];
 /// Keys that window caps of all kinds have.
 pub(super) const WINDOW_CAP: &[&str] = &["buffer", "flow_timeout"];
-
-/// How long a silent connection counts.
-const FLOW_TIMEOUT: Duration = Duration::from_secs(10);
-/// What R begins with where it is measured: detti2005's 802.11b cell.
-const FIRST_R: Bitrate = Bitrate::from_bps(4_600_000);
 
 const TFBR: &[&str] = &["delay", "throughput"];
 
@@ -46,14 +41,7 @@ pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams) -> Checked<Ap> {
 }
 
 fn window_cap(ap: &Table, queue: QdiscSpec, wire: &Wire, tcp: &TcpParams) -> Checked<WindowCapParams> {
-    let defaults = |rule| WindowCapParams {
-        rule,
-        buffer: queue.limit(),
-        flow_timeout: FLOW_TIMEOUT,
-        mss: tcp.mss,
-        delay: wire.delay,
-        throughput: FIRST_R,
-    };
+    let defaults = |rule| WindowCapParams::usual(rule, queue.limit(), tcp.mss, wire.delay);
     if let Some(rule) = ap.word::<WindowRule>("window_cap")? {
         return Ok(defaults(rule));
     }
@@ -74,8 +62,9 @@ const MEMORY: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=
 fn uplink_limiter(ap: &Table) -> Checked<UplinkLimiterParams> {
     let table = ap.table("uplink_limiter", "uplink_limiter")?;
     table.allow(LIMITER)?;
+    let usual = UplinkLimiterParams::default();
     let capacity = if table.is("capacity", "auto") {
-        LimiterCapacity::Auto(FIRST_R)
+        usual.capacity
     } else {
         match table.optional::<Bitrate>("capacity")? {
             Some(rate) => LimiterCapacity::Given(rate.value),
@@ -89,8 +78,8 @@ fn uplink_limiter(ap: &Table) -> Checked<UplinkLimiterParams> {
     }
     Ok(UplinkLimiterParams {
         capacity,
-        share: table.or("share", LimiterShare::Half)?,
-        burst: table.within("burst", Bytes(0)..=Bytes(1_000_000_000), Bytes(1500))?,
-        flow_timeout: table.within("flow_timeout", MEMORY, FLOW_TIMEOUT)?,
+        share: table.or("share", usual.share)?,
+        burst: table.within("burst", Bytes(0)..=Bytes(1_000_000_000), usual.burst)?,
+        flow_timeout: table.within("flow_timeout", MEMORY, usual.flow_timeout)?,
     })
 }

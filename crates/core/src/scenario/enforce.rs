@@ -6,7 +6,6 @@ use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, CapacityParams, WceParams};
-use crate::mac::Phy;
 use crate::shaper::{Policy, UdpRule, VsbParams};
 use crate::units::{Bitrate, Bytes, Duration};
 
@@ -60,11 +59,7 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
 }
 
 fn capacity(enforce: &Table, radio: &Radio) -> Checked<CapacityParams> {
-    // detti2011 has 6 Mbit/s for 802.11b; OFDM in proportion to its highest rate.
-    let max = match radio.phy {
-        Phy::B => WceParams::default().max,
-        Phy::A | Phy::G => Bitrate::mbps(30),
-    };
+    let max = Enforce::most(radio.phy);
     if !enforce.has("capacity") || enforce.is("capacity", "auto") {
         return Ok(CapacityParams::Adaptive(AdaptiveParams { max, ..AdaptiveParams::default() }));
     }

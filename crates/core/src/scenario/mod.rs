@@ -131,6 +131,16 @@ pub struct Enforce {
     pub capacity: CapacityParams,
 }
 
+impl Enforce {
+    /// Most that a controller tries: detti2011 has 6 Mbit/s for 802.11b; OFDM in proportion to its highest rate.
+    pub const fn most(phy: Phy) -> Bitrate {
+        match phy {
+            Phy::B => Bitrate::mbps(6),
+            Phy::A | Phy::G => Bitrate::mbps(30),
+        }
+    }
+}
+
 /// Something that happens once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimedEvent {
