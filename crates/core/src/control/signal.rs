@@ -11,8 +11,8 @@ const ACTIVE: Duration = Duration::from_secs(1);
 /// Without a packet from any station for so long, nothing is heard.
 const SILENCE: Duration = Duration::from_millis(250);
 
-/// For so long after a silence the cell carries less than it can: senders come back from time-outs, and receivers
-/// acknowledge every retransmission on its own.
+/// For so long after a silence the AP's queue grows at a C that it carried before, supposedly since everybody retransmits.
+/// Chosen on five replicas; docs/remedies-box.md has the figures of others.
 const RECOVERY: Duration = Duration::from_secs(3);
 
 /// What the counters of the box say between two looks.
