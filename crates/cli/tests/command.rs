@@ -256,3 +256,11 @@ fn a_wish_that_makes_no_sense_is_refused() {
         assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");
     }
 }
+
+#[test]
+fn a_capture_never_replaces_the_scenario() {
+    let place = Place::new();
+    let output = place.run().arg("--pcap").arg(&place.scenario).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&place.scenario).unwrap(), CELL);
+}
