@@ -1,6 +1,7 @@
 //! `fairair run`: load, check the outputs, simulate, report.
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use fairair_core::metrics::{Provenance, Report};
 use fairair_core::scenario::Scenario;
@@ -21,6 +22,7 @@ const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", "table.txt"
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
+    refuse_to_replace_the_scenario(args)?;
     let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
@@ -47,6 +49,18 @@ pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     };
     output::print(&text)?;
     Ok(if run.interrupted { Exit::Interrupted } else { Exit::Success })
+}
+
+/// A slip of the pen must not cost a user the scenario.
+fn refuse_to_replace_the_scenario(args: &RunArgs) -> Result<(), CliError> {
+    let real = |path: &Path| path.canonicalize().ok();
+    match args.pcap.as_deref().and_then(real) {
+        Some(pcap) if Some(&pcap) == real(&args.scenario).as_ref() => Err(CliError::Usage {
+            what: format!("--pcap {} is the scenario file, which the capture would replace", pcap.display()),
+            help: "name another file, such as air.pcap".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// The scenario of the file with the options' values in it.

@@ -294,3 +294,11 @@ fn engines_are_compared_value_by_value() {
     assert!(error.abs() < 0.2, "the model is about right: {error}");
     assert_eq!(total["relative_errors"][1], 0.0);
 }
+
+#[test]
+fn a_capture_never_replaces_the_scenario() {
+    let place = Place::new();
+    let output = place.run().arg("--pcap").arg(&place.scenario).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&place.scenario).unwrap(), CELL);
+}

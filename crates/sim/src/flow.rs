@@ -159,6 +159,15 @@ impl Flow {
         }
     }
 
+    /// Time to the next datagram of `interval`'s mean. Greedy sources draw it: in step with each other, some would find the
+    /// queue full time after time and others never.
+    pub(crate) fn pause(&mut self, interval: Duration) -> Duration {
+        match self.params.traffic {
+            Traffic::UdpGreedy { .. } => Duration::from_secs_f64(interval.as_secs_f64() * 2.0 * self.rng.uniform()),
+            _ => interval,
+        }
+    }
+
     /// The next datagram, unless the flow is over.
     pub(crate) fn datagram(&mut self, payload: Bytes) -> Option<Segment> {
         if self.stopped {

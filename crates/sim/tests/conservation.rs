@@ -193,3 +193,23 @@ fn greedy_sources_share_a_queue_that_is_smaller_than_their_wishes() {
     assert!(delivered.iter().max().unwrap() - delivered.iter().min().unwrap() <= 3000, "{delivered:?}");
     assert_eq!(record.stations[0].uplink_queue.dropped(Class::Other), 0);
 }
+
+/// Sources in step with each other once starved each other at the AP's queue for a whole run.
+#[test]
+fn greedy_downloads_share_the_ap() {
+    let text = r#"
+        name = "greedy"
+        [run]
+        duration = "20 s"
+        [radio]
+        phy = "802.11a"
+        [[station]]
+        name = "sta"
+        count = 6
+        flows = [{ direction = "down", kind = "udp" }]
+    "#;
+    let record = fairair_sim::run(&Scenario::from_toml(text, "greedy.toml").unwrap(), 0);
+    let delivered: Vec<u64> = record.flows.iter().map(|flow| flow.delivered_bytes).collect();
+    let mean = delivered.iter().sum::<u64>() / 6;
+    assert!(delivered.iter().all(|bytes| bytes.abs_diff(mean) < mean / 10), "{delivered:?}");
+}

@@ -42,13 +42,14 @@ static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 /// Appends the radiotap header.
 pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Radio) {
     // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
+    let preamble = radio.preamble.at(frame.rate);
     let (plcp, frequency_mhz, channel) = match radio.phy {
-        Phy::B => (radio.preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
+        Phy::B => (preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
         Phy::G => (Duration::from_micros(20), 2437, CHANNEL_2_GHZ | CHANNEL_OFDM),
         Phy::A => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
     };
     let mut flags = FLAG_FCS_AT_END;
-    if radio.phy == Phy::B && radio.preamble == Preamble::Short {
+    if radio.phy == Phy::B && preamble == Preamble::Short {
         flags |= FLAG_SHORT_PREAMBLE;
     }
     if frame.reception != Reception::Decoded {

@@ -70,7 +70,9 @@ impl<P: Packet + Clone> Bss<P> {
     /// A cell with an idle medium. `queues` holds the AP's queue first, then one a station in the order of `stations`.
     pub fn new(params: MacParams, stations: &[StationLink], queues: Vec<Queue<P>>, seed: u64) -> Self {
         assert_eq!(queues.len(), stations.len() + 1, "one queue for the AP and one a station");
-        let names = std::iter::once(("ap", 1.0)).chain(stations.iter().map(|s| (s.name.as_str(), s.beta)));
+        // A station may be called "ap", but no name holds a slash.
+        let name = |s: &StationLink| if s.name == "ap" { "ap/station".to_owned() } else { s.name.clone() };
+        let names = std::iter::once(("ap".to_owned(), 1.0)).chain(stations.iter().map(|s| (name(s), s.beta)));
         let nodes = queues
             .into_iter()
             .zip(names)
@@ -218,7 +220,7 @@ impl<P: Packet + Clone> Bss<P> {
         match self.params.preset {
             // Medium idle: no backoff, sent at the next slot boundary after DIFS.
             Preset::Standard if idle => {
-                n.backoff = Backoff::Slots(0);
+                n.backoff = Backoff::Immediate;
                 n.count_from = heard + now.saturating_since(heard).round_up_to(slot);
             }
             // ns-2 draws a backoff in any case and counts it from DIFS after the arrival.

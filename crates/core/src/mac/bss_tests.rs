@@ -57,6 +57,10 @@ struct Cell {
 
 impl Cell {
     fn new(radio: Radio, preset: Preset, frame_error: f64) -> Self {
+        Cell::of(["sta1", "sta2", "sta3"], radio, preset, frame_error, 1)
+    }
+
+    fn of(names: [&str; 3], radio: Radio, preset: Preset, frame_error: f64, seed: u64) -> Self {
         let link = |name: &str| StationLink {
             rate: radio.rate,
             beta: 1.0,
@@ -64,9 +68,9 @@ impl Cell {
             bit_error_rate: 0.0,
             name: name.to_owned(),
         };
-        let stations = ["sta1", "sta2", "sta3"].map(link);
+        let stations = names.map(link);
         let queues = (0..4).map(|_| Queue::new(Box::new(DropTail::new(5)))).collect();
-        let mut bss = Bss::new(MacParams::new(&radio, preset), &stations, queues, 1);
+        let mut bss = Bss::new(MacParams::new(&radio, preset), &stations, queues, seed);
         bss.monitor();
         Cell { bss, delivered: 0 }
     }
@@ -127,6 +131,40 @@ fn a_frame_on_an_idle_medium_goes_at_the_next_slot_and_is_answered_after_sifs() 
     // Slots run from DIFS after the last activity (here 0): 50 + n * 20.
     assert_eq!(cell.watch(us(10_000)), ["1010 node1 data 1310 us", "2330 node0 ack 248 us"]);
     assert_eq!(cell.bss.poll_timeout(), None);
+}
+
+#[test]
+fn a_station_called_ap_draws_its_own_backoffs() {
+    let mut cell = Cell::of(["ap", "sta2", "sta3"], RADIO, Preset::Standard, 0.0, 1);
+    cell.data(us(1010), AP);
+    cell.data(us(1010), STA1);
+    // They collide once; with one stream of draws for both they would do so until the retry limit.
+    assert_eq!(cell.watch(us(200_000)).iter().filter(|line| line.contains("ack")).count(), 2);
+}
+
+#[test]
+fn a_frame_whose_ifs_is_interrupted_draws_a_backoff() {
+    // Stations 1 and 2 collide, the AP's frame arrives in the EIFS after it, and a collider may return before that is
+    // over. 802.11-2007 clause 9.2.5.1: access without backoff needs a
+    // medium that stays idle.
+    let starts_at_once = (0..20).filter(|seed| {
+        let mut cell = Cell::of(["sta1", "sta2", "sta3"], RADIO, Preset::Standard, 0.0, *seed);
+        cell.data(us(1010), STA1);
+        cell.data(us(1010), STA2);
+        cell.watch(us(2320));
+        // The longest a listener waits: EIFS ends at 2320 + 364 us. Colliders return from 2320 + 222 us on.
+        cell.data(us(2400), AP);
+        let frames = cell.watch(us(60_000));
+        let Some(first) = frames.iter().position(|line| line.contains("node0 data")) else { return false };
+        // An early collider was first, answered, and the AP followed DIFS after the ACK.
+        first > 0 && {
+            let number = |line: &String| line.split(' ').next().unwrap().parse::<f64>().unwrap();
+            let ack = number(&frames[first - 1]);
+            frames[first - 1].contains("ack") && (number(&frames[first]) - (ack + 248.0 + 50.0)).abs() < 0.5
+        }
+    });
+    // By chance one draw in 32 is zero.
+    assert!(starts_at_once.count() <= 2);
 }
 
 #[test]

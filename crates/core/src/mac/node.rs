@@ -28,6 +28,9 @@ pub struct StationLink {
 pub(super) enum Backoff {
     /// No countdown: after a long silence, or while its own frame is on the air.
     None,
+    /// The frame in service came when the medium was idle: it is sent at the slot boundary where the count begins,
+    /// unless the medium gets busy before.
+    Immediate,
     /// So many idle slots to go; the frame in service, if there is one, is sent after them.
     Slots(u32),
 }
@@ -85,19 +88,24 @@ impl<P: Packet> Node<P> {
     pub(super) fn expiry(&self, slot: Duration) -> Instant {
         match self.backoff {
             Backoff::Slots(slots) => self.count_from + slot * u64::from(slots),
+            Backoff::Immediate => self.count_from,
             Backoff::None => Instant::FAR_FUTURE,
         }
     }
 
     /// The medium became busy at `now`: keeps what is left of the countdown. A countdown that ran out
-    /// with nothing to send is over.
+    /// with nothing to send is over; who meant to send without a countdown needs one now.
     pub(super) fn freeze(&mut self, now: Instant, slot: Duration) {
-        if let Backoff::Slots(slots) = self.backoff {
-            let elapsed = now.saturating_since(self.count_from).div_floor(slot);
-            self.backoff = match u64::from(slots).checked_sub(elapsed) {
-                Some(left) if left > 0 || self.in_service.is_some() => Backoff::Slots(left as u32),
-                _ => Backoff::None,
-            };
+        match self.backoff {
+            Backoff::None => {}
+            Backoff::Immediate => self.draw_backoff(),
+            Backoff::Slots(slots) => {
+                let elapsed = now.saturating_since(self.count_from).div_floor(slot);
+                self.backoff = match u64::from(slots).checked_sub(elapsed) {
+                    Some(left) if left > 0 || self.in_service.is_some() => Backoff::Slots(left as u32),
+                    _ => Backoff::None,
+                };
+            }
         }
     }
 }

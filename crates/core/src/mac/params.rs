@@ -110,7 +110,7 @@ impl MacParams {
     /// DSSS without rounding to microseconds; OFDM, which ns-2 lacks, as the standard has it.
     fn ns2_frame_time(&self, len: Bytes, rate: Bitrate) -> Duration {
         match self.radio.phy {
-            Phy::B => self.radio.preamble.duration() + bits_at(len.as_bits(), rate),
+            Phy::B => self.radio.preamble.at(rate).duration() + bits_at(len.as_bits(), rate),
             Phy::A | Phy::G => self.radio.phy.frame_time(len, rate, self.radio.preamble),
         }
     }

@@ -34,7 +34,7 @@ pub enum Phy {
 pub enum Preamble {
     /// 144 + 48 bits at 1 Mbit/s: 192 us.
     Long,
-    /// 72 bits at 1 and 48 bits at 2 Mbit/s: 96 us.
+    /// 72 bits at 1 and 48 bits at 2 Mbit/s: 96 us. Frames at 1 Mbit/s have the long one.
     Short,
     /// Any other duration (khademi2010 has 72 + 48 bits at 1 Mbit/s: 120 us).
     Lasting(Duration),
@@ -48,6 +48,12 @@ impl Preamble {
             Preamble::Short => Duration::from_micros(96),
             Preamble::Lasting(duration) => duration,
         }
+    }
+
+    /// The preamble of a frame at `rate` where this one is used: there is no short one at 1 Mbit/s (clause 18.2.2.2).
+    #[must_use]
+    pub fn at(self, rate: Bitrate) -> Self {
+        if self == Preamble::Short && rate == Bitrate::mbps(1) { Preamble::Long } else { self }
     }
 }
 
@@ -127,7 +133,7 @@ impl Phy {
     /// with 802.11b (clause 18.2.3.5) and of 4 us symbols with OFDM (clause 17.3.2.3; ERP adds 6 us of signal extension).
     pub fn frame_time(self, len: Bytes, rate: Bitrate, preamble: Preamble) -> Duration {
         match self {
-            Phy::B => preamble.duration() + bits_at(len.as_bits(), rate).round_up_to(Duration::from_micros(1)),
+            Phy::B => preamble.at(rate).duration() + bits_at(len.as_bits(), rate).round_up_to(Duration::from_micros(1)),
             Phy::A | Phy::G => {
                 const SERVICE_AND_TAIL_BITS: u64 = 16 + 6;
                 let symbol = Duration::from_micros(4);
@@ -152,6 +158,16 @@ mod tests {
         assert_eq!(Phy::B.frame_time(Bytes(MAC_ACK), Bitrate::mbps(2), Preamble::Long), Duration::from_micros(248));
         assert_eq!(Phy::A.frame_time(len, Bitrate::mbps(54), Preamble::Long), Duration::from_micros(248));
         assert_eq!(Phy::A.frame_time(Bytes(MAC_ACK), Bitrate::mbps(24), Preamble::Long), Duration::from_micros(28));
+    }
+
+    /// 802.11-2007 clause 18.2.2.2: behind the short PLCP preamble and header come 2, 5.5 or 11 Mbit/s.
+    #[test]
+    fn frames_at_1_mbps_always_have_the_long_preamble() {
+        let ack = |mbps, preamble| Phy::B.frame_time(Bytes(MAC_ACK), Bitrate::mbps(mbps), preamble);
+        assert_eq!(ack(1, Preamble::Short), Duration::from_micros(192 + 112));
+        assert_eq!(ack(2, Preamble::Short), Duration::from_micros(96 + 56));
+        let custom = Preamble::Lasting(Duration::from_micros(120));
+        assert_eq!(ack(1, custom), Duration::from_micros(120 + 112));
     }
 
     #[test]

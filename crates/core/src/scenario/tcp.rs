@@ -25,8 +25,8 @@ pub(super) const KEYS: &[&str] = &[
 ];
 /// The largest receive window with window scaling (RFC 7323), in bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
-/// An IPv4 packet less two headers of 20 bytes.
-const LARGEST_MSS: Bytes = Bytes(65_535 - 40);
+/// An MSDU of 2304 bytes less LLC/SNAP (8) and two headers of 20 bytes.
+const LARGEST_MSS: Bytes = Bytes(2304 - 8 - 40);
 /// The longest timeout that a file may name.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const SHORTEST: Duration = Duration::from_nanos(1);

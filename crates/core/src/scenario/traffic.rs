@@ -10,8 +10,8 @@ use crate::units::{Bitrate, Bytes, Duration};
 
 /// The largest file that a flow may send.
 const LARGEST_FILE: Bytes = Bytes(1_000_000_000_000);
-/// An IPv4 packet less its header and UDP's.
-const LARGEST_DATAGRAM: Bytes = Bytes(65_535 - 28);
+/// An MSDU of 2304 bytes less LLC/SNAP (8) and the headers of IPv4 and UDP.
+const LARGEST_DATAGRAM: Bytes = Bytes(2304 - 8 - 28);
 /// The payload that makes a packet of 1500 bytes.
 const USUAL_DATAGRAM: Bytes = Bytes(1472);
 

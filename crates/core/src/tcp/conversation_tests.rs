@@ -247,6 +247,104 @@ fn sack_repairs_two_losses_in_one_round_trip() {
 }
 
 #[test]
+fn sack_recovery_outlasts_partial_acks_with_reno_too() {
+    // RFC 6675 section 5: recovery ends when all that was out at its start is acknowledged.
+    for variant in [Variant::Reno, Variant::Newreno, Variant::Cubic] {
+        let params = TcpParams { initial_cwnd: 8, sack: true, limited_transmit: false, variant, ..params() };
+        let mut host = Host::established(params);
+        host.expect(100, &[0, 1, 2, 3, 4, 5, 6, 7]);
+        // 0 and 6 are lost.
+        for (ms, end) in [(200, 2), (201, 3)] {
+            host.sack(ms, 0, &[(1, end)]);
+        }
+        host.sack(202, 0, &[(1, 4)]);
+        assert_eq!(host.sender.poll_transmit(at(202)).map(|t| t.seq), Some(0), "{variant:?}");
+        host.sack(300, 6, &[(7, 8)]);
+        assert_eq!(host.sender.poll_transmit(at(300)).map(|t| t.seq), Some(6000), "{variant:?}");
+    }
+}
+
+#[test]
+fn sack_repairs_a_loss_right_after_a_recovery() {
+    // 1 of 0..8 is lost, and so is 10, the first segment that recovery sends for the first time: RFC 6675 section 5
+    // asks for no more than that the last recovery is over.
+    let mut host = Host::established(TcpParams { initial_cwnd: 8, sack: true, limited_transmit: false, ..params() });
+    host.expect(100, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    host.ack(200, 1);
+    host.expect(200, &[8, 9]);
+    for (ms, end) in [(201, 3), (202, 4), (203, 5)] {
+        host.sack(ms, 1, &[(2, end)]);
+    }
+    host.expect(203, &[1]);
+    for (ms, end, sent) in [(204, 6, &[][..]), (205, 7, &[]), (206, 8, &[10]), (207, 9, &[11]), (208, 10, &[12])] {
+        host.sack(ms, 1, &[(2, end)]);
+        host.expect(ms, sent);
+    }
+    host.ack(300, 10);
+    host.expect(300, &[13]);
+    for (ms, end) in [(301, 12), (302, 13)] {
+        host.sack(ms, 10, &[(11, end)]);
+        host.expect(ms, &[]);
+    }
+    host.sack(303, 10, &[(11, 14)]);
+    host.expect(303, &[10, 14]);
+    assert_eq!((host.sender.stats().fast_retransmits, host.sender.stats().timeouts), (2, 0));
+}
+
+#[test]
+fn sack_takes_an_ack_without_news_for_no_duplicate() {
+    // After a needless timeout the copies of what the peer has already are acknowledged at once; RFC 6675 section 2: a
+    // duplicate acknowledgement names data that was not known to have arrived.
+    let mut host = Host::established(TcpParams { initial_cwnd: 4, sack: true, limited_transmit: false, ..params() });
+    host.expect(100, &[0, 1, 2, 3]);
+    host.timeout(400);
+    host.expect(400, &[0]);
+    host.ack(450, 4);
+    host.expect(450, &[4, 5]);
+    for ms in 451..455 {
+        host.ack(ms, 4);
+        host.expect(ms, &[]);
+    }
+    assert_eq!(host.sender.stats().fast_retransmits, 0);
+}
+
+#[test]
+fn after_a_lost_syn_data_starts_with_three_seconds() {
+    // RFC 6298 (5.7): the SYN's timer expired and is shorter than 3 s, so that 3 s it is for data.
+    let mut host = Host::new(params());
+    host.expect_syn(0);
+    host.timeout(1000);
+    host.expect_syn(1000);
+    host.sender.handle_ack(at(1100), Kind::SynAck, 0, 20 * MSS, &NO_SACK);
+    host.expect(1100, &[0]);
+    host.timeout(4100);
+}
+
+#[test]
+fn a_timeout_at_the_end_of_a_file_halves_what_is_out_not_the_window() {
+    // RFC 5681 equation 4: ssthresh is at most half the flight size, here half of 4 segments; cwnd is 12.
+    let params = TcpParams { initial_cwnd: 10, limited_transmit: false, ..params() };
+    let mut sender = Sender::connect(&params, Some(14_000), &mut Rng::fork(1, "file"));
+    let ack = |sender: &mut Sender, now, next: u64| sender.handle_ack(now, Kind::Ack, next * 1000, 20 * MSS, &NO_SACK);
+    let sent = |sender: &mut Sender, now| std::iter::from_fn(|| sender.poll_transmit(now)).count();
+    assert_eq!(sent(&mut sender, at(0)), 1);
+    sender.handle_ack(at(100), Kind::SynAck, 0, 20 * MSS, &NO_SACK);
+    assert_eq!(sent(&mut sender, at(100)), 10);
+    for (ms, next, released) in [(200, 5, 4), (201, 10, 0)] {
+        ack(&mut sender, at(ms), next);
+        assert_eq!(sent(&mut sender, at(ms)), released);
+    }
+    let deadline = sender.poll_timeout().unwrap();
+    sender.handle_timeout(deadline);
+    assert_eq!(sent(&mut sender, deadline), 1);
+    // Slow start up to 2, congestion avoidance from there: 1, 2, 2.5. With half of cwnd it would be 1, 2, 3.
+    for (next, cwnd) in [(11, 2.0), (12, 2.5)] {
+        ack(&mut sender, deadline, next);
+        assert!((sender.cwnd() - cwnd).abs() < 1e-9, "{}", sender.cwnd());
+    }
+}
+
+#[test]
 fn a_file_ends_with_a_short_segment_and_its_last_ack() {
     let mut sender = Sender::connect(&params(), Some(2500), &mut Rng::fork(1, "file"));
     assert!(sender.poll_transmit(at(0)).is_some());

@@ -12,6 +12,8 @@ const C: f64 = 0.4;
 pub(super) struct Cubic {
     /// Window before the last reduction, after fast convergence.
     w_max: f64,
+    /// Window before the last reduction (section 4.3).
+    cwnd_prior: f64,
     /// Start of the current congestion-avoidance stage.
     epoch: Option<Instant>,
     /// Time from `epoch` until the curve reaches `w_max` again, in seconds.
@@ -25,6 +27,14 @@ impl Cubic {
     pub(super) fn on_congestion(&mut self, cwnd: f64) {
         // Fast convergence (section 4.7): a flow that did not get back to its last maximum releases more.
         self.w_max = if cwnd < self.w_max { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
+        self.cwnd_prior = cwnd;
+        self.epoch = None;
+    }
+
+    /// A timeout at window `cwnd` (section 4.8): the next stage starts with K = 0 at the window that it finds.
+    pub(super) fn on_timeout(&mut self, cwnd: f64) {
+        self.w_max = 0.0;
+        self.cwnd_prior = cwnd;
         self.epoch = None;
     }
 
@@ -38,8 +48,8 @@ impl Cubic {
         });
         let t = now.saturating_since(epoch).as_secs_f64() + srtt.map_or(0.0, Duration::as_secs_f64);
         let target = (C * (t - self.k).powi(3) + self.w_max).clamp(cwnd, 1.5 * cwnd);
-        // Section 4.3: Reno-friendly with alpha = 3 (1 - beta) / (1 + beta), 1 once the old maximum is reached.
-        let alpha = if self.w_est < self.w_max { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
+        // Section 4.3: Reno-friendly with alpha = 3 (1 - beta) / (1 + beta), 1 once the old window is reached.
+        let alpha = if self.w_est < self.cwnd_prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
         self.w_est += alpha * acked / cwnd;
         (cwnd + (target - cwnd) / cwnd * acked).max(self.w_est)
     }
@@ -63,6 +73,33 @@ mod tests {
             now += rtt;
         }
         assert!((cwnd - 100.0).abs() < 1.0, "{cwnd}");
+    }
+
+    /// RFC 9438 section 4.8: after a timeout the curve starts flat at the window that slow start reached.
+    #[test]
+    fn a_timeout_forgets_the_old_maximum() {
+        let mut cubic = Cubic::default();
+        cubic.on_congestion(100.0);
+        cubic.on_timeout(100.0);
+        let rtt = Duration::from_millis(100);
+        let first = cubic.grow(Instant::ZERO, 70.0, 1.0, Some(rtt));
+        assert!((70.0..70.1).contains(&first), "{first}");
+        let after = cubic.grow(Instant::ZERO + rtt * 20, first, first, Some(rtt));
+        assert!((after - (70.0 + C * 2.1_f64.powi(3))).abs() < 0.1, "{after}");
+    }
+
+    /// RFC 9438 section 4.3: alpha is 1 from `cwnd_prior` on, which fast convergence leaves alone.
+    #[test]
+    fn fast_convergence_does_not_hasten_the_reno_friendly_window() {
+        let mut cubic = Cubic::default();
+        cubic.on_congestion(100.0);
+        cubic.on_congestion(40.0);
+        let (mut cwnd, rtt) = (28.0, Duration::from_micros(1));
+        // Slower than Reno's: 10 round trips add 10 * 0.53 up to 34 = 0.85 * 40, and not 1 a round trip from there.
+        for _ in 0..20 {
+            cwnd = cubic.grow(Instant::ZERO, cwnd, cwnd, Some(rtt));
+        }
+        assert!((cwnd - (28.0 + 20.0 * 9.0 / 17.0)).abs() < 0.2, "{cwnd}");
     }
 
     #[test]

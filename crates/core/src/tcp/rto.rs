@@ -9,6 +9,8 @@ const SRTT_BITS: u32 = 3;
 const RTTVAR_BITS: u32 = 2;
 /// Backed off beyond this, the smoothed round-trip time is stale and dropped (RFC 6298 section 5 allows it, BSD does it).
 const STALE_BACKOFF: u64 = 8;
+/// First timeout for data when the SYN's expired.
+const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// Round-trip estimator and timeout of one connection. Times are counted in ticks of `granularity`.
 #[derive(Clone, Debug)]
@@ -74,6 +76,12 @@ impl Rto {
 
     /// Data sent after the last timeout was acknowledged: the path works, end the back-off.
     pub(super) fn end_backoff(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// The handshake is over, but its timer expired once: data starts with 3 s (RFC 6298 (5.7)).
+    pub(super) fn syn_timed_out(&mut self) {
+        self.initial = self.initial.max(AFTER_LOST_SYN);
         self.backoff = 1;
     }
 

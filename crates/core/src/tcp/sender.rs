@@ -167,18 +167,15 @@ impl Sender {
             return;
         }
         self.set_peer_window(window);
-        if self.params.sack {
-            for (start, end) in sack.iter().filter(|(start, end)| start < end && *end <= self.max) {
-                self.sacked.insert(*start, *end);
-            }
-        }
+        let news = self.params.sack && self.update_scoreboard(sack);
         if ack > self.una {
-            if self.phase == Phase::Recovery && self.params.variant != Variant::Reno && ack < self.recover {
+            let by_partial_acks = self.params.sack || self.params.variant != Variant::Reno;
+            if self.phase == Phase::Recovery && by_partial_acks && ack < self.recover {
                 self.partial_ack(now, ack);
             } else {
                 self.new_ack(now, ack);
             }
-        } else if self.max > self.una {
+        } else if self.max > self.una && (news || !self.params.sack) {
             self.duplicate_ack(now);
         }
     }
@@ -203,8 +200,8 @@ impl Sender {
         }
         // RFC 5681 section 3.1: ssthresh is held when the same segment times out again.
         if ns2 || self.timeouts_in_row == 1 {
-            let window = self.cwnd.max(1.0).min(self.peer_window);
-            self.cubic.on_congestion(window);
+            let window = self.congested_window().max(1.0);
+            self.cubic.on_timeout(window);
             self.ssthresh = (window * self.decrease()).floor().max(2.0);
         }
         self.cwnd = 1.0;
@@ -247,12 +244,25 @@ impl Sender {
         Some(segment)
     }
 
+    /// RFC 6675 section 4, `Update`; whether `blocks` name anything new.
+    fn update_scoreboard(&mut self, blocks: &SackBlocks) -> bool {
+        let mut news = false;
+        for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end <= self.max) {
+            news |= self.sacked.skip(*start) < *end;
+            self.sacked.insert(*start, *end);
+        }
+        news
+    }
+
     fn established(&mut self, now: Instant) {
         if let Some((_, sent)) = self.timed.take() {
             self.rto.sample(sent, now);
         }
         // RFC 5681 section 3.1: after a lost SYN the window starts with one segment.
         let syn_lost = self.timeouts_in_row > 0;
+        if syn_lost && self.params.preset == Preset::Standard {
+            self.rto.syn_timed_out();
+        }
         self.cwnd = if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) };
         self.timeouts_in_row = 0;
         self.deadline = None;
@@ -311,15 +321,17 @@ impl Sender {
             return;
         }
         let lost = self.dupacks == DUP_THRESH || (self.params.sack && self.is_lost(self.una));
-        // RFC 6582 section 3.2 step 1: not again for losses of the window that is already being repaired.
-        if lost && (self.una > self.recover || self.una == 0) {
+        // Not again for losses of the window that is already being repaired: RFC 6582 section 3.2 step 1; with SACK,
+        // which tells new losses from copies, as soon as that window is through (RFC 6675 section 5.1).
+        let repaired = if self.params.sack { self.una >= self.recover } else { self.una > self.recover };
+        if lost && (repaired || self.una == 0) {
             self.enter_recovery(now);
         }
     }
 
     fn enter_recovery(&mut self, now: Instant) {
         self.stats.fast_retransmits += 1;
-        let window = self.cwnd.min(self.peer_window);
+        let window = self.congested_window();
         self.cubic.on_congestion(window);
         let reduced = window * self.decrease();
         self.ssthresh = reduced.floor().max(2.0);
@@ -368,6 +380,16 @@ impl Sender {
     /// The factor that a congestion event leaves of the window.
     fn decrease(&self) -> f64 {
         if self.params.variant == Variant::Cubic { cubic::BETA } else { 0.5 }
+    }
+
+    /// The window that a loss was found with: not more than is out, where the file's end leaves cwnd unused
+    /// (RFC 5681 equation 4, RFC 9438 section 4.6). ns-2 takes the window.
+    fn congested_window(&self) -> f64 {
+        let window = self.cwnd.min(self.peer_window);
+        match self.params.preset {
+            Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
+            Preset::Ns2 => window,
+        }
     }
 
     /// Bytes that may be out.

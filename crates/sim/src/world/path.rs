@@ -20,7 +20,7 @@ impl World<'_> {
             }
             Some((payload, Some(interval))) => {
                 if let Some(datagram) = flow.datagram(payload) {
-                    self.events.schedule(now + interval, Event::Application(index as u32));
+                    self.events.schedule(now + flow.pause(interval), Event::Application(index as u32));
                     self.send(now, index, datagram);
                 }
             }

@@ -44,3 +44,14 @@ fn the_reference_knows_every_key_and_its_example_is_good() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&report), words(shown), "{report}");
 }
+
+/// Who copies the README's example must not begin with an error.
+#[test]
+fn the_example_of_the_readme_is_good() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let examples: Vec<&str> = readme.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(!examples.is_empty());
+    for example in examples {
+        assert_eq!(super::good(example).flow_count(), 7);
+    }
+}
