@@ -69,7 +69,7 @@ pub struct Prediction {
     pub section: ModelSection,
 }
 
-/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is the nearest
+/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is as a rule the nearest
 /// to the simulator in them too (docs/models.md).
 ///
 /// # Errors
