@@ -51,6 +51,7 @@ impl Preamble {
     }
 
     /// The preamble of a frame at `rate` where this one is used: there is no short one at 1 Mbit/s (clause 18.2.2.2).
+    #[must_use]
     pub fn at(self, rate: Bitrate) -> Self {
         if self == Preamble::Short && rate == Bitrate::mbps(1) { Preamble::Long } else { self }
     }
