@@ -37,6 +37,9 @@ pub enum Command {
     /// Find the remedy that meets a goal at the most goodput.
     #[command(after_help = EXIT_CODES)]
     Plan(PlanArgs),
+    /// Predict who gets the air by an analytical model, without simulating.
+    #[command(after_help = EXIT_CODES)]
+    Model(ModelArgs),
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
@@ -106,6 +109,12 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub remedies: Vec<String>,
 
+    /// Compare engines instead of remedies: `model,sim` prints both answers and the model's error, value by value.
+    ///
+    /// The last one is the reference.
+    #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["remedies", "sort", "out"])]
+    pub engines: Vec<Engine>,
+
     /// Sort the rows, the best first [default: in the order of the list].
     #[arg(long, value_enum, value_name = "COLUMN")]
     pub sort: Option<SortKey>,
@@ -129,6 +138,15 @@ pub struct CompareArgs {
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,
+}
+
+/// What answers a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Engine {
+    /// The analytical model that applies (fairair model).
+    Model,
+    /// The simulator (fairair run).
+    Sim,
 }
 
 /// What `fairair compare` can sort by.
@@ -165,6 +183,8 @@ pub struct PlanArgs {
     pub goal: Vec<Goal>,
 
     /// Most that the 95th percentile of the delay in the AP's queue may be, with its unit, such as 50ms.
+    ///
+    /// With a box its mean delay is added, at the station where it is longest.
     #[arg(long, value_name = "TIME")]
     pub max_delay: Option<Duration>,
 
@@ -198,6 +218,35 @@ pub enum Deployment {
     Box,
     /// Either.
     Any,
+}
+
+/// Options of `fairair model`.
+#[derive(Clone, Debug, Args)]
+pub struct ModelArgs {
+    /// Scenario file (TOML).
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// Which model answers [default: the one that applies].
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub model: Option<ModelName>,
+
+    /// What to print on stdout.
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// The models, docs/models.md has them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModelName {
+    /// Fairness between stations of an AP that loses packets; the total from the capacity model.
+    Detti2011,
+    /// An AP with a dual queue.
+    Ha2009,
+    /// Channel errors and buffer losses, one flow a station, all stations alike.
+    Pokhrel2016,
+    /// All of it at once; ours.
+    Unified,
 }
 
 /// Options of `fairair check`.

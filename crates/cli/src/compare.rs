@@ -12,6 +12,7 @@ use fairair_sim::replicas::Pool;
 use serde::Serialize;
 
 use crate::args::{CompareArgs, Format, SortKey};
+use crate::engines::compare_engines;
 use crate::error::{CliError, Exit};
 use crate::interrupt;
 use crate::output::files::OutDir;
@@ -55,6 +56,9 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
     scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
+    if !args.engines.is_empty() {
+        return compare_engines(args, &scenario);
+    }
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let mut comparison = simulate(&scenario, &remedies, args)?;
     if let Some(key) = args.sort {

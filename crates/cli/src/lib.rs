@@ -4,9 +4,11 @@ mod args;
 mod capture;
 mod check;
 mod compare;
+mod engines;
 mod error;
 mod execute;
 mod interrupt;
+mod model;
 mod output;
 pub mod pcap;
 mod plan;
@@ -18,10 +20,14 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-pub use args::{CheckArgs, Cli, Command, CompareArgs, Deployment, Format, Percent, PlanArgs, RunArgs, SortKey};
+pub use args::{
+    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, ModelName, Percent, PlanArgs, RunArgs,
+    SortKey,
+};
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
+pub use model::model_command;
 pub use plan::{Goal, plan_command};
 pub use run::run_command;
 
@@ -32,6 +38,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Run(args) => exit_of(run_command(&args)),
             Command::Compare(args) => exit_of(compare_command(&args)),
             Command::Plan(args) => exit_of(plan_command(&args)),
+            Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
         },
         Err(error) => {

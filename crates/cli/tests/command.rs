@@ -236,7 +236,6 @@ fn an_unknown_remedy_is_told_with_the_known_ones() {
 fn a_wish_that_the_cell_meets_already_changes_nothing() {
     let place = Place::new();
     let plan = |more: &[&str], code| exits(fairair().arg("plan").arg(&place.scenario).args(more), code).0;
-    // No box is known, so that the cell as it is remains.
     assert!(plan(&["--max-delay", "100s", "--deploy", "box"], 0).contains("change nothing"));
     let unmet = plan(&["--max-delay", "1us", "--deploy", "box"], 3);
     assert!(unmet.contains("No candidate meets this"), "{unmet}");
@@ -255,6 +254,45 @@ fn a_wish_that_makes_no_sense_is_refused() {
         let (stdout, stderr) = exits(fairair().arg("plan").arg(&place.scenario).args(arguments), 2);
         assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");
     }
+}
+
+#[test]
+fn a_model_answers_in_the_same_forms() {
+    let place = Place::new();
+    let model = |more: &[&str]| {
+        let mut command = fairair();
+        command.arg("model").arg(&place.scenario).args(more);
+        command
+    };
+    let (table, noise) = exits(&mut model(&[]), 0);
+    assert!(table.contains("predicted by the model unified") && noise.is_empty(), "{table}{noise}");
+    let (json, _) = exits(&mut model(&["--model", "detti2011", "--format", "json"]), 0);
+    let report: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&report["engine"], &report["model"]["name"]), (&"model".into(), &"detti2011".into()));
+    assert_eq!(report["totals"]["goodput_bps"]["n"], 1);
+    let (csv, _) = exits(&mut model(&["--format", "csv"]), 0);
+    assert!(csv.starts_with("station,"), "{csv}");
+    let (_, refusal) = exits(&mut model(&["--model", "ha2009"]), 2);
+    assert!(refusal.contains("dual queue"), "{refusal}");
+    exits(&mut model(&["--model", "guess"]), 2);
+    assert!(place.leftovers().is_empty());
+}
+
+#[test]
+fn engines_are_compared_value_by_value() {
+    let place = Place::new();
+    let mut command = fairair();
+    command.arg("compare").arg(&place.scenario).args(["--engines", "model,sim", "--replicas", "2", "--format", "json"]);
+    let (json, _) = exits(&mut command, 0);
+    let comparison: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(comparison["engines"], serde_json::json!(["model", "simulator"]));
+    let total = &comparison["values"][0];
+    assert_eq!(total["key"], "totals.goodput_bps");
+    let mean = |engine: usize| total["estimates"][engine]["mean"].as_f64().unwrap();
+    let error = total["relative_errors"][0].as_f64().unwrap();
+    assert!((mean(0) / mean(1) - 1.0 - error).abs() < 1e-12);
+    assert!(error.abs() < 0.2, "the model is about right: {error}");
+    assert_eq!(total["relative_errors"][1], 0.0);
 }
 
 #[test]

@@ -3,13 +3,17 @@
 //! Time is an argument throughout: a state machine takes `now` and answers `poll_timeout`; the
 //! simulator, the emulator and the live box drive the same code with different clocks.
 
+pub mod ap;
+pub mod control;
 pub mod mac;
 pub mod metrics;
+pub mod model;
 pub mod packet;
 pub mod qdisc;
 pub mod record;
 pub mod remedy;
 pub mod rng;
 pub mod scenario;
+pub mod shaper;
 pub mod tcp;
 pub mod units;

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Instant};
 
 /// Bytes of an IPv4 and a TCP header without options.
 pub const TCP_IP_HEADER: u64 = 40;
-/// Bytes of an IPv4 and a UDP header.
+/// Bytes of an IPv4 and a UDP header, or of an IPv4 and an ICMP echo header.
 pub const UDP_IP_HEADER: u64 = 28;
 
 /// A transmitter of the cell: 0 is the AP, `1..` are the stations in the scenario's order.
@@ -178,6 +178,17 @@ pub enum Kind {
     Ack,
     /// UDP datagram.
     Udp,
+    /// ICMP echo request: the box asks a station; `seq` is the number of the probe.
+    Echo,
+    /// ICMP echo reply, with the number of the request.
+    EchoReply,
+}
+
+impl Kind {
+    /// Whether it is a TCP segment.
+    pub const fn is_tcp(self) -> bool {
+        matches!(self, Kind::Syn | Kind::SynAck | Kind::Data | Kind::Ack)
+    }
 }
 
 /// A packet without bytes: headers and lengths only.
@@ -214,7 +225,7 @@ pub const NO_SACK: SackBlocks = [(0, 0); 3];
 
 impl Packet for Segment {
     fn ip_len(&self) -> Bytes {
-        let header = if self.kind == Kind::Udp { UDP_IP_HEADER } else { TCP_IP_HEADER };
+        let header = if self.kind.is_tcp() { TCP_IP_HEADER } else { UDP_IP_HEADER };
         Bytes(header + u64::from(self.payload))
     }
 
@@ -234,12 +245,12 @@ impl Packet for Segment {
         match self.kind {
             Kind::Data | Kind::Syn => Class::Data,
             Kind::Ack | Kind::SynAck => Class::Ack,
-            Kind::Udp => Class::Other,
+            Kind::Udp | Kind::Echo | Kind::EchoReply => Class::Other,
         }
     }
 
     fn tcp(&self) -> Option<TcpView> {
-        (self.kind != Kind::Udp).then_some(TcpView {
+        self.kind.is_tcp().then_some(TcpView {
             seq: self.seq,
             payload: self.payload,
             ack: self.ack,
@@ -249,7 +260,7 @@ impl Packet for Segment {
     }
 
     fn clamp_window(&mut self, window: Bytes) {
-        if self.kind != Kind::Udp {
+        if self.kind.is_tcp() {
             self.window = self.window.min(u32::try_from(window.0).unwrap_or(u32::MAX));
         }
     }

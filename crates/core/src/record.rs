@@ -4,8 +4,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
+use crate::shaper::StationStats;
 use crate::units::{Duration, Instant};
 
 /// One replica.
@@ -25,6 +27,8 @@ pub struct Record {
     pub ap_queue: QueueStats,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueStats,
+    /// The box between gateway and AP; `None` without one.
+    pub enforce: Option<EnforceRecord>,
     /// Time series, empty unless the scenario asks for samples.
     pub series: Series,
 }
@@ -61,6 +65,17 @@ pub struct StationRecord {
     pub uplink_queue: QueueStats,
     /// Air that frames to the station took: DATA, SIFS and MAC ACK of every attempt.
     pub airtime_down: Duration,
+}
+
+/// The box.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EnforceRecord {
+    /// One a station, in the scenario's order.
+    pub stations: Vec<StationStats>,
+    /// Every change of C or of what is known, from the start of the run.
+    pub trace: Vec<Decision>,
+    /// Probes and changes, from the start of the run.
+    pub control: ControlStats,
 }
 
 /// Counters of one DCF transmitter.

@@ -18,6 +18,16 @@ pub(crate) enum Event {
     ReceiverTimer(u32),
     /// A flow sends nothing new from now on.
     Stop(u32),
+    /// A packet may leave the AP's uplink limiter.
+    Limiter,
+    /// A packet may leave the box.
+    Shaper,
+    /// The box's controller is due.
+    Control,
+    /// A sleeping station answers a probe: the late answer with this number.
+    Answer(u32),
+    /// The timed event of the scenario with this position.
+    Script(u32),
     /// A sample of the time series is due.
     Sample,
     /// The measured time begins.

@@ -8,7 +8,7 @@ use fairair_core::tcp::{Acknowledgement, Receiver, Sender, SenderStats, Transmis
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
 /// Headers without content, completed by the flow.
-const BLANK: Segment = Segment {
+pub(crate) const BLANK: Segment = Segment {
     flow: FlowId(0),
     station: NodeId(0),
     direction: Direction::Up,

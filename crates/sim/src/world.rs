@@ -1,24 +1,35 @@
 //! The topology at work: hosts, wire, AP, radio, stations, in virtual time.
 //!
 //! ```text
-//! host -- own wire of a flow -- common wire -- AP ))) stations
+//! host -- own wire of a flow -- common wire -- [box] -- AP ))) stations
 //! ```
+//!
+//! The parts: `path` takes segments from end to end, `enforce` is the box and its controller, `ap` what else the AP does
+//! to packets, `script` the scenario's timed events, `record` the measurements.
 //!
 //! At equal times wired events and timers come before the radio.
 
+mod ap;
+mod enforce;
+mod path;
+mod record;
+mod script;
+
 use fairair_core::mac::{Bss, MacParams, StationLink};
-use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Segment};
+use fairair_core::packet::{FlowId, Segment};
 use fairair_core::qdisc::{self, DropTail, QdiscSpec, Queue};
-use fairair_core::record::{Record, Series, StationRecord};
+use fairair_core::record::{Record, Series};
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Preset, Scenario, Wire};
-use fairair_core::tcp::Sender;
-use fairair_core::units::Instant;
+use fairair_core::units::{Bitrate, Instant};
 
 use crate::Monitor;
 use crate::events::{Event, Events};
-use crate::flow::{Flow, Next};
+use crate::flow::Flow;
 use crate::link::Link;
+use ap::ApExtras;
+use enforce::TheBox;
+use script::Habits;
 
 /// The common wire, from the AP to the gateway and back.
 const UP: usize = 0;
@@ -45,6 +56,12 @@ pub(crate) struct World<'a> {
     events: Events,
     wakeups: Wakeups,
     series: Series,
+    /// Data rate of each station, as timed events have left it.
+    rates: Vec<Bitrate>,
+    ap: ApExtras,
+    enforce: Option<TheBox>,
+    /// How stations answer probes.
+    habits: Habits,
 }
 
 impl<'a> World<'a> {
@@ -62,7 +79,8 @@ impl<'a> World<'a> {
             .map(|(id, (station, flow, label))| Flow::new(FlowId(id as u32), station, flow, Rng::fork(seed, &label)))
             .collect();
         let mut links = vec![
-            Link::new(scenario.ap.uplink_queue, scenario.wire.rate, scenario.wire.delay),
+            // Behind the uplink limiter, if there is one, the wire has room: packets wait and are dropped in front of it.
+            Link::new(ap::uplink_queue_at_wire(scenario), scenario.wire.rate, scenario.wire.delay),
             Link::new(scenario.wire.queue, scenario.wire.rate, scenario.wire.delay),
         ];
         let own_wire = flows
@@ -86,6 +104,10 @@ impl<'a> World<'a> {
             flows,
             events: Events::default(),
             series: Series::default(),
+            rates: scenario.stations.iter().map(|station| station.rate).collect(),
+            ap: ApExtras::new(scenario),
+            enforce: TheBox::new(scenario, seed),
+            habits: Habits::new(scenario, seed),
         }
     }
 
@@ -128,6 +150,10 @@ impl<'a> World<'a> {
             self.series.cwnd = vec![Vec::new(); self.flows.len()];
             self.events.schedule(Instant::ZERO, Event::Sample);
         }
+        for (index, event) in self.scenario.events.iter().enumerate() {
+            self.events.schedule(Instant::ZERO + event.at, Event::Script(index as u32));
+        }
+        self.start_enforce(Instant::ZERO);
         for flow in &mut self.flows {
             self.events.schedule(flow.first_start(run.start_spread), Event::Application(flow.id.0));
             if let Some(stop) = flow.params.stop {
@@ -158,174 +184,21 @@ impl<'a> World<'a> {
                 }
             }
             Event::Stop(flow) => self.flows[flow as usize].stop(),
+            Event::Limiter => self.limiter_wakes(now),
+            Event::Shaper => self.shaper_wakes(now),
+            Event::Control => self.control_wakes(now),
+            Event::Answer(number) => self.answer_late(now, number),
+            Event::Script(index) => self.perform(now, index as usize),
             Event::Sample => self.sample(now),
             Event::WarmupEnd => {
                 self.bss.reset_stats(now);
                 self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
                 self.flows.iter_mut().for_each(Flow::start_measuring);
-            }
-        }
-    }
-
-    /// A flow starts, opens its next connection, or sends its next datagram.
-    fn application(&mut self, now: Instant, index: usize) {
-        let flow = &mut self.flows[index];
-        let station = &self.scenario.stations[flow.station.station_index().expect("flows belong to stations")];
-        match flow.datagrams(station.rate) {
-            None => {
-                flow.connect(now);
-                self.pump_sender(now, index);
-            }
-            Some((payload, Some(interval))) => {
-                if let Some(datagram) = flow.datagram(payload) {
-                    self.events.schedule(now + flow.pause(interval), Event::Application(index as u32));
-                    self.send(now, index, datagram);
+                self.ap.reset_stats(now);
+                if let Some(the_box) = &mut self.enforce {
+                    the_box.reset_stats(now);
                 }
             }
-            Some((_, None)) => {
-                let (id, node) = (flow.id, flow.station);
-                self.refill[node.station_index().expect("flows belong to stations")].push(id);
-                self.bss.notify_fetches();
-                self.refill(now, node);
-            }
-        }
-    }
-
-    /// Greedy datagram sources of a station take turns to keep its queue from running empty, and never overflow it.
-    fn refill(&mut self, now: Instant, node: NodeId) {
-        let Some(index) = node.station_index() else { return };
-        let station = &self.scenario.stations[index];
-        let sources = &mut self.refill[index];
-        sources.retain(|flow| !self.flows[flow.index()].is_stopped());
-        while self.bss.backlog(node) < 2 * sources.len() && self.bss.queue(node).len() < station.uplink_queue {
-            let flow = &mut self.flows[sources[0].index()];
-            sources.rotate_left(1);
-            if let Some((payload, None)) = flow.datagrams(station.rate)
-                && let Some(datagram) = flow.datagram(payload)
-            {
-                self.bss.enqueue(now, node, datagram);
-            }
-        }
-    }
-
-    /// Lets the sender say all that it has to say and keeps its timer.
-    fn pump_sender(&mut self, now: Instant, index: usize) {
-        while let Some(sender) = &mut self.flows[index].sender
-            && let Some(transmission) = sender.poll_transmit(now)
-        {
-            let segment = self.flows[index].data(transmission);
-            self.send(now, index, segment);
-        }
-        let deadline = self.flows[index].sender.as_ref().and_then(Sender::poll_timeout);
-        arm(&mut self.events, &mut self.wakeups.senders[index], deadline, Event::SenderTimer(index as u32));
-    }
-
-    fn pump_receiver(&mut self, now: Instant, index: usize) {
-        while let Some(acknowledgement) = self.flows[index].receiver.poll_transmit() {
-            let segment = self.flows[index].ack(acknowledgement);
-            self.send(now, index, segment);
-        }
-        let deadline = self.flows[index].receiver.poll_timeout();
-        arm(&mut self.events, &mut self.wakeups.receivers[index], deadline, Event::ReceiverTimer(index as u32));
-    }
-
-    /// A segment leaves one end of its flow.
-    fn send(&mut self, now: Instant, index: usize, segment: Segment) {
-        match segment.direction {
-            Direction::Up => self.bss.enqueue(now, segment.station, segment),
-            Direction::Down => self.onto_wire(now, self.own_wire[index].map_or(DOWN, |own| own + 1), segment),
-        }
-    }
-
-    /// A segment has crossed the radio.
-    fn off_the_air(&mut self, now: Instant, receiver: NodeId, segment: Segment) {
-        if receiver == NodeId::AP {
-            self.onto_wire(now, UP, segment);
-        } else {
-            self.arrive(now, segment);
-        }
-    }
-
-    fn onto_wire(&mut self, now: Instant, link: usize, segment: Segment) {
-        self.links[link].enqueue(now, segment);
-        self.arm_link(link);
-    }
-
-    fn arm_link(&mut self, link: usize) {
-        let deadline = self.links[link].poll_timeout();
-        arm(&mut self.events, &mut self.wakeups.links[link], deadline, Event::Arrival(link as u32));
-    }
-
-    fn link_wakes(&mut self, now: Instant, link: usize) {
-        if self.wakeups.links[link] != now {
-            return;
-        }
-        self.wakeups.links[link] = Instant::FAR_FUTURE;
-        while let Some(segment) = self.links[link].poll_delivery(now) {
-            match link {
-                UP => match self.own_wire[segment.flow.index()] {
-                    Some(own) => self.onto_wire(now, own, segment),
-                    None => self.arrive(now, segment),
-                },
-                DOWN => self.bss.enqueue(now, NodeId::AP, segment),
-                _ if segment.direction == Direction::Down => self.onto_wire(now, DOWN, segment),
-                _ => self.arrive(now, segment),
-            }
-        }
-        self.arm_link(link);
-    }
-
-    /// A segment reaches the far end of its flow.
-    fn arrive(&mut self, now: Instant, segment: Segment) {
-        let index = segment.flow.index();
-        let flow = &mut self.flows[index];
-        match segment.kind {
-            Kind::Udp => flow.deliver(now, &segment),
-            Kind::Syn | Kind::Data => {
-                flow.deliver(now, &segment);
-                self.pump_receiver(now, index);
-            }
-            Kind::SynAck | Kind::Ack => {
-                flow.acknowledge(now, &segment);
-                if let Next::At(at) = flow.after_ack(now) {
-                    self.events.schedule(at, Event::Application(index as u32));
-                }
-                self.pump_sender(now, index);
-            }
-        }
-    }
-
-    fn sample(&mut self, now: Instant) {
-        self.series.at.push(now);
-        self.series.ap_queue_packets.push(self.bss.queue(NodeId::AP).len() as u32);
-        for (column, flow) in self.series.cwnd.iter_mut().zip(&self.flows) {
-            if flow.is_tcp() {
-                column.push(flow.sender.as_ref().map_or(0.0, |sender| sender.cwnd() as f32));
-            }
-        }
-        if let Some(interval) = self.scenario.run.sample_interval {
-            self.events.schedule(now + interval, Event::Sample);
-        }
-    }
-
-    fn record(mut self, end: Instant) -> Record {
-        let station = |bss: &mut Bss<Segment>, index: usize| {
-            let node = NodeId::station(index);
-            StationRecord {
-                mac: *bss.stats(node),
-                uplink_queue: bss.queue(node).stats(end).clone(),
-                airtime_down: bss.airtime_down(index),
-            }
-        };
-        Record {
-            seed: self.seed,
-            measured: self.scenario.run.duration - self.scenario.run.warmup,
-            flows: self.flows.iter().map(Flow::record).collect(),
-            stations: (0..self.scenario.stations.len()).map(|index| station(&mut self.bss, index)).collect(),
-            ap_mac: *self.bss.stats(NodeId::AP),
-            ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
-            ap_uplink_queue: self.links[UP].queue.stats(end).clone(),
-            series: self.series,
         }
     }
 }

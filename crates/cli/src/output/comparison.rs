@@ -22,6 +22,7 @@ const COLUMNS: &[Column<Row>] = &[
     ("delay_mean_s", |row| row.report.ap_queue.mean_sojourn_s),
     ("delay_p95_s", |row| row.report.ap_queue.p95_sojourn_s),
     ("delay_p99_s", |row| row.report.ap_queue.p99_sojourn_s),
+    ("box_delay_mean_s", |row| row.report.box_sojourn_s()),
     ("short_file_mean_s", |row| short_files(&row.report).0),
     ("short_file_cov", |row| short_files(&row.report).1),
 ];
@@ -62,6 +63,7 @@ pub(crate) fn table(comparison: &Comparison, style: Style) -> String {
     add("delay ms", &|row| bare(row.report.ap_queue.mean_sojourn_s, 1e3));
     add("p95", &|row| bare(row.report.ap_queue.p95_sojourn_s, 1e3));
     add("p99", &|row| bare(row.report.ap_queue.p99_sojourn_s, 1e3));
+    add("box ms", &|row| bare(row.report.box_sojourn_s(), 1e3));
     add("short file s", &|row| bare(short_files(&row.report).0, 1.0));
     add("CoV", &|row| bare(short_files(&row.report).1, 1.0));
     for line in 0..=rows.len() {
@@ -71,7 +73,8 @@ pub(crate) fn table(comparison: &Comparison, style: Style) -> String {
     }
     lines.push(String::new());
     lines.push(style.dim(
-        "level: first station over the mean of the others; delay: in the AP's queue; change: what has to be changed",
+        "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, at the \
+         station where it is longest",
     ));
     lines.join("\n") + "\n"
 }

@@ -40,9 +40,11 @@ pub(crate) fn scenario_of(others: usize) -> Scenario {
             cw_min: None,
             cw_max: None,
         },
-        ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100 },
+        ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },
         stations,
+        enforce: None,
+        events: Vec::new(),
     }
 }
 
@@ -62,6 +64,8 @@ fn station(name: String, flows: &[Direction]) -> Station {
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
         uplink_queue: 1000,
+        weight: 1.0,
+        cap: None,
         flows: flows.iter().map(flow).collect(),
     }
 }
@@ -140,6 +144,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
             delays: Histogram::default(),
         },
         ap_uplink_queue: QueueStats::default(),
+        enforce: None,
         series: Series::default(),
     }
 }

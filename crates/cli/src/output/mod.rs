@@ -2,6 +2,7 @@
 
 pub(crate) mod comparison;
 pub(crate) mod csv;
+pub(crate) mod engines;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;

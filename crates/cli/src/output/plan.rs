@@ -32,6 +32,7 @@ fn rows(plan: &Plan, style: Style) -> Vec<String> {
         quantities("Jain sta.", &numbers(&|row| Quantity::plain(row.report.indices.jain_stations))),
         quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))),
         quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_queue.p95_sojourn_s, 1e3, "ms"))),
+        quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))),
         titled("remedy", text(&|row| short(&row.snippet)), Align::Left),
     ];
     (0..=plan.rows.len())

@@ -25,6 +25,7 @@ pub(crate) fn render(report: &Report, scenario: &Scenario, style: Style) -> Stri
     let summary = summary(report, scenario).into_iter();
     lines.extend(summary.map(|(label, line)| style.bold(&pad(label, LABEL, Align::Left)) + &line));
     lines.push(String::new());
+    lines.extend(broken_assumptions(report).iter().map(|line| style.bold(line)));
     lines.push(style.bold(&verdict(report)));
     lines.join("\n") + "\n"
 }
@@ -49,18 +50,10 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
             plural(scenario.flow_count(), "flow"),
             queue(scenario),
         ),
-        style.dim(&format!(
-            "{} x {} s after {} s of warm-up, seed {}{}",
-            plural(report.replicas as usize, "replica"),
-            to_the_millisecond(report.measured_s),
-            to_the_millisecond(scenario.run.warmup.as_secs_f64()),
-            report.seed,
-            if report.replicas > 1 {
-                "; ± is the 95 % confidence half-width"
-            } else {
-                "; no confidence from fewer than 2"
-            },
-        )),
+        style.dim(&match &report.model {
+            Some(model) => format!("predicted by the model {}; nothing was simulated", model.name),
+            None => replicas(report, scenario),
+        }),
     ];
     if report.interrupted {
         lines.push(
@@ -76,6 +69,31 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
         );
     }
     lines
+}
+
+/// How often and how long was measured.
+fn replicas(report: &Report, scenario: &Scenario) -> String {
+    format!(
+        "{} x {} s after {} s of warm-up, seed {}{}",
+        plural(report.replicas as usize, "replica"),
+        to_the_millisecond(report.measured_s),
+        to_the_millisecond(scenario.run.warmup.as_secs_f64()),
+        report.seed,
+        if report.replicas > 1 {
+            "; ± is the 95 % confidence half-width"
+        } else {
+            "; no confidence from fewer than 2"
+        },
+    )
+}
+
+/// What a model's answer has to be read with: the assumptions that the scenario breaks.
+fn broken_assumptions(report: &Report) -> Vec<String> {
+    let assumptions = report.model.iter().flat_map(|model| &model.assumptions);
+    let broken = assumptions.filter(|assumption| !assumption.holds);
+    broken
+        .map(|assumption| format!("OUTSIDE THE MODEL ({}): it assumes that {}", assumption.name, assumption.what))
+        .collect()
 }
 
 /// The discipline's name and parameters, as the scenario spells them.
@@ -211,7 +229,9 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     let packets = Quantity::scaled(report.totals.packets_per_second, 1.0, "packets/s on the air").text();
     lines.push(("total goodput", format!("{}, {packets}", Quantity::rate(report.totals.goodput_bps).text())));
     lines.push(("AP queue", ap_queue(report)));
-    lines.push(("MAC", mac(report)));
+    if report.model.is_none() {
+        lines.push(("MAC", mac(report)));
+    }
     lines
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use etherparse::{IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, Preamble, Reception};
 use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
@@ -85,7 +85,8 @@ pub(super) fn mac_frame(
             let header_end = out.len();
             out.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]); // LLC/SNAP: IPv4
             debug_assert_eq!(out.len() - header_end, LLC_SNAP as usize);
-            ip_packet(out, packet, flows[packet.flow.index()])?;
+            // Probes of the box have flow numbers behind those of the flows.
+            ip_packet(out, packet, flows.get(packet.flow.index()).copied().unwrap_or(packet.direction))?;
             header_end
         }
     };
@@ -116,7 +117,11 @@ fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> 
         Direction::Up => (station, host),
         Direction::Down => (host, station),
     };
-    let protocol = if packet.kind == Kind::Udp { IpNumber::UDP } else { IpNumber::TCP };
+    let protocol = match packet.kind {
+        Kind::Udp => IpNumber::UDP,
+        Kind::Echo | Kind::EchoReply => IpNumber::ICMP,
+        Kind::Syn | Kind::SynAck | Kind::Data | Kind::Ack => IpNumber::TCP,
+    };
     let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a packet is too long for IPv4");
     let transport_len = u16::try_from(packet.ip_len().0).map_err(|_| too_long())? - Ipv4Header::MIN_LEN_U16;
     let ip = Ipv4Header::new(transport_len, TTL, protocol, source, destination).map_err(|_| too_long())?;
@@ -127,6 +132,10 @@ fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> 
         let (source_port, destination_port) = ports(packet, data_direction);
         let udp = UdpHeader::with_ipv4_checksum(source_port, destination_port, &ip, payload).map_err(|_| too_long())?;
         udp.write(out)?;
+    } else if !packet.kind.is_tcp() {
+        let echo = IcmpEchoHeader { id: packet.station.0 as u16, seq: packet.seq as u16 };
+        let kind = if packet.kind == Kind::Echo { Icmpv4Type::EchoRequest(echo) } else { Icmpv4Type::EchoReply(echo) };
+        Icmpv4Header::with_checksum(kind, payload).write(out)?;
     } else {
         let mut tcp = tcp_header(packet, data_direction);
         tcp.checksum = tcp.calc_checksum_ipv4(&ip, payload).map_err(|_| too_long())?;

@@ -46,7 +46,8 @@ impl fmt::Display for Goal {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Wish {
     pub(crate) goals: Vec<Goal>,
-    /// Most that the 95th percentile of the delay in the AP's queue may be, in seconds.
+    /// Most that the 95th percentile of the delay in the AP's queue may be, in seconds; the mean delay in a box counts
+    /// too, at the station where it is longest.
     pub(crate) max_delay_s: Option<f64>,
     /// How far a ratio may be off, as a share.
     pub(crate) tolerance: f64,
@@ -59,8 +60,8 @@ impl Wish {
         let allowed = self.tolerance.ln_1p();
         let ratios: f64 = self.goals.iter().map(|goal| (goal.distance(report) / allowed - margin).max(0.0)).sum();
         let delay = self.max_delay_s.map_or(0.0, |most| {
-            // A queue that nothing passed through delays nothing.
-            let p95 = report.ap_queue.p95_sojourn_s.mean.unwrap_or(0.0);
+            // A queue that nothing passed through delays nothing. A box moves the queue from the AP to itself.
+            let p95 = report.ap_queue.p95_sojourn_s.mean.unwrap_or(0.0) + report.box_sojourn_s().mean.unwrap_or(0.0);
             let most = most * (1.0 - self.tolerance * (1.0 - margin));
             ((p95 / most).ln() / allowed).max(0.0)
         });

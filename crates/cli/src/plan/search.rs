@@ -77,7 +77,7 @@ fn better(a: &Verified, b: &Verified) -> Ordering {
     a.shortfall.total_cmp(&b.shortfall).then(goodput(b).total_cmp(&goodput(a)))
 }
 
-/// Among those that meet the wish and carry as much as the best, the simplest change goes first.
+/// Among those that meet the wish and carry as much as the best, the simplest change goes first, then the least delay.
 fn prefer_simple(ranked: &mut [Verified]) {
     let goodput = |v: &Verified| v.report.totals.goodput_bps.mean.unwrap_or(0.0);
     let effort = |v: &Verified| match v.candidate.deploy {
@@ -87,7 +87,10 @@ fn prefer_simple(ranked: &mut [Verified]) {
     };
     let Some(best) = ranked.first().filter(|best| best.meets).map(goodput) else { return };
     let alike = ranked.iter().take_while(|v| v.meets && goodput(v) >= best * (1.0 - ALIKE)).count();
-    ranked[..alike].sort_by_key(effort);
+    let delay = |v: &Verified| {
+        v.report.ap_queue.p95_sojourn_s.mean.unwrap_or(0.0) + v.report.box_sojourn_s().mean.unwrap_or(0.0)
+    };
+    ranked[..alike].sort_by(|a, b| effort(a).cmp(&effort(b)).then(delay(a).total_cmp(&delay(b))));
 }
 
 fn look(

@@ -13,7 +13,7 @@ use crate::qdisc::Queue;
 use crate::record::MacStats;
 use crate::rng::Rng;
 use crate::scenario::Preset;
-use crate::units::{Duration, Instant};
+use crate::units::{Bitrate, Duration, Instant};
 
 /// What the medium is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,8 @@ pub struct Bss<P> {
     medium: Medium,
     /// From when nodes that heard the last exchange count down, DIFS (or EIFS) included.
     count_from: Instant,
+    /// Until when something outside the cell holds the medium.
+    silent_until: Instant,
     /// Numbers the idle periods.
     epoch: u64,
     /// Who sends now; more than one is a collision.
@@ -84,6 +86,7 @@ impl<P: Packet + Clone> Bss<P> {
             contenders: Vec::with_capacity(stations.len() + 1),
             medium: Medium::Idle { attempt: Instant::FAR_FUTURE },
             count_from: Instant::ZERO + params.difs,
+            silent_until: Instant::ZERO,
             // Ahead of the nodes' zero, which is no idle period.
             epoch: 1,
             senders: Vec::with_capacity(stations.len() + 1),
@@ -152,6 +155,24 @@ impl<P: Packet + Clone> Bss<P> {
     /// The packet that the last step brought over the radio.
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         self.delivery.take()
+    }
+
+    /// From now on frames from and to `station` (its position) have another data rate.
+    pub fn set_rate(&mut self, station: usize, rate: Bitrate) {
+        self.links[station].set_rate(&self.params, rate);
+    }
+
+    /// Something outside the cell holds the medium until `until`: all sense it busy after the exchange that goes on.
+    pub fn silence(&mut self, now: Instant, until: Instant) {
+        self.silent_until = self.silent_until.max(until);
+        if matches!(self.medium, Medium::Idle { .. }) {
+            for id in &self.contenders {
+                self.nodes[id.index()].freeze(now, self.params.slot);
+            }
+            self.contenders.retain(|id| self.nodes[id.index()].backoff != Backoff::None);
+            self.epoch += 1;
+            self.become_idle();
+        }
     }
 
     /// The queue of a node.
@@ -425,6 +446,8 @@ impl<P: Packet + Clone> Bss<P> {
     /// The medium falls silent: all countdowns go on and the shortest one decides.
     fn become_idle(&mut self) {
         let slot = self.params.slot;
+        let earliest = self.silent_until + self.params.difs;
+        self.count_from = self.count_from.max(earliest);
         let mut attempt = Instant::FAR_FUTURE;
         for id in &self.contenders {
             let node = &mut self.nodes[id.index()];
@@ -432,6 +455,7 @@ impl<P: Packet + Clone> Bss<P> {
                 node.epoch = self.epoch;
                 node.count_from = self.count_from;
             }
+            node.count_from = node.count_from.max(earliest);
             if node.in_service.is_some() {
                 attempt = attempt.min(node.expiry(slot));
             }

@@ -127,15 +127,25 @@ const LONGEST_TABULATED: usize = 2296;
 
 impl Link {
     pub(super) fn new(params: &MacParams, station: &StationLink, seed: u64) -> Self {
-        Link {
+        let mut link = Link {
             rate: station.rate,
-            ack_time: params.ack_time(station.rate),
-            ack_rate: params.ack_rate(station.rate),
+            ack_time: Duration::ZERO,
+            ack_rate: station.rate,
             frame_error: station.frame_error,
             bit_error_rate: station.bit_error_rate,
-            times: (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), station.rate)).collect(),
+            times: Vec::new(),
             error_rng: Rng::fork(seed, &format!("channel/{}", station.name)),
-        }
+        };
+        link.set_rate(params, station.rate);
+        link
+    }
+
+    /// Data frames have another rate from now on.
+    pub(super) fn set_rate(&mut self, params: &MacParams, rate: Bitrate) {
+        self.rate = rate;
+        self.ack_time = params.ack_time(rate);
+        self.ack_rate = params.ack_rate(rate);
+        self.times = (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), rate)).collect();
     }
 
     /// Duration of the data frame around `packet`.

@@ -51,6 +51,7 @@ impl Report {
             indices: cell.indices(),
             ap_queue: cell.queue(|record| &record.ap_queue),
             ap_uplink_queue: cell.queue(|record| &record.ap_uplink_queue),
+            enforce: cell.enforce(),
             mac: MacSection {
                 ap: cell.mac(|record| Some(record.ap_mac)),
                 stations: cell.mac(|record| Some(sum(record.stations.iter().map(|station| &station.mac)))),
@@ -59,6 +60,7 @@ impl Report {
             flows: cell.flows(),
             transfers: cell.transfers_by_size(),
             series: series(records),
+            model: None,
         }
     }
 }

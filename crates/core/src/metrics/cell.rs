@@ -67,7 +67,7 @@ impl<'a> Replica<'a> {
 pub(super) struct Cell<'a> {
     /// What was run.
     pub(super) scenario: &'a Scenario,
-    replicas: Vec<Replica<'a>>,
+    pub(super) replicas: Vec<Replica<'a>>,
 }
 
 impl<'a> Cell<'a> {

@@ -1,8 +1,10 @@
 //! One number for all bits of a run: equal fingerprints are equal results.
 
+use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
-use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
+use crate::record::{EnforceRecord, FlowRecord, MacStats, Record, Series, StationRecord};
+use crate::shaper::StationStats;
 
 /// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
 ///
@@ -45,7 +47,7 @@ impl Fnv1a {
     }
 
     fn record(&mut self, record: &Record) {
-        let Record { seed, measured, flows, stations, ap_mac, ap_queue, ap_uplink_queue, series } = record;
+        let Record { seed, measured, flows, stations, ap_mac, ap_queue, ap_uplink_queue, enforce, series } = record;
         self.number(*seed);
         self.number(measured.as_nanos());
         self.number(flows.len() as u64);
@@ -61,12 +63,34 @@ impl Fnv1a {
         self.mac(ap_mac);
         self.queue(ap_queue);
         self.queue(ap_uplink_queue);
+        if let Some(enforce) = enforce {
+            self.enforce(enforce);
+        }
         let Series { at, ap_queue_packets, cwnd } = series;
         self.numbers(at.iter().map(|at| at.as_nanos()));
         self.numbers(ap_queue_packets.iter().map(|packets| u64::from(*packets)));
         self.number(cwnd.len() as u64);
         for column in cwnd {
             self.numbers(column.iter().map(|segments| u64::from(segments.to_bits())));
+        }
+    }
+
+    fn enforce(&mut self, enforce: &EnforceRecord) {
+        let EnforceRecord { stations, trace, control } = enforce;
+        for StationStats { queue, passed, bypassed } in stations {
+            self.queue(queue);
+            self.numbers(passed.iter().map(|bytes| bytes.0));
+            self.number(bypassed.0);
+        }
+        self.number(trace.len() as u64);
+        for Decision { at, capacity, state, reason } in trace {
+            for number in [at.as_nanos(), capacity.as_bps(), *state as u64, *reason as u64] {
+                self.number(number);
+            }
+        }
+        let ControlStats { probes, replies, lost, rises, falls } = control;
+        for count in [probes, replies, lost, rises, falls] {
+            self.number(*count);
         }
     }
 

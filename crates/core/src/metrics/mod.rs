@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod cell;
+mod enforce;
 mod estimate;
 mod fingerprint;
 mod indices;
@@ -12,12 +13,16 @@ mod report;
 mod rows;
 
 pub use aggregate::Provenance;
+pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
 pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
-pub use report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi, json_schema};
+pub use report::{
+    Assumption, Directions, Indices, MacSection, ModelSection, Report, SCHEMA, SeriesReport, Totals, UntilCi,
+    ValueSource, json_schema,
+};
 pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
 };

@@ -5,6 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
+use super::enforce::EnforceReport;
 use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
 
 /// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
@@ -19,7 +20,7 @@ pub const SCHEMA: &str = "fairair.result/1";
 pub struct Report {
     /// `fairair.result/1`.
     pub schema: String,
-    /// What produced the records: `simulator`, later also `testbed`.
+    /// What answered: `simulator`, `model`, later also `testbed`.
     pub engine: String,
     /// Version of the program.
     pub version: String,
@@ -49,6 +50,8 @@ pub struct Report {
     pub ap_queue: QueueReport,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueReport,
+    /// The box between gateway and AP; null without one.
+    pub enforce: Option<EnforceReport>,
     /// The MAC of the AP and of all transmitters together; each station's is in `stations`.
     pub mac: MacSection,
     /// One row a station, in the scenario's order.
@@ -59,6 +62,50 @@ pub struct Report {
     pub transfers: Vec<SizeTransfers>,
     /// Time series of replica 0; null unless the scenario asks for samples.
     pub series: Option<SeriesReport>,
+    /// Where a model's values come from and what it assumes; null when packets were counted. A model has no replicas:
+    /// what it knows has `n` = 1 and no interval, what it does not know is null with `n` = 0.
+    pub model: Option<ModelSection>,
+}
+
+/// What a model says of its own answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelSection {
+    /// Which model: `detti2011`, `ha2009`, `pokhrel2016` or `unified`.
+    pub name: String,
+    /// Where values come from.
+    pub values: Vec<ValueSource>,
+    /// What the model assumes and whether the scenario keeps it.
+    pub assumptions: Vec<Assumption>,
+    /// Whether some flow is predicted to be critically starved: below 5 % of the fair share.
+    pub starvation: bool,
+}
+
+/// The origin of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ValueSource {
+    /// Key in the result.
+    pub key: String,
+    /// Model and equations.
+    pub source: String,
+}
+
+/// An assumption of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Assumption {
+    /// The paper's name for it, where it has one.
+    pub name: String,
+    /// Whether the scenario keeps it; when not, the values are outside what the model was made for.
+    pub holds: bool,
+    /// What is assumed.
+    pub what: String,
+}
+
+impl Report {
+    /// Mean waiting time in the box's queue of the station that waits longest, in seconds; nothing without a box.
+    pub fn box_sojourn_s(&self) -> Estimate {
+        let waits = self.enforce.iter().flat_map(|enforce| &enforce.stations).map(|station| station.mean_sojourn_s);
+        waits.max_by(|a, b| a.mean.unwrap_or(0.0).total_cmp(&b.mean.unwrap_or(0.0))).unwrap_or_default()
+    }
 }
 
 /// A precision that was asked for.

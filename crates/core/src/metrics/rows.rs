@@ -28,7 +28,7 @@ pub struct DirectionReport {
 }
 
 /// Files that ended within the measured time. A transfer lasts from the first SYN to the last ACK.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Transfers {
     /// Files a replica.
     pub count: Estimate,
@@ -67,7 +67,7 @@ pub struct QueueReport {
 }
 
 /// By packet class.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByClass {
     /// TCP segments with payload, and SYNs.
     pub data: Estimate,
@@ -78,7 +78,7 @@ pub struct ByClass {
 }
 
 /// One DCF transmitter, or several added up. Frame counts are means a replica.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MacReport {
     /// Data frames put on the air, retries included.
     pub attempts: Estimate,

@@ -21,6 +21,8 @@ fn station(name: &str, flows: &[Direction]) -> Station {
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
         uplink_queue: 1000,
+        weight: 1.0,
+        cap: None,
         flows: flows.iter().copied().map(flow).collect(),
     }
 }
@@ -48,7 +50,7 @@ fn scenario() -> Scenario {
             cw_min: None,
             cw_max: None,
         },
-        ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100 },
+        ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },
         stations: vec![
             station("sta", &[Direction::Up, Direction::Up]),
@@ -56,6 +58,8 @@ fn scenario() -> Scenario {
             station("other-2", &[Direction::Down]),
             station("idle", &[]),
         ],
+        enforce: None,
+        events: Vec::new(),
     }
 }
 
@@ -104,6 +108,7 @@ fn record(delivered: [u64; 4]) -> Record {
         ap_mac: mac,
         ap_queue: queue,
         ap_uplink_queue: QueueStats::default(),
+        enforce: None,
         series: Series::default(),
     }
 }

@@ -45,7 +45,7 @@ fn play(spec: QdiscSpec, arrivals: &[Segment]) -> (Vec<u32>, Vec<(u32, DropReaso
 #[test]
 fn flows_and_stations_take_turns() {
     let arrivals = [data(0, 1, 1), data(0, 1, 2), data(0, 1, 3), data(0, 2, 1), data(1, 3, 1), data(1, 3, 2)];
-    let params = FairQueueParams::default();
+    let params = FairQueueParams { charge: Charge::Packet, ..FairQueueParams::default() };
     assert_eq!(play(QdiscSpec::PerFlowFq(params), &arrivals).0, [1, 2, 3, 1, 3, 1]);
     assert_eq!(play(QdiscSpec::PerStationFq(params), &arrivals).0, [1, 3, 1, 3, 1, 2]);
 }

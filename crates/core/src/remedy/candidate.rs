@@ -1,6 +1,6 @@
 //! What a planner may try: each remedy with a range of its parameters.
 
-use super::{Deploy, buffer, lossless_buffer};
+use super::{Deploy, Remedy, buffer, lossless_buffer};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
     QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
@@ -20,6 +20,12 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// A remedy of the list with its defaults.
+    fn named(scenario: &Scenario, remedy: &str, snippet: String) -> Option<Self> {
+        let remedy = Remedy::named(remedy)?;
+        Some(Candidate { deploy: remedy.deploy, snippet, scenario: remedy.applied(scenario) })
+    }
+
     fn queue(scenario: &Scenario, queue: QdiscSpec) -> Self {
         let mut scenario = scenario.clone();
         scenario.ap.queue = queue;
@@ -66,7 +72,8 @@ impl Candidate {
                 .to_vec(),
             QdiscSpec::Las(_) | QdiscSpec::Tlas(_) | QdiscSpec::TlasSaf(_) | QdiscSpec::FqCodel(_) => Vec::new(),
         };
-        if self.deploy == Deploy::Ap {
+        // A queue with nothing beside it.
+        if self.deploy == Deploy::Ap && self.snippet.lines().count() == 2 {
             queues.into_iter().map(|queue| Candidate::queue(&self.scenario, queue)).collect()
         } else {
             Vec::new()
@@ -80,9 +87,38 @@ pub fn candidates(scenario: &Scenario, deploy: Option<Deploy>) -> Vec<Candidate>
     let mut all = vec![as_is];
     if deploy.is_none_or(|deploy| deploy == Deploy::Ap) {
         all.extend(ap_queues(scenario).into_iter().map(|queue| Candidate::queue(scenario, queue)));
+        for (remedy, snippet) in AP_KEYS {
+            let name = format!("[ap]\nqueue = {}\n{snippet}", inline(&scenario.ap.queue));
+            all.extend(Candidate::named(scenario, remedy, name));
+        }
+    }
+    if deploy.is_none_or(|deploy| deploy == Deploy::Box) {
+        for (remedy, policy) in POLICIES {
+            all.extend(Candidate::named(
+                scenario,
+                remedy,
+                format!("[enforce]\npolicy = \"{policy}\"\ncapacity = \"auto\""),
+            ));
+        }
     }
     all
 }
+
+/// Remedies in the AP beside its queue, and what stands for them in the file.
+const AP_KEYS: [(&str, &str); 4] = [
+    ("window-cap:lossless", "window_cap = \"lossless\""),
+    ("window-cap:b-over-n", "window_cap = \"b-over-n\""),
+    ("uplink-limiter", "uplink_limiter = { capacity = \"auto\" }"),
+    ("uplink-limiter:flows", "uplink_limiter = { capacity = \"auto\", share = \"flows\" }"),
+];
+
+/// The box's remedies and their policies.
+const POLICIES: [(&str, &str); 4] = [
+    ("vsb", "per-station"),
+    ("vsb:airtime", "airtime"),
+    ("vsb:per-direction", "per-direction"),
+    ("vsb:per-flow", "per-flow"),
+];
 
 /// Sizes from a few packets to what never overflows.
 fn sizes(scenario: &Scenario) -> Vec<usize> {

@@ -4,12 +4,16 @@ mod candidate;
 
 pub use candidate::{Candidate, candidates};
 
+use crate::ap::{LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
+use crate::control::{AdaptiveParams, CapacityParams, WceParams};
 use crate::packet::Direction;
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
     QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
-use crate::scenario::Scenario;
+use crate::scenario::{Enforce, Scenario};
+use crate::shaper::{Policy, VsbParams};
+use crate::units::Bitrate;
 
 /// What has to be changed to deploy a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +57,8 @@ impl Remedy {
         REMEDIES.iter().find(|remedy| remedy.name == name)
     }
 
-    /// The scenario with this remedy in place of the AP queue that it has. Sizes follow the scenario's buffer.
+    /// The scenario with this remedy: a queue takes the place of the AP's, other remedies are added to it. Sizes follow
+    /// the scenario's buffer.
     pub fn applied(&self, scenario: &Scenario) -> Scenario {
         let mut scenario = scenario.clone();
         (self.apply)(&mut scenario);
@@ -162,11 +167,107 @@ pub const REMEDIES: &[Remedy] = &[
         source: "khademi2010 Eqs. 7-8",
         apply: |s| s.ap.queue = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
     },
+    Remedy {
+        name: "window-cap:lossless",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, flows, buffer",
+        source: "detti2005 4.1",
+        apply: |s| window_cap(s, WindowRule::Lossless),
+    },
+    Remedy {
+        name: "window-cap:b-over-n",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, flows, buffer",
+        source: "khademi2010 Eq. 2",
+        apply: |s| window_cap(s, WindowRule::BOverN),
+    },
+    Remedy {
+        name: "window-cap:tfbr",
+        deploy: Deploy::Ap,
+        needs: "TCP headers, one upload",
+        source: "khademi2010 Eqs. 4-6",
+        apply: |s| window_cap(s, WindowRule::Tfbr),
+    },
+    Remedy {
+        name: "uplink-limiter",
+        deploy: Deploy::Ap,
+        needs: "R (measured)",
+        source: "detti2005 4.2",
+        apply: |s| s.ap.uplink_limiter = Some(UplinkLimiterParams::default()),
+    },
+    Remedy {
+        name: "uplink-limiter:flows",
+        deploy: Deploy::Ap,
+        needs: "R (measured), flows",
+        source: "detti2005 5",
+        apply: |s| {
+            let share = LimiterShare::Flows;
+            s.ap.uplink_limiter = Some(UplinkLimiterParams { share, ..UplinkLimiterParams::default() });
+        },
+    },
+    Remedy {
+        name: "vsb",
+        deploy: Deploy::Box,
+        needs: "C (measured)",
+        source: "detti2011 4",
+        apply: |s| vsb(s, Policy::PerStation),
+    },
+    Remedy {
+        name: "vsb:wce",
+        deploy: Deploy::Box,
+        needs: "C (measured)",
+        source: "detti2011 4.2.1",
+        apply: |s| {
+            vsb(s, Policy::PerStation);
+            s.enforce = s.enforce.map(|box_| Enforce {
+                capacity: CapacityParams::Wce(WceParams { max: fastest(s), ..WceParams::default() }),
+                ..box_
+            });
+        },
+    },
+    Remedy {
+        name: "vsb:airtime",
+        deploy: Deploy::Box,
+        needs: "C (measured), PHY rates",
+        source: "detti2011 App. V",
+        apply: |s| vsb(s, Policy::Airtime),
+    },
+    Remedy {
+        name: "vsb:per-direction",
+        deploy: Deploy::Box,
+        needs: "C (measured)",
+        source: "detti2011 App. V",
+        apply: |s| vsb(s, Policy::PerDirection),
+    },
+    Remedy {
+        name: "vsb:per-flow",
+        deploy: Deploy::Box,
+        needs: "C (measured), flows",
+        source: "detti2011 App. V",
+        apply: |s| vsb(s, Policy::PerFlow),
+    },
 ];
 
 /// Packets that the scenario's AP has room for.
 fn buffer(scenario: &Scenario) -> usize {
     scenario.ap.queue.limit()
+}
+
+fn window_cap(scenario: &mut Scenario, rule: WindowRule) {
+    let mss = scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or_default().max(1);
+    scenario.ap.window_cap = Some(WindowCapParams::usual(rule, buffer(scenario), mss, scenario.wire.delay));
+}
+
+/// The box with our capacity controller.
+fn vsb(scenario: &mut Scenario, policy: Policy) {
+    let vsb = VsbParams { policy, ..VsbParams::default() };
+    let capacity = CapacityParams::Adaptive(AdaptiveParams { max: fastest(scenario), ..AdaptiveParams::default() });
+    scenario.enforce = Some(Enforce { vsb, capacity });
+}
+
+/// More than the cell carries.
+fn fastest(scenario: &Scenario) -> Bitrate {
+    Enforce::most(scenario.radio.phy)
 }
 
 fn queue(scenario: &mut Scenario, spec: impl Fn(usize) -> QdiscSpec) {

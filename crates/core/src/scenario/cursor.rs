@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Checked, Mistake, Span};
 use super::value::{FromToml, Reason, choose, nearest, wrong_type};
-use super::{sections, station, tcp, traffic};
+use super::{ap, enforce, sections, station, tcp, traffic};
 use crate::units::quote;
 
 /// A value and where it stands.
@@ -72,6 +72,21 @@ impl<'t> Table<'t> {
         let mut keys: Vec<_> = entries.map(|(key, _)| At { value: &**key.get_ref(), span: key.span() }).collect();
         keys.sort_by_key(|key| key.span.start);
         keys
+    }
+
+    /// Whether the value of `key` is a string.
+    pub(super) fn is_string(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|value| value.get_ref().as_str().is_some())
+    }
+
+    /// Whether the value of `key` is the string `word`.
+    pub(super) fn is(&self, key: &str, word: &str) -> bool {
+        self.entry(key).is_some_and(|value| value.get_ref().as_str() == Some(word))
+    }
+
+    /// The value of `key` where it may be a word or a table; `None` if it is no string.
+    pub(super) fn word<T: FromToml>(&self, key: &str) -> Checked<Option<T>> {
+        if self.is_string(key) { Ok(self.optional(key)?.map(|read| read.value)) } else { Ok(None) }
     }
 
     /// Refuses every key that is not in `known`, and names the nearest that is.
@@ -218,11 +233,13 @@ impl<'t> Table<'t> {
 
 /// The table that `key` belongs in, for a key that stands in another.
 fn home(key: &str) -> Option<&'static str> {
-    let homes: [(&str, &[&str]); 5] = [
+    let homes: [(&str, &[&str]); 7] = [
         ("[run]", sections::RUN),
         ("[radio]", sections::RADIO),
         ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
         ("[[station]]", station::KEYS),
+        ("[ap]", ap::AP),
+        ("[enforce]", enforce::ENFORCE),
         ("a flow: flows = [{ .. }] of a station", traffic::COMMON),
     ];
     homes.into_iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| home)

@@ -4,8 +4,11 @@
 //! [`Scenario::load`] reads them from a file (docs/scenario.md has the format). The reader is layered: `value`
 //! reads single values, `cursor` tables, `sections` and `station` know the keys, `error` says what is wrong and where.
 
+mod ap;
 mod cursor;
+mod enforce;
 mod error;
+mod event;
 mod parse;
 mod queue;
 mod sections;
@@ -21,9 +24,12 @@ pub use error::{InvalidScenario, ScenarioError};
 
 use serde::{Deserialize, Serialize};
 
+use crate::ap::{UplinkLimiterParams, WindowCapParams};
+use crate::control::CapacityParams;
 use crate::mac::{Phy, Preamble};
 use crate::packet::Direction;
 use crate::qdisc::QdiscSpec;
+use crate::shaper::VsbParams;
 use crate::tcp::TcpParams;
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
@@ -42,6 +48,12 @@ pub struct Scenario {
     pub wire: Wire,
     /// The stations, at least one.
     pub stations: Vec<Station>,
+    /// The box between gateway and AP, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforce: Option<Enforce>,
+    /// What changes during the run, in the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<TimedEvent>,
 }
 
 /// Length and repetition of a run.
@@ -102,6 +114,79 @@ pub struct Ap {
     pub queue: QdiscSpec,
     /// Packets that wait for the wire at most, at least 1.
     pub uplink_queue: usize,
+    /// Rewrites receive windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window_cap: Option<WindowCapParams>,
+    /// Slows the way to the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink_limiter: Option<UplinkLimiterParams>,
+}
+
+/// The box between gateway and AP.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Enforce {
+    /// How capacity is shared.
+    pub vsb: VsbParams,
+    /// How much there is to share.
+    pub capacity: CapacityParams,
+}
+
+impl Enforce {
+    /// Most that a controller tries: detti2011 has 6 Mbit/s for 802.11b; OFDM in proportion to its highest rate.
+    pub const fn most(phy: Phy) -> Bitrate {
+        match phy {
+            Phy::B => Bitrate::mbps(6),
+            Phy::A | Phy::G => Bitrate::mbps(30),
+        }
+    }
+}
+
+/// Something that happens once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimedEvent {
+    /// When, from the start of the run.
+    pub at: Duration,
+    /// What.
+    pub action: Action,
+}
+
+/// What a [`TimedEvent`] changes. Stations are positions in [`Scenario::stations`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Action {
+    /// Frames from and to the stations have another data rate.
+    Rate {
+        /// Which.
+        stations: Vec<usize>,
+        /// The new rate.
+        rate: Bitrate,
+    },
+    /// Nobody sends for a while: something else holds the medium.
+    Silence {
+        /// How long.
+        lasts: Duration,
+    },
+    /// The box begins to shape, or lets everything pass. Before the first of these it does the opposite.
+    Enforce {
+        /// Whether it shapes from now on.
+        on: bool,
+    },
+    /// The stations answer no probe, or do again.
+    Deaf {
+        /// Which.
+        stations: Vec<usize>,
+        /// Whether they are deaf from now on.
+        on: bool,
+    },
+    /// The stations answer probes late, each time by a uniform draw, as one that sleeps between beacons; zero: awake.
+    Sleep {
+        /// Which.
+        stations: Vec<usize>,
+        /// Least delay of an answer.
+        shortest: Duration,
+        /// Largest delay of an answer.
+        longest: Duration,
+    },
 }
 
 /// A wired path between the AP and a host; both directions alike.
@@ -130,8 +215,23 @@ pub struct Station {
     pub bit_error_rate: f64,
     /// Packets that wait for the radio at most, at least 1.
     pub uplink_queue: usize,
+    /// Its share of the box's capacity against the others'.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub weight: f64,
+    /// Most that the box lets it have, in IP bytes of both directions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cap: Option<Bitrate>,
     /// Its flows, possibly none.
     pub flows: Vec<Flow>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, clippy::float_cmp)] // The signature is serde's; 1 is exact.
+fn is_one(weight: &f64) -> bool {
+    *weight == 1.0
 }
 
 /// A flow between a station and a wired host.

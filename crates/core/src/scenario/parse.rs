@@ -8,7 +8,7 @@ use toml::de::DeTable;
 
 use super::cursor::Table;
 use super::error::{Checked, Mistake, ScenarioError};
-use super::{Scenario, sections, station};
+use super::{Scenario, enforce, event, sections, station};
 use crate::units::quote;
 
 /// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
@@ -60,16 +60,18 @@ fn read(text: &str) -> Checked<Scenario> {
         Mistake::new(&span, format!("not TOML: {}", error.message()), mend_toml(error.message()))
     })?;
     let root = Table::root(document.get_ref());
-    root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "station"])?;
+    root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "enforce", "station", "event"])?;
     let name = checked_name(&root, "name = \"my-cell\"")?.value;
     let run = sections::run(&root)?;
     let radio = sections::radio(&root, run.preset)?;
-    let ap = sections::ap(&root)?;
     let wire = sections::wire(&root)?;
     let tcp = super::tcp::common(&root, run.preset)?;
+    let ap = super::ap::ap(&root, &wire, &tcp)?;
+    let enforce = enforce::enforce(&root, &radio.radio)?;
     let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp };
     let stations = station::stations(&root, &defaults)?;
-    Ok(Scenario { name, run, radio: radio.radio, ap, wire, stations })
+    let events = event::events(&root, &run, &radio.radio, &stations)?;
+    Ok(Scenario { name, run, radio: radio.radio, ap, wire, stations, enforce, events })
 }
 
 /// The `name` of `table`: it becomes part of file names and of lines of text.

@@ -1,9 +1,9 @@
-//! The tables that stand once: `[run]`, `[radio]`, `[ap]`, `[wire]`.
+//! The tables that stand once: `[run]`, `[radio]`, `[wire]`.
 
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
 use super::value::Reason;
-use super::{Ap, Preset, Radio, Run, Wire, queue};
+use super::{Preset, Radio, Run, Wire};
 use crate::mac::{Phy, Preamble};
 use crate::units::{Bitrate, Duration, Probability};
 
@@ -128,13 +128,6 @@ pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bit
     let rates: Vec<_> = phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
     let problem = format!("{} does not have {}", phy.name(), rate.value);
     Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
-}
-
-/// Reads `[ap]`.
-pub(super) fn ap(root: &Table) -> Checked<Ap> {
-    let table = root.table("ap", "[ap]")?;
-    table.allow(&["queue", "uplink_queue"])?;
-    Ok(Ap { queue: queue::spec(&table)?, uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 100)? })
 }
 
 /// Reads `[wire]`.

@@ -11,12 +11,15 @@ use crate::tcp::TcpParams;
 
 /// Keys of `[[station]]`.
 pub(super) const KEYS: &[&str] =
-    &["name", "count", "rate", "beta", "frame_error", "bit_error_rate", "uplink_queue", "flows"];
+    &["name", "count", "rate", "beta", "frame_error", "bit_error_rate", "uplink_queue", "weight", "cap", "flows"];
 /// Most flows of a scenario, and most stations: beyond, a slip of the pen would fill the memory.
 pub(super) const MOST_FLOWS: u64 = 100_000;
 
 /// How access priorities may differ: beyond, contention windows have no meaning.
 const BETAS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
+
+/// How shares of the box may differ.
+const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
 /// What stations and flows are unless they say otherwise.
 pub(super) struct Defaults<'a> {
@@ -80,6 +83,8 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
         frame_error: table.or("frame_error", defaults.radio.frame_error)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, defaults.radio.bit_error_rate)?,
         uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 1000)?,
+        weight: table.within("weight", WEIGHTS, 1.0)?,
+        cap: table.optional("cap")?.map(|cap| cap.value),
         flows: flows(table, defaults)?,
     };
     Ok((name, station))

@@ -4,8 +4,10 @@ use toml::de::{DeInteger, DeValue};
 
 use super::cursor::article;
 use super::{Direction, Preset};
+use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Phy, Preamble};
 use crate::qdisc::{Charge, CwndSource, Refusable};
+use crate::shaper::{Policy, UdpRule};
 use crate::tcp::Variant;
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
@@ -218,5 +220,20 @@ words! {
     Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
     CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }
     Refusable { "all" => Refusable::All, "data" => Refusable::Data }
+    Policy {
+        "per-station" => Policy::PerStation,
+        "airtime" => Policy::Airtime,
+        "airtime-phy" => Policy::AirtimePhy,
+        "per-direction" => Policy::PerDirection,
+        "per-flow" => Policy::PerFlow,
+    }
+    UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape }
+    LimiterShare { "half" => LimiterShare::Half, "flows" => LimiterShare::Flows }
+    WindowRule {
+        "lossless" => WindowRule::Lossless,
+        "b-over-n" => WindowRule::BOverN,
+        "tfbr" => WindowRule::Tfbr,
+        "tfbr-exact" => WindowRule::TfbrExact,
+    }
     Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
 }

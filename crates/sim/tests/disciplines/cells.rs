@@ -23,6 +23,8 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
         uplink_queue: 1000,
+        weight: 1.0,
+        cap: None,
         flows: vec![flow],
     };
     Scenario {
@@ -46,9 +48,11 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
             cw_min: None,
             cw_max: None,
         },
-        ap: Ap { queue, uplink_queue: 10_000 },
+        ap: Ap { queue, uplink_queue: 10_000, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay, queue: 10_000 },
         stations: flows.into_iter().enumerate().map(station).collect(),
+        enforce: None,
+        events: Vec::new(),
     }
 }
 

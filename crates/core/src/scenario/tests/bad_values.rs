@@ -157,3 +157,22 @@ fn long_and_strange_words_do_not_spoil_the_message() {
     assert!(invalid.problem.len() < 300, "{}", invalid.problem);
     assert_eq!((invalid.line, invalid.column), (3, 12));
 }
+
+#[test]
+fn the_box_events_and_ap_mechanisms_are_checked() {
+    for (marked, problem, fix) in [
+        ("$N$R$S[enforce]\npolicy = ~\"per-user\"\n", "not known", "per-station"),
+        ("$N$R$S[enforce]\ncapacity = ~\"4.5 Mbps\"\n", "unit", "4.5 Mbit/s"),
+        ("$N$R$S[enforce]\ncapacity = { kind = \"wce\", min = ~\"9 Mbit/s\" }\n", "above the largest", "min <= max"),
+        ("$N$R$S[enforce]\ncapacity = ~{ kind = \"wce\", low = \"50 ms\" }\n", "out of order", "low <= threshold"),
+        ("$N$R$S[enforce]\ncapacity = { kind = \"fixed\", ~min = \"1 Mbit/s\" }\n", "no meaning", "wce"),
+        ("$N$R$S[[event]]\nat = ~\"61 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n", "run's end", "below 60 s"),
+        ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = ~\"x\"\n", "no station", "[[station]]"),
+        ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"rate\"\nrate = ~\"3 Mbit/s\"\n", "does not have", "2 Mbit/s"),
+        ("$N$R$S[ap]\nwindow_cap = ~\"lossles\"\n", "not known", "lossless"),
+        ("$N$R$S[ap]\nwindow_cap = { kind = \"lossless\", ~delay = \"1 ms\" }\n", "no meaning", "tfbr"),
+        ("$N$R$S[ap]\nuplink_limiter = ~{ share = \"half\" }\n", "`capacity` is missing", "4.6 Mbit/s"),
+    ] {
+        refuses(marked, problem, fix);
+    }
+}

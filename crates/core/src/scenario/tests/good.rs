@@ -1,10 +1,13 @@
 //! What good files become.
 
 use super::{SMALLEST, good};
+use crate::ap::{LimiterCapacity, LimiterShare, WindowRule};
+use crate::control::{AdaptiveParams, CapacityParams, WceParams};
 use crate::mac::{Phy, Preamble};
 use crate::packet::Direction;
 use crate::qdisc::QdiscSpec;
-use crate::scenario::{Preset, Scenario, Traffic, Wire};
+use crate::scenario::{Action, Preset, Scenario, TimedEvent, Traffic, Wire};
+use crate::shaper::Policy;
 use crate::tcp::{TcpParams, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
@@ -213,4 +216,55 @@ fn json_keeps_everything_and_shows_units() {
     assert_eq!(json["radio"]["rate"], "5.5 Mbit/s");
     assert_eq!(json["wire"]["delay"], "1500 us");
     assert_eq!(json["stations"][0]["flows"][2]["traffic"]["size"], "15000 B");
+}
+
+#[test]
+fn the_box_reads_a_rate_a_word_or_a_machine() {
+    let with =
+        |capacity: &str| good(&format!("{SMALLEST}[enforce]\npolicy = \"airtime\"\n{capacity}\n")).enforce.unwrap();
+    assert_eq!(with("").vsb.policy, Policy::Airtime);
+    for auto in ["", "capacity = \"auto\"", "capacity = { kind = \"adaptive\" }"] {
+        assert_eq!(with(auto).capacity, CapacityParams::Adaptive(AdaptiveParams::default()));
+    }
+    let rate = Bitrate::from_bps(4_500_000);
+    for fixed in ["capacity = \"4.5 Mbit/s\"", "capacity = { kind = \"fixed\", rate = \"4.5 Mbit/s\" }"] {
+        assert_eq!(with(fixed).capacity, CapacityParams::Fixed { rate });
+    }
+    let wce = with("capacity = { kind = \"wce\", step = \"50 kbit/s\", max = \"5 Mbit/s\" }").capacity;
+    let expected = WceParams { step: Bitrate::from_bps(50_000), max: Bitrate::mbps(5), ..WceParams::default() };
+    assert_eq!(wce, CapacityParams::Wce(expected));
+    assert_eq!(good(SMALLEST).enforce, None);
+}
+
+#[test]
+fn events_stand_in_the_order_of_time_and_name_groups() {
+    let scenario = good(&format!(
+        "{SMALLEST}[[station]]\nname = \"b\"\ncount = 2\n\
+         [[event]]\nat = \"9 s\"\nkind = \"rate\"\nstation = \"b\"\nrate = \"2 Mbit/s\"\n\
+         [[event]]\nat = \"3 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n\
+         [[event]]\nat = \"9 s\"\nkind = \"deaf\"\n"
+    ));
+    let at = Duration::from_secs;
+    assert_eq!(
+        scenario.events,
+        [
+            TimedEvent { at: at(3), action: Action::Silence { lasts: at(1) } },
+            TimedEvent { at: at(9), action: Action::Rate { stations: vec![1, 2], rate: Bitrate::mbps(2) } },
+            TimedEvent { at: at(9), action: Action::Deaf { stations: vec![0, 1, 2], on: true } },
+        ]
+    );
+}
+
+#[test]
+fn the_ap_rewrites_windows_and_limits_the_uplink() {
+    let ap = |keys: &str| good(&format!("{SMALLEST}[ap]\n{keys}\n")).ap;
+    let cap = ap("queue = { kind = \"droptail\", limit = 75 }\nwindow_cap = \"lossless\"").window_cap.unwrap();
+    assert_eq!((cap.rule, cap.buffer, cap.mss), (WindowRule::Lossless, 75, 1460));
+    let cap = ap("window_cap = { kind = \"tfbr\", buffer = 50, delay = \"10 ms\" }").window_cap.unwrap();
+    assert_eq!((cap.rule, cap.buffer, cap.delay), (WindowRule::Tfbr, 50, Duration::from_millis(10)));
+    let limiter = ap("uplink_limiter = { capacity = \"4.7 Mbit/s\", share = \"flows\" }").uplink_limiter.unwrap();
+    assert_eq!(limiter.capacity, LimiterCapacity::Given(Bitrate::from_bps(4_700_000)));
+    assert_eq!(limiter.share, LimiterShare::Flows);
+    let limiter = ap("uplink_limiter = { capacity = \"auto\" }").uplink_limiter.unwrap();
+    assert!(matches!(limiter.capacity, LimiterCapacity::Auto(_)));
 }

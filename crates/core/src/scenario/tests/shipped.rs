@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::render;
-use crate::scenario::{Scenario, sections, station, tcp, traffic};
+use crate::scenario::{Scenario, ap, enforce, event, sections, station, tcp, traffic};
 
 #[test]
 fn all_scenarios_of_the_repository_are_good() {
@@ -30,7 +30,9 @@ fn the_reference_knows_every_key_and_its_example_is_good() {
     let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let cafe = super::good(example);
     assert_eq!((cafe.stations.len(), cafe.flow_count()), (5, 7));
-    for keys in [sections::RUN, sections::RADIO, tcp::KEYS, station::KEYS, traffic::COMMON] {
+    let tables = [sections::RUN, sections::RADIO, tcp::KEYS, station::KEYS, traffic::COMMON];
+    let ours = [ap::AP, ap::LIMITER, ap::WINDOW_CAP, enforce::ENFORCE, event::COMMON];
+    for keys in tables.into_iter().chain(ours) {
         for key in keys {
             assert!(page.contains(&format!("\n| `{key}` |")), "{key} has no row");
         }

@@ -1,0 +1,64 @@
+//! EngineComparison side by side: a row a value.
+
+use fairair_core::metrics::Estimate;
+
+use super::Style;
+use super::grid::{Align, quantities, titled};
+use super::quantity::{NONE, Quantity};
+use crate::engines::{EngineComparison, Value};
+
+/// The comparison as text, ending with a line break.
+pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {
+    let values = &engines.values;
+    let mut columns = vec![titled("value", values.iter().map(|value| value.key.clone()).collect(), Align::Left)];
+    for (index, engine) in engines.engines.iter().enumerate() {
+        let cells: Vec<Quantity> = values.iter().map(|value| quantity(&value.key, value.estimates[index])).collect();
+        columns.push(quantities(engine, &cells));
+        if index + 1 < engines.engines.len() {
+            columns.push(titled("error", values.iter().map(|value| error(value, index)).collect(), Align::Right));
+        }
+    }
+    let mut lines = vec![style.bold(&engines.name)];
+    if engines.interrupted {
+        lines.push(style.bold("INTERRUPTED: not all replicas are done"));
+    }
+    lines.push(String::new());
+    for line in 0..=values.len() {
+        let text = columns.iter().map(|column| column[line].as_str()).collect::<Vec<_>>().join("  ");
+        lines.push(if line == 0 { style.bold(text.trim_end()) } else { text.trim_end().to_owned() });
+    }
+    lines.push(String::new());
+    let reference = engines.engines.last().map_or("", String::as_str);
+    lines.push(style.dim(&format!("error: against the {reference}; ± is the 95 % confidence half-width")));
+    lines.join("\n") + "\n"
+}
+
+fn quantity(key: &str, estimate: Estimate) -> Quantity {
+    match key {
+        _ if key.ends_with("_bps") => Quantity::rate(estimate),
+        _ if key.contains("probability") => Quantity::percent(estimate),
+        _ if key.ends_with("_packets") => Quantity::scaled(estimate, 1.0, "pkt"),
+        _ if key.ends_with("_per_second") => Quantity::scaled(estimate, 1.0, "pkt/s"),
+        _ => Quantity::plain(estimate),
+    }
+}
+
+fn error(value: &Value, index: usize) -> String {
+    value.relative_errors[index].map_or_else(|| NONE.to_owned(), |error| format!("{:+.1} %", error * 100.0))
+}
+
+/// One row a value; an estimate becomes two columns, and each engine but the last has its error.
+pub(crate) fn csv(engines: &EngineComparison) -> String {
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    let mut header = vec!["value".to_owned()];
+    for engine in &engines.engines {
+        header.extend([engine.clone(), format!("{engine}_ci95"), format!("{engine}_relative_error")]);
+    }
+    let rows = engines.values.iter().map(|value| {
+        let cells = value.estimates.iter().zip(&value.relative_errors);
+        let cells = cells.flat_map(|(estimate, error)| [number(estimate.mean), number(estimate.ci95), number(*error)]);
+        std::iter::once(value.key.clone()).chain(cells).collect::<Vec<_>>()
+    });
+    let lines = std::iter::once(header).chain(rows).map(|row| row.join(",") + "\n");
+    lines.collect::<Vec<_>>().concat()
+}

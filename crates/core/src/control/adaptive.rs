@@ -1,0 +1,294 @@
+//! `adaptive`: C from the delay of several stations and from the rate that the cell delivers.
+//!
+//! Delay says which way to go, and how far above: C rises in proportion to the room below the target, and only when
+//! somebody waits for it. Above the target the cell is full, and what it delivers while it is full is what it can
+//! carry: C goes there in one step, less a cut that lets the queue drain. Nothing moves C while the box is idle, while
+//! nothing is heard, or while nobody answers: a lost signal is no sign of a lost capacity.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::delay::{Delays, Delivered, Trip};
+use super::prober::{Probe, Prober};
+use super::signal::Signal;
+use super::{ControlStats, Decision, Reason, State, StationView};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
+
+/// What the user chose.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdaptiveParams {
+    /// Time between two probes, and between two decisions.
+    pub interval: Duration,
+    /// Delay above the baseline to hold, or that of two packets of 1500 B at C if that is longer.
+    pub target: Duration,
+    /// Largest rise a decision, as a share of C: with no delay at all.
+    pub rise: f64,
+    /// A probe without reply after this is lost.
+    pub timeout: Duration,
+    /// Smallest C.
+    pub min: Bitrate,
+    /// Largest C, and the first.
+    pub max: Bitrate,
+}
+
+impl Default for AdaptiveParams {
+    fn default() -> Self {
+        AdaptiveParams {
+            interval: Duration::from_millis(100),
+            target: Duration::from_millis(7),
+            rise: 0.08,
+            timeout: Duration::from_secs(2),
+            min: Bitrate::from_bps(100_000),
+            max: Bitrate::mbps(6),
+        }
+    }
+}
+
+/// A trip with less delay than this may have found the AP's queue empty.
+const QUEUED: Duration = Duration::from_millis(5);
+/// Below this share of C, with nobody waiting, there is too little traffic to learn from.
+const QUIET: f64 = 0.05;
+/// Without an answer for so long, in spite of traffic, the machine is blind.
+const BLIND: Duration = Duration::from_secs(1);
+/// A delivered rate below this share of what is known is no error of measurement but a drop.
+const NEWS: f64 = 0.85;
+
+/// The weight of a new measurement of the delivered rate.
+const SMOOTHING: f64 = 0.5;
+/// Where C goes when a queue has drained, as a share of what the cell carries.
+const AFTER_DRAIN: f64 = 0.97;
+/// Next to no delay, as a share of the target: the cell may carry much more.
+const CALM: f64 = 0.25;
+/// The first rise a decision, and in how many calm decisions it doubles.
+const FIRST_RISE: f64 = 0.005;
+const DOUBLING: f64 = 3.0;
+
+/// Our controller.
+#[derive(Debug)]
+pub struct Adaptive {
+    params: AdaptiveParams,
+    /// C in bit/s.
+    c: f64,
+    state: State,
+    next_tick: Instant,
+    prober: Prober,
+    signal: Signal,
+    delays: Delays,
+    delivered: Delivered,
+    /// Whom to ask next.
+    turn: usize,
+    /// When the probe left whose reply came last, and whether a decision has used it.
+    newest_sent_at: Instant,
+    is_news: bool,
+    answered_at: Instant,
+    changed_at: Instant,
+    /// What the cell carries, by the last measurements, in bit/s.
+    mu: Option<f64>,
+    /// C is low to drain a queue.
+    drains: bool,
+    /// Decisions in a row that found next to no delay.
+    calm: u32,
+    decisions: VecDeque<Decision>,
+}
+
+impl Adaptive {
+    /// Begins with the largest C.
+    pub fn new(params: AdaptiveParams, stations: usize) -> Self {
+        Adaptive {
+            params,
+            c: params.max.as_bps() as f64,
+            state: State::Idle,
+            next_tick: Instant::ZERO,
+            prober: Prober::new(params.timeout),
+            signal: Signal::new(stations),
+            delays: Delays::new(stations),
+            delivered: Delivered::default(),
+            turn: 0,
+            newest_sent_at: Instant::ZERO,
+            is_news: false,
+            answered_at: Instant::ZERO,
+            changed_at: Instant::ZERO,
+            mu: None,
+            drains: false,
+            calm: 0,
+            decisions: VecDeque::new(),
+        }
+    }
+
+    /// C.
+    pub fn capacity(&self) -> Bitrate {
+        Bitrate::from_bps(self.c.round() as u64)
+    }
+
+    /// What is known.
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// When the next decision and probe are due.
+    pub const fn poll_timeout(&self) -> Instant {
+        self.next_tick
+    }
+
+    /// Decides, and sends the next probe.
+    pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
+        if now < self.next_tick {
+            return;
+        }
+        self.next_tick = now + self.params.interval;
+        self.signal.observe(now, stations);
+        while let Some(lost) = self.prober.poll_lost(now) {
+            self.delays.lost(now, lost.station);
+        }
+        self.decide(now);
+        self.probe(now);
+    }
+
+    /// A reply is back.
+    pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
+        let Some(probe) = self.prober.take(id) else { return };
+        self.signal.observe(now, stations);
+        self.signal.heard(now);
+        self.answered_at = now;
+        if probe.sent_at < self.signal.resumed_at() {
+            // It waited out a silence with the others.
+            self.delivered.clear();
+            return;
+        }
+        let excess = self.delays.sample(now, probe.station, now - probe.sent_at);
+        let (sent_at, received_at) = (probe.sent_at, now);
+        self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
+        self.newest_sent_at = self.newest_sent_at.max(sent_at);
+        self.is_news = true;
+    }
+
+    /// A probe to send now.
+    pub fn poll_probe(&mut self) -> Option<Probe> {
+        self.prober.poll_probe()
+    }
+
+    /// What was decided.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
+    }
+
+    /// Counters since the start.
+    pub const fn stats(&self) -> ControlStats {
+        self.prober.stats
+    }
+
+    fn decide(&mut self, now: Instant) {
+        let (state, reason) = self.look(now);
+        if state != self.state {
+            self.state = state;
+            self.note(now, reason);
+        }
+        if state != State::Run || !std::mem::take(&mut self.is_news) {
+            return;
+        }
+        let Some(delay) = self.delays.median(now) else { return };
+        let two_packets = Bytes(3000).time_at(self.capacity());
+        let target = self.params.target.max(two_packets);
+        self.measure();
+        if delay > target {
+            self.fall(now, delay.saturating_sub(target));
+        } else if std::mem::take(&mut self.drains) {
+            self.set(now, self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN), Reason::DelayLow);
+        } else if self.signal.backlog > 0 && self.newest_sent_at >= self.changed_at {
+            self.rise(now, delay.as_secs_f64() / target.as_secs_f64());
+        }
+    }
+
+    /// Keeps the rate that the cell delivers while it has a queue.
+    fn measure(&mut self) {
+        if let Some(rate) = self.delivered.rate(QUEUED) {
+            let rate = rate.as_bps() as f64;
+            self.mu = Some(match self.mu {
+                Some(mu) if rate >= mu * NEWS => mu + SMOOTHING * (rate - mu),
+                _ => rate,
+            });
+        }
+    }
+
+    /// Room is left below the target, and somebody waits; `delay` is a share of the target.
+    fn rise(&mut self, now: Instant, delay: f64) {
+        self.calm = if delay < CALM { self.calm + 1 } else { 0 };
+        let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / DOUBLING).exp2());
+        self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
+        // What passes without a queue is less than the cell can carry: it carries more than it did.
+        let (bytes, span) = self.signal.throughput();
+        let passed = self.c.min(bytes.as_bits() as f64 / span.as_secs_f64().max(1e-3));
+        self.mu = self.mu.map(|mu| mu.max(passed));
+    }
+
+    /// What is known, and why.
+    fn look(&self, now: Instant) -> (State, Reason) {
+        let (bytes, span) = self.signal.throughput();
+        let share = bytes.as_bits() as f64 / (self.c * span.as_secs_f64()).max(1.0);
+        if self.signal.backlog == 0 && share < QUIET {
+            (State::Idle, Reason::Quiet)
+        } else if self.signal.is_silent(now) || self.signal.is_recovering(now) {
+            (State::NoSignal, Reason::Silence)
+        } else if now.saturating_since(self.answered_at) >= BLIND {
+            (State::Blind, Reason::Unanswered)
+        } else {
+            (State::Run, Reason::Recovered)
+        }
+    }
+
+    /// The delay is `above` the target.
+    fn fall(&mut self, now: Instant, above: Duration) {
+        let carried = self.mu.unwrap_or(self.c);
+        self.calm = 0;
+        self.drains = true;
+        let is_drop = carried < self.c * NEWS;
+        // Below what the cell carries already: the queue drains by itself.
+        let wanted = carried * (1.0 - cut(above));
+        if wanted < self.c {
+            self.set(now, wanted, if is_drop { Reason::Overload } else { Reason::DelayHigh });
+        }
+    }
+
+    fn set(&mut self, now: Instant, wanted: f64, reason: Reason) {
+        let c = wanted.clamp(self.params.min.as_bps() as f64, self.params.max.as_bps() as f64);
+        if (c - self.c).abs() < 1.0 {
+            return;
+        }
+        let stats = &mut self.prober.stats;
+        if c > self.c {
+            stats.rises += 1;
+        } else {
+            stats.falls += 1;
+        }
+        self.c = c;
+        self.changed_at = now;
+        self.note(now, reason);
+    }
+
+    fn note(&mut self, now: Instant, reason: Reason) {
+        let decision = Decision { at: now, capacity: self.capacity(), state: self.state, reason };
+        self.decisions.push_back(decision);
+    }
+
+    /// Asks the next station in turn that has TCP traffic (so it is awake) and may answer.
+    fn probe(&mut self, now: Instant) {
+        let stations = self.delays.len();
+        let turn = (0..stations).map(|step| (self.turn + step) % stations).find(|station| {
+            self.signal.is_active(*station, now)
+                && !self.signal.sends_udp(*station, now)
+                && self.delays.may_answer(*station, now)
+        });
+        if let Some(station) = turn {
+            self.turn = station + 1;
+            self.prober.send(now, station, self.signal.down);
+        }
+    }
+}
+
+/// By which share C goes below what the cell delivers, so that a queue of `above` too much drains: quickly for long
+/// queues, gently for those that a second of silence leaves in an AP's buffer.
+fn cut(above: Duration) -> f64 {
+    let above = above.as_secs_f64();
+    (above / 0.5).min(0.05) + ((above - 0.2) / 4.0).clamp(0.0, 0.08)
+}

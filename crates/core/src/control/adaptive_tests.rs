@@ -1,0 +1,107 @@
+//! `adaptive` against a fluid cell: a queue that fills at C and empties at what the cell carries.
+
+use super::testbed::{Cell, MBPS};
+use super::{AdaptiveParams, Capacity, CapacityParams, Reason, State};
+use crate::rng::Rng;
+use crate::units::Bitrate;
+
+fn cell(stations: usize) -> Cell {
+    let params = CapacityParams::Adaptive(AdaptiveParams::default());
+    Cell::new(Capacity::new(&params, stations, Rng::fork(1, "test")), stations)
+}
+
+#[test]
+fn an_idle_cell_is_left_alone() {
+    let mut cell = cell(3);
+    cell.load = 0.0;
+    cell.run(10.0);
+    assert_eq!(cell.control.stats().probes, 0, "nobody is awake for certain, so nobody is asked");
+    assert_eq!(cell.control.capacity(), Bitrate::mbps(6));
+    assert!(cell.decisions.is_empty());
+}
+
+#[test]
+fn c_settles_at_what_the_cell_carries() {
+    let mut cell = cell(5);
+    cell.run(5.0);
+    for _ in 0..20 {
+        cell.run(0.5);
+        assert!((0.9..1.1).contains(&(cell.c() / (5.0 * MBPS))), "{}", cell.c());
+        assert!(cell.delay() < 0.03, "{}", cell.delay());
+    }
+}
+
+#[test]
+fn a_drop_is_followed_in_one_step_and_a_rise_step_by_step() {
+    let mut cell = cell(5);
+    cell.run(5.0);
+    cell.carries = 1.25 * MBPS;
+    cell.run(1.5);
+    assert!((0.8..1.15).contains(&(cell.c() / cell.carries)), "{}", cell.c());
+    assert!(cell.decisions.iter().any(|decision| decision.reason == Reason::Overload));
+    cell.run(10.0);
+    cell.carries = 5.0 * MBPS;
+    cell.run(5.0);
+    assert!((0.85..1.1).contains(&(cell.c() / cell.carries)), "{}", cell.c());
+}
+
+#[test]
+fn c_does_not_rise_when_nobody_waits() {
+    let mut cell = cell(2);
+    cell.run(5.0);
+    // A fifth of the capacity, no backlog in the box.
+    cell.load = 1.0 * MBPS;
+    cell.run(1.0);
+    let before = cell.control.capacity();
+    cell.carries = 20.0 * MBPS;
+    cell.run(10.0);
+    assert_eq!(cell.control.capacity(), before);
+}
+
+#[test]
+fn lost_signals_hold_c() {
+    // A second in which nothing is heard.
+    let mut cell = cell(4);
+    cell.run(5.0);
+    let before = cell.c();
+    cell.silent = true;
+    cell.run(1.0);
+    assert_eq!(cell.control_state(), State::NoSignal);
+    cell.silent = false;
+    cell.run(2.0);
+    // The delays of the last moment before still counted.
+    assert!((cell.c() / before - 1.0).abs() < 0.05, "{} after {before}", cell.c());
+    // All deaf: traffic goes on, no probe comes back.
+    cell.run(5.0);
+    let before = cell.c();
+    cell.deaf = vec![true; 4];
+    cell.run(5.0);
+    assert_eq!(cell.control_state(), State::Blind);
+    assert!((cell.c() / before - 1.0).abs() < 0.05);
+    // Half of them back.
+    cell.deaf = vec![true, false, true, false];
+    cell.run(10.0);
+    assert_eq!(cell.control_state(), State::Run);
+}
+
+#[test]
+fn one_late_station_does_not_count() {
+    let mut cell = cell(5);
+    cell.run(5.0);
+    cell.late[2] = 0.2;
+    for _ in 0..20 {
+        cell.run(0.5);
+        assert!(cell.c() > 4.5 * MBPS, "{}", cell.c());
+    }
+}
+
+#[test]
+fn c_stays_within_its_bounds() {
+    let mut cell = cell(5);
+    cell.carries = 50.0 * MBPS;
+    cell.run(20.0);
+    assert_eq!(cell.control.capacity(), Bitrate::mbps(6));
+    cell.carries = 0.02 * MBPS;
+    cell.run(200.0);
+    assert!(cell.c() >= 0.1 * MBPS);
+}

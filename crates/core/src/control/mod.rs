@@ -1,0 +1,212 @@
+//! What C should be: machines that watch the cell through probes and the box's own counters.
+//!
+//! All are sans-IO. The driver (simulator, replay of a log, live daemon) sends the probes past the shaper, says when
+//! their replies come, and shows each time what the box has counted; the machine answers with decisions.
+
+mod adaptive;
+#[cfg(test)]
+mod adaptive_tests;
+mod delay;
+mod prober;
+mod signal;
+#[cfg(test)]
+mod testbed;
+mod wce;
+#[cfg(test)]
+mod wce_tests;
+
+pub use adaptive::{Adaptive, AdaptiveParams};
+pub use prober::Probe;
+pub use wce::{Wce, WceParams};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rng::Rng;
+use crate::shaper::Totals;
+use crate::units::{Bitrate, Instant};
+
+/// What the box has counted of one station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationView {
+    /// Packets that wait in the box for C.
+    pub backlog: usize,
+    /// IP bytes since the start of the box.
+    pub totals: Totals,
+}
+
+/// How much a machine knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Traffic and answers: C follows the cell.
+    Run,
+    /// Too little traffic to learn from: C stays.
+    Idle,
+    /// Nothing is heard from any station: C stays.
+    NoSignal,
+    /// Traffic, but no probe is answered: C stays.
+    Blind,
+}
+
+/// Why C is what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The value to begin with.
+    Start,
+    /// The round-trip time is below the threshold (`wce`) or target (`adaptive`).
+    DelayLow,
+    /// The round-trip time is below the low threshold: faster up (`wce`).
+    DelayVeryLow,
+    /// The round-trip time is above the threshold or target.
+    DelayHigh,
+    /// The round-trip time is above the high threshold, or the rate that the cell delivered is below C.
+    Overload,
+    /// A probe was lost (`wce`: taken for overload).
+    ProbeLost,
+    /// Nobody waits for C: no reason to rise.
+    NoBacklog,
+    /// Too little traffic.
+    Quiet,
+    /// No sign of life from any station.
+    Silence,
+    /// Stations send, but answer no probe.
+    Unanswered,
+    /// Signals are back.
+    Recovered,
+    /// C would leave its bounds.
+    Bound,
+}
+
+/// A value of C, or a change of state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// When.
+    pub at: Instant,
+    /// C, in IP bytes of both directions.
+    pub capacity: Bitrate,
+    /// What is known.
+    pub state: State,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Which machine, and what the user chose for it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum CapacityParams {
+    /// C as the user says.
+    Fixed {
+        /// C.
+        rate: Bitrate,
+    },
+    /// The Wireless Capacity Estimator of detti2011.
+    Wce(WceParams),
+    /// Ours.
+    Adaptive(AdaptiveParams),
+}
+
+/// Counters of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ControlStats {
+    /// Probes sent.
+    pub probes: u64,
+    /// Probes answered in time.
+    pub replies: u64,
+    /// Probes given up.
+    pub lost: u64,
+    /// Times that C rose.
+    pub rises: u64,
+    /// Times that C fell.
+    pub falls: u64,
+}
+
+/// A machine at work.
+///
+/// Inputs: [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout), and
+/// [`handle_reply`](Self::handle_reply) when a probe returns. After each, send what [`poll_probe`](Self::poll_probe)
+/// says and do what [`poll_decision`](Self::poll_decision) says, until both are `None`. The slice of views has one
+/// entry a station, always in the same order.
+#[derive(Debug)]
+pub enum Capacity {
+    /// Never changes.
+    Fixed(Bitrate),
+    /// detti2011 section 4.2.1.
+    Wce(Box<Wce>),
+    /// Ours.
+    Adaptive(Box<Adaptive>),
+}
+
+impl Capacity {
+    /// The machine that `params` describe, for `stations` stations.
+    pub fn new(params: &CapacityParams, stations: usize, rng: Rng) -> Self {
+        match params {
+            CapacityParams::Fixed { rate } => Capacity::Fixed(*rate),
+            CapacityParams::Wce(params) => Capacity::Wce(Box::new(Wce::new(*params, stations, rng))),
+            CapacityParams::Adaptive(params) => Capacity::Adaptive(Box::new(Adaptive::new(*params, stations))),
+        }
+    }
+
+    /// C.
+    pub fn capacity(&self) -> Bitrate {
+        match self {
+            Capacity::Fixed(rate) => *rate,
+            Capacity::Wce(wce) => wce.capacity(),
+            Capacity::Adaptive(adaptive) => adaptive.capacity(),
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]; `None`: never.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Capacity::Fixed(_) => None,
+            Capacity::Wce(wce) => Some(wce.poll_timeout()),
+            Capacity::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
+        match self {
+            Capacity::Fixed(_) => {}
+            Capacity::Wce(wce) => wce.handle_timeout(now, stations),
+            Capacity::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
+        }
+    }
+
+    /// The reply to probe `id` is back. Replies nobody waits for any more are ignored.
+    pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
+        match self {
+            Capacity::Fixed(_) => {}
+            Capacity::Wce(wce) => wce.handle_reply(now, id),
+            Capacity::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
+        }
+    }
+
+    /// A probe to send now.
+    pub fn poll_probe(&mut self) -> Option<Probe> {
+        match self {
+            Capacity::Fixed(_) => None,
+            Capacity::Wce(wce) => wce.poll_probe(),
+            Capacity::Adaptive(adaptive) => adaptive.poll_probe(),
+        }
+    }
+
+    /// What was decided.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        match self {
+            Capacity::Fixed(_) => None,
+            Capacity::Wce(wce) => wce.poll_decision(),
+            Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
+        }
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> ControlStats {
+        match self {
+            Capacity::Fixed(_) => ControlStats::default(),
+            Capacity::Wce(wce) => wce.stats(),
+            Capacity::Adaptive(adaptive) => adaptive.stats(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Who is awake, how much passes, and whether anything is heard at all.
+
+use std::collections::VecDeque;
+
+use super::StationView;
+use crate::shaper::Totals;
+use crate::units::{Bytes, Duration, Instant};
+
+/// For how long a station counts as active after its last packet.
+const ACTIVE: Duration = Duration::from_secs(1);
+/// Without a packet from any station for so long, nothing is heard.
+const SILENCE: Duration = Duration::from_millis(250);
+
+/// For so long after a silence the AP's queue grows at a C that it carried before, supposedly since everybody retransmits.
+/// Chosen on five replicas; docs/remedies-box.md has the figures of others.
+const RECOVERY: Duration = Duration::from_secs(3);
+
+/// What the counters of the box say between two looks.
+#[derive(Debug)]
+pub(super) struct Signal {
+    stations: Vec<Seen>,
+    /// Bytes of all stations: down, up.
+    pub(super) down: Bytes,
+    pub(super) up: Bytes,
+    /// Packets that wait for C.
+    pub(super) backlog: usize,
+    /// Total bytes at the looks of the last second.
+    history: VecDeque<(Instant, u64)>,
+    /// When a station was last heard.
+    heard_at: Instant,
+    /// When the last silence ended: whatever was under way before says nothing about C.
+    resumed_at: Instant,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    totals: Totals,
+    active_at: Option<Instant>,
+    udp_at: Option<Instant>,
+}
+
+fn recent(at: Option<Instant>, now: Instant) -> bool {
+    at.is_some_and(|at| now < at + ACTIVE)
+}
+
+impl Signal {
+    pub(super) fn new(stations: usize) -> Self {
+        Signal {
+            stations: vec![Seen::default(); stations],
+            down: Bytes(0),
+            up: Bytes(0),
+            backlog: 0,
+            history: VecDeque::new(),
+            heard_at: Instant::ZERO,
+            resumed_at: Instant::ZERO,
+        }
+    }
+
+    /// A look at the counters.
+    pub(super) fn observe(&mut self, now: Instant, views: &[StationView]) {
+        let before = self.up;
+        (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
+        for (seen, view) in self.stations.iter_mut().zip(views) {
+            if view.totals.up_bypassing > seen.totals.up_bypassing {
+                seen.udp_at = Some(now);
+            }
+            if view.totals != seen.totals || view.backlog > 0 {
+                seen.active_at = Some(now);
+            }
+            seen.totals = view.totals;
+            self.down += view.totals.down;
+            self.up += view.totals.up;
+            self.backlog += view.backlog;
+        }
+        if self.up > before {
+            self.heard(now);
+        }
+        self.history.push_back((now, self.down.0 + self.up.0));
+        while self.history.len() > 1 && self.history[1].0 + ACTIVE <= now {
+            self.history.pop_front();
+        }
+    }
+
+    /// A station gave a sign of life.
+    pub(super) fn heard(&mut self, now: Instant) {
+        if self.is_silent(now) {
+            self.resumed_at = now;
+        }
+        self.heard_at = now;
+    }
+
+    /// Nothing has been heard for a while.
+    pub(super) fn is_silent(&self, now: Instant) -> bool {
+        now.saturating_since(self.heard_at) >= SILENCE
+    }
+
+    /// A silence ended a moment ago.
+    pub(super) fn is_recovering(&self, now: Instant) -> bool {
+        self.resumed_at > Instant::ZERO && now.saturating_since(self.resumed_at) < RECOVERY
+    }
+
+    /// When the last silence ended.
+    pub(super) const fn resumed_at(&self) -> Instant {
+        self.resumed_at
+    }
+
+    /// Bytes of both directions in about the last second, and how long that is.
+    pub(super) fn throughput(&self) -> (Bytes, Duration) {
+        match (self.history.front(), self.history.back()) {
+            (Some((from, before)), Some((to, after))) => (Bytes(after - before), to.saturating_since(*from)),
+            _ => (Bytes(0), Duration::ZERO),
+        }
+    }
+
+    /// The station has traffic, so it is awake.
+    pub(super) fn is_active(&self, station: usize, now: Instant) -> bool {
+        recent(self.stations[station].active_at, now)
+    }
+
+    /// The station sends UDP past the box: its delay is its own doing (detti2011 App. IV).
+    pub(super) fn sends_udp(&self, station: usize, now: Instant) -> bool {
+        recent(self.stations[station].udp_at, now)
+    }
+}

@@ -1,0 +1,111 @@
+//! The box between gateway and AP, and what set its capacity.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Estimate;
+use super::cell::{Cell, Replica, mean_packets, sojourn_sides};
+use crate::control::{Reason, State};
+use crate::packet::{Class, Direction};
+use crate::record::EnforceRecord;
+use crate::shaper::StationStats;
+
+/// The box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EnforceReport {
+    /// One row a station, in the scenario's order.
+    pub stations: Vec<EnforceStation>,
+    /// Probes sent a replica, warm-up included.
+    pub probes: Estimate,
+    /// Probes without a reply in time over probes.
+    pub probe_loss: Estimate,
+    /// Changes of C in replica 0, from the start of the run; empty with a fixed C.
+    pub trace: CapacityTrace,
+}
+
+/// A station's part of the box.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct EnforceStation {
+    /// Its name.
+    pub name: String,
+    /// IP bytes that the box let pass towards the wire.
+    pub passed_up_bps: Estimate,
+    /// IP bytes that the box let pass towards the radio.
+    pub passed_down_bps: Estimate,
+    /// IP bytes of uplink UDP that passed by the box.
+    pub bypassed_bps: Estimate,
+    /// Its packets waiting in the box, both directions, mean over time.
+    pub mean_packets: Estimate,
+    /// Waiting time in the box of a packet that was let pass.
+    pub mean_sojourn_s: Estimate,
+    /// Packets dropped there over packets that arrived there.
+    pub drop_probability: Estimate,
+}
+
+/// C over time, column by column.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CapacityTrace {
+    /// When.
+    pub at_s: Vec<f64>,
+    /// C from then on, in IP bytes of both directions.
+    pub capacity_bps: Vec<u64>,
+    /// What was known: `run`, `idle`, `no-signal`, `blind`.
+    pub state: Vec<String>,
+    /// Why.
+    pub reason: Vec<String>,
+}
+
+impl Cell<'_> {
+    /// The box, if the scenario has one.
+    pub(super) fn enforce(&self) -> Option<EnforceReport> {
+        self.scenario.enforce.as_ref()?;
+        let first = self.replicas.first().and_then(|replica| replica.record.enforce.as_ref());
+        let control = |replica: &Replica| replica.record.enforce.as_ref().map(|enforce| enforce.control);
+        Some(EnforceReport {
+            stations: (0..self.scenario.stations.len()).map(|index| self.enforce_station(index)).collect(),
+            probes: self.mean(|replica| control(replica).map(|control| control.probes as f64)),
+            probe_loss: self.ratio(|replica| control(replica).map(|c| (c.lost as f64, c.probes as f64))),
+            trace: trace(first),
+        })
+    }
+
+    fn enforce_station(&self, index: usize) -> EnforceStation {
+        fn stats<'r>(replica: &'r Replica, index: usize) -> Option<&'r StationStats> {
+            replica.record.enforce.as_ref()?.stations.get(index)
+        }
+        let bps = |bytes: fn(&StationStats) -> u64| {
+            self.mean(|replica| stats(replica, index).map(|stats| bytes(stats) as f64 * 8.0 / replica.seconds))
+        };
+        EnforceStation {
+            name: self.scenario.stations[index].name.clone(),
+            passed_up_bps: bps(|stats| stats.passed[Direction::Up as usize].0),
+            passed_down_bps: bps(|stats| stats.passed[Direction::Down as usize].0),
+            bypassed_bps: bps(|stats| stats.bypassed.0),
+            mean_packets: self.mean(|replica| stats(replica, index).map(|stats| mean_packets(&stats.queue, replica))),
+            mean_sojourn_s: self.ratio(|replica| stats(replica, index).map(|stats| sojourn_sides(&stats.queue))),
+            drop_probability: self.ratio(|replica| {
+                let queue = &stats(replica, index)?.queue;
+                let drops: u64 = Class::ALL.into_iter().map(|class| queue.dropped(class)).sum();
+                Some((drops as f64, queue.arrivals.iter().sum::<u64>() as f64))
+            }),
+        }
+    }
+}
+
+fn trace(record: Option<&EnforceRecord>) -> CapacityTrace {
+    let trace = record.map(|record| &record.trace[..]).unwrap_or_default();
+    CapacityTrace {
+        at_s: trace.iter().map(|decision| decision.at.as_secs_f64()).collect(),
+        capacity_bps: trace.iter().map(|decision| decision.capacity.as_bps()).collect(),
+        state: trace.iter().map(|decision| word::<State>(&decision.state)).collect(),
+        reason: trace.iter().map(|decision| word::<Reason>(&decision.reason)).collect(),
+    }
+}
+
+/// The name that a value has in files.
+fn word<T: Serialize + std::fmt::Debug>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(name)) => name,
+        _ => format!("{value:?}"),
+    }
+}

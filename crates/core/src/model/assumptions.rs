@@ -1,0 +1,102 @@
+//! Which of a model's assumptions a scenario keeps.
+
+use super::prediction::Model;
+use crate::metrics::Assumption;
+use crate::packet::Direction;
+use crate::scenario::Scenario;
+use crate::tcp::Variant;
+
+/// Below this access priority the AP's buffer is not always full (detti2011, footnote 13; design ruling 13).
+const LOW_PRIORITY: f64 = 0.5;
+
+/// What is asked of a scenario: name, whether it is kept, what it is.
+type Check = (&'static str, bool, &'static str);
+
+/// The assumptions of `model`, and whether `scenario` keeps each. `starvation` is what the unified model says.
+pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Assumption> {
+    let checks = match model {
+        Model::Detti2011 => detti2011(scenario, starvation),
+        Model::Ha2009 => vec![("synchronised", true, "downloads lose packets at the same time")],
+        Model::Pokhrel2016 => pokhrel2016(scenario),
+        Model::Unified => unified(scenario, starvation),
+    };
+    let row = |(name, holds, what): Check| Assumption { name: name.to_owned(), holds, what: what.to_owned() };
+    checks.into_iter().map(row).collect()
+}
+
+fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
+    let beta = scenario.stations.iter().all(|station| station.beta >= LOW_PRIORITY);
+    vec![
+        ("a1", no_wired_delay(scenario), "the radio is the bottleneck, and the wire adds no delay"),
+        ("a2", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
+        ("a3", all_delay_acks(scenario) && no_cubic(scenario), "Reno with delayed ACKs"),
+        (
+            "a4",
+            !starvation,
+            "no connection is critically starved; where one is, the answer is the best case of fairness",
+        ),
+        ("a5", beta, "an AP that loses packets has a full buffer (access priorities of 0.5 or more)"),
+        ("a6", true, "windows are PFTK's with T0 = RTT"),
+        ("a7", no_errors(scenario), "no channel errors: the MAC serves packet by packet"),
+    ]
+}
+
+fn pokhrel2016(scenario: &Scenario) -> Vec<Check> {
+    let up: u32 =
+        scenario.flows().filter(|(_, flow)| flow.direction == Direction::Up).map(|(_, flow)| flow.tcp.window).sum();
+    let fits = super::kinds::buffer(scenario).is_ok_and(|buffer| f64::from(up) <= buffer);
+    vec![
+        ("A1", fits, "lost ACKs do no harm: the uploads' windows alone do not fill the buffer"),
+        ("A2", scenario.flow_count() > 1 && no_wired_delay(scenario), "the AP always has a packet"),
+        (
+            "A3",
+            scenario.stations.iter().all(|station| (station.beta - 1.0).abs() < 1e-9),
+            "stations answer at once: equal access priorities",
+        ),
+        ("ACKs", !scenario.flows().any(|(_, flow)| flow.tcp.delayed_ack), "an ACK a segment"),
+        (
+            "errors",
+            scenario.stations.iter().all(|station| station.bit_error_rate <= 0.0),
+            "the channel spoils segments only",
+        ),
+    ]
+}
+
+fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
+    let warmup = scenario.run.warmup;
+    let steady = scenario.flows().all(|(_, flow)| flow.start <= warmup && flow.stop.is_none());
+    vec![
+        ("steady", steady, "all flows last from the warm-up to the end"),
+        ("stations", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
+        ("reno", no_cubic(scenario), "windows grow and shrink as Reno's"),
+        (
+            "starvation",
+            !starvation,
+            "no flow is critically starved; where one is, its goodput is an order of magnitude at best",
+        ),
+    ]
+}
+
+fn no_wired_delay(scenario: &Scenario) -> bool {
+    let own = |wire: crate::scenario::Wire| wire.delay.as_nanos() == 0;
+    own(scenario.wire) && scenario.flows().all(|(_, flow)| flow.wire.is_none_or(own))
+}
+
+fn stations_never_overflow(scenario: &Scenario) -> bool {
+    scenario.stations.iter().all(|station| {
+        let up = station.flows.iter().filter(|flow| flow.direction == Direction::Up);
+        up.map(|flow| flow.tcp.window as usize).sum::<usize>() <= station.uplink_queue
+    })
+}
+
+fn all_delay_acks(scenario: &Scenario) -> bool {
+    scenario.flows().all(|(_, flow)| flow.tcp.delayed_ack)
+}
+
+fn no_cubic(scenario: &Scenario) -> bool {
+    scenario.flows().all(|(_, flow)| flow.tcp.variant != Variant::Cubic)
+}
+
+fn no_errors(scenario: &Scenario) -> bool {
+    scenario.stations.iter().all(|station| station.frame_error.get() <= 0.0 && station.bit_error_rate <= 0.0)
+}

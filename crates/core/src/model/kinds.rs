@@ -1,0 +1,108 @@
+//! A scenario as the models see it: long-lived TCP flows of like stations.
+
+use super::error::ModelError;
+use super::unified::{Cell, Flows, Stations};
+use crate::mac::MacParams;
+use crate::packet::TCP_IP_HEADER;
+use crate::qdisc::QdiscSpec;
+use crate::scenario::{Flow, Preset, Scenario, Station, Traffic};
+use crate::units::Bytes;
+
+/// A scenario's cell with like stations and flows put together, and where each of the scenario's went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kinds {
+    /// The cell.
+    pub cell: Cell,
+    /// Position in `cell.stations` of each station of the scenario.
+    pub station: Vec<usize>,
+    /// Position in the flows of its station's kind of each flow of the scenario.
+    pub flow: Vec<usize>,
+}
+
+impl Kinds {
+    /// Sorts the stations and flows of `scenario`.
+    ///
+    /// # Errors
+    /// A flow that is not TCP without end.
+    pub fn of(scenario: &Scenario) -> Result<Kinds, ModelError> {
+        let params = MacParams::new(&scenario.radio, scenario.run.preset);
+        let mut kinds: Vec<Stations> = Vec::new();
+        let (mut station_kind, mut flow_kind) = (Vec::new(), Vec::new());
+        for station in &scenario.stations {
+            let (like, positions) = kind(scenario, station, &params)?;
+            flow_kind.extend(positions);
+            let same = |other: &Stations| Stations { count: 1.0, ..other.clone() } == like;
+            let position = kinds.iter().position(same).unwrap_or_else(|| {
+                kinds.push(Stations { count: 0.0, ..like });
+                kinds.len() - 1
+            });
+            kinds[position].count += 1.0;
+            station_kind.push(position);
+        }
+        let measured = scenario.run.duration.saturating_sub(scenario.run.warmup).as_secs_f64();
+        let observed = (measured * f64::from(scenario.run.replicas)).max(1e-3);
+        let cell = Cell { params, buffer: buffer(scenario)?, stations: kinds, observed };
+        Ok(Kinds { cell, station: station_kind, flow: flow_kind })
+    }
+}
+
+/// Packets that may wait at the AP (design ruling 4: ns-2 counts the one in service).
+pub(super) fn buffer(scenario: &Scenario) -> Result<f64, ModelError> {
+    let queue = match scenario.run.preset {
+        Preset::Standard => scenario.ap.queue,
+        Preset::Ns2 => scenario.ap.queue.with_ns2_limit(),
+    };
+    match queue {
+        QdiscSpec::Droptail { limit } => Ok(limit as f64),
+        other => Err(ModelError::Unsupported {
+            what: format!("an AP queue that is `{}`: it is about drop-tail", other.kind()),
+        }),
+    }
+}
+
+fn kind(scenario: &Scenario, station: &Station, params: &MacParams) -> Result<(Stations, Vec<usize>), ModelError> {
+    let mut flows: Vec<Flows> = Vec::new();
+    let mut positions = Vec::new();
+    let mut longest = 1;
+    for flow in &station.flows {
+        if flow.traffic != Traffic::Bulk {
+            return Err(ModelError::Unsupported { what: "traffic other than TCP without end".to_owned() });
+        }
+        longest = longest.max(flow.tcp.mss);
+        let like = flows_of(scenario, flow);
+        let position = flows.iter().position(|other| Flows { count: 1.0, ..*other } == like).unwrap_or_else(|| {
+            flows.push(Flows { count: 0.0, ..like });
+            flows.len() - 1
+        });
+        flows[position].count += 1.0;
+        positions.push(position);
+    }
+    let spoilt = |ip_len: u64| {
+        let bits = params.frame_len(Bytes(ip_len)).as_bits() as f64;
+        1.0 - (1.0 - station.bit_error_rate).powf(bits)
+    };
+    let data = spoilt(u64::from(longest) + TCP_IP_HEADER);
+    let like = Stations {
+        count: 1.0,
+        rate: station.rate,
+        beta: station.beta,
+        data_error: 1.0 - (1.0 - station.frame_error.get()) * (1.0 - data),
+        ack_error: spoilt(TCP_IP_HEADER),
+        flows,
+    };
+    Ok((like, positions))
+}
+
+fn flows_of(scenario: &Scenario, flow: &Flow) -> Flows {
+    let own = flow.wire.map_or(0.0, |wire| wire.delay.as_secs_f64());
+    Flows {
+        direction: flow.direction,
+        count: 1.0,
+        window: f64::from(flow.tcp.window),
+        b: if flow.tcp.delayed_ack { 2.0 } else { 1.0 },
+        mss: Bytes(flow.tcp.mss.into()),
+        rto: (flow.tcp.min_rto.as_secs_f64(), flow.tcp.max_rto.as_secs_f64()),
+        limited_transmit: flow.tcp.limited_transmit,
+        wire: 2.0 * (scenario.wire.delay.as_secs_f64() + own),
+    }
+}

@@ -1,0 +1,252 @@
+//! From a scenario to a report: which model answers, what each value comes from, and which assumptions the scenario
+//! breaks.
+
+use std::str::FromStr;
+
+use super::assumptions;
+use super::capacity::{self, Stream, Transmitter};
+use super::dcf::Backoff;
+use super::error::ModelError;
+use super::kinds::{Kinds, buffer};
+use super::{detti2011, pokhrel2016};
+use crate::metrics::{ModelSection, ValueSource};
+use crate::packet::{Direction, TCP_IP_HEADER};
+use crate::scenario::Scenario;
+use crate::units::Bytes;
+
+/// The models that can answer a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Model {
+    /// [`super::detti2011`], with the total from [`super::capacity`].
+    Detti2011,
+    /// [`super::ha2009`].
+    Ha2009,
+    /// [`super::pokhrel2016`].
+    Pokhrel2016,
+    /// [`super::unified`].
+    Unified,
+}
+
+impl Model {
+    /// All of them.
+    pub const ALL: [Model; 4] = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Unified];
+
+    /// Its key.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Model::Detti2011 => "detti2011",
+            Model::Ha2009 => "ha2009",
+            Model::Pokhrel2016 => "pokhrel2016",
+            Model::Unified => "unified",
+        }
+    }
+}
+
+impl FromStr for Model {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        Model::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| format!("{name} is no model"))
+    }
+}
+
+/// What a model says of a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prediction {
+    /// Who says it.
+    pub model: Model,
+    /// Goodput of each flow in the scenario's order, bit/s.
+    pub flows: Vec<f64>,
+    /// Loss probability at the AP, all classes alike.
+    pub ap_loss: f64,
+    /// Packets that wait at the AP.
+    pub ap_queue: f64,
+    /// Packets that wait at each station, where the model knows.
+    pub station_queues: Option<Vec<f64>>,
+    /// IP packets over the radio per second, both ways, where the model knows.
+    pub packets: Option<f64>,
+    /// Where it comes from and how far to trust it.
+    pub section: ModelSection,
+}
+
+/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is as a rule the nearest
+/// to the simulator in them too (docs/models.md).
+///
+/// # Errors
+/// The scenario has something that the model knows nothing about.
+pub fn predict(scenario: &Scenario, model: Option<Model>) -> Result<Prediction, ModelError> {
+    let kinds = Kinds::of(scenario)?;
+    match model.unwrap_or(Model::Unified) {
+        Model::Unified => by_unified(scenario, &kinds),
+        Model::Detti2011 => by_detti2011(scenario, &kinds),
+        Model::Pokhrel2016 => by_pokhrel2016(scenario, &kinds),
+        Model::Ha2009 => {
+            Err(ModelError::Unsupported { what: "a single queue: ha2009 is about an AP with a dual queue".to_owned() })
+        }
+    }
+}
+
+fn section(
+    scenario: &Scenario,
+    kinds: &Kinds,
+    model: Model,
+    values: &[(&str, &str)],
+) -> Result<ModelSection, ModelError> {
+    let starvation = kinds.cell.solve()?.starves(&kinds.cell);
+    let source = |(key, source): &(&str, &str)| ValueSource { key: (*key).to_owned(), source: (*source).to_owned() };
+    Ok(ModelSection {
+        name: model.name().to_owned(),
+        values: values.iter().map(source).collect(),
+        assumptions: assumptions::of(scenario, model, starvation),
+        starvation,
+    })
+}
+
+fn by_unified(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelError> {
+    let answer = kinds.cell.solve()?;
+    let flows = scenario.flows().zip(&kinds.flow).map(|((station, flow), position)| {
+        answer.flows[kinds.station[station]][*position].goodput * f64::from(flow.tcp.mss) * 8.0
+    });
+    let values = [
+        (
+            "flows[].goodput_bps",
+            "unified: windows of PFTK Eqs. 32 and 37 over round trips in AP services, times capacity",
+        ),
+        ("totals", "capacity: Kumar et al.'s fixed point with unsaturated nodes, for the mix of unified"),
+        ("ap_queue.drop_probability", "unified: p, from arrivals (1 - p) = services"),
+        ("ap_queue.mean_packets", "unified: Q, the buffer where p > 0"),
+        ("stations[].uplink_queue_mean_packets", "unified: Little's law with D_i of a closed M^X/M/1"),
+    ];
+    Ok(Prediction {
+        model: Model::Unified,
+        flows: flows.collect(),
+        ap_loss: answer.p,
+        ap_queue: answer.q_ap,
+        station_queues: Some(kinds.station.iter().map(|kind| answer.q[*kind]).collect()),
+        packets: Some(answer.packets),
+        section: section(scenario, kinds, Model::Unified, &values)?,
+    })
+}
+
+fn by_detti2011(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelError> {
+    let mut stations = Vec::new();
+    for station in &scenario.stations {
+        let count = |way: Direction| station.flows.iter().filter(|flow| flow.direction == way).count() as u32;
+        let windows: Vec<u32> = station.flows.iter().map(|flow| flow.tcp.window).collect();
+        if windows.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err(ModelError::Unsupported { what: "a station whose flows have different windows".to_owned() });
+        }
+        let window = windows.first().map_or(1.0, |window| f64::from(*window));
+        stations.push(detti2011::Station {
+            n_up: count(Direction::Up),
+            n_dw: count(Direction::Down),
+            window,
+            beta: station.beta,
+        });
+    }
+    let cell = detti2011::Cell { stations, buffer: buffer(scenario)?, approximate: false, wire: 0.0 };
+    let solution = cell.solve()?;
+    let share = |station: usize, way: Direction| {
+        let row = &cell.stations[station];
+        let n = if way == Direction::Up { row.n_up } else { row.n_dw };
+        solution.goodput[station][way as usize] / f64::from(n.max(1))
+    };
+    let shares: Vec<f64> = scenario.flows().map(|(station, flow)| share(station, flow.direction)).collect();
+    let total = capacity_of(scenario, kinds, &shares, solution.p)?;
+    let values = [
+        ("indices, stations[].goodput_share", "detti2011 Eq. 3 (Tn: PFTK Eq. 37 with b = 2, T0 = RTT), App. III"),
+        ("totals.goodput_bps, *.goodput_bps", "capacity, split by detti2011 Eq. 1"),
+        ("ap_queue.drop_probability", "detti2011 Eq. 24"),
+        ("ap_queue.mean_packets", "detti2011 Eq. 13; a5 where p > 0"),
+        ("stations[].uplink_queue_mean_packets", "detti2011 Eqs. 12 and 23"),
+    ];
+    Ok(Prediction {
+        model: Model::Detti2011,
+        flows: shares.iter().map(|share| share * total).collect(),
+        ap_loss: solution.p,
+        ap_queue: solution.q_ap,
+        station_queues: Some(solution.q.clone()),
+        packets: None,
+        section: section(scenario, kinds, Model::Detti2011, &values)?,
+    })
+}
+
+/// What turns relative goodputs, in segments, into bit/s: the capacity for their mix, of whose ACKs the AP loses `p`.
+fn capacity_of(scenario: &Scenario, kinds: &Kinds, shares: &[f64], p: f64) -> Result<f64, ModelError> {
+    let params = &kinds.cell.params;
+    let mut mix = vec![Transmitter { backoff: Backoff::new(params, 1.0)?, count: 1.0, streams: Vec::new() }];
+    for station in &scenario.stations {
+        mix.push(Transmitter { backoff: Backoff::new(params, station.beta)?, count: 1.0, streams: Vec::new() });
+    }
+    for ((station, flow), share) in scenario.flows().zip(shares) {
+        let kind = &kinds.cell.stations[kinds.station[station]];
+        let b = if flow.tcp.delayed_ack { 2.0 } else { 1.0 };
+        let data = Bytes(u64::from(flow.tcp.mss) + TCP_IP_HEADER);
+        let stream = |packets, ip_len, error| Stream { packets, ip_len, rate: kind.rate, error };
+        let (down, up) = match flow.direction {
+            Direction::Up => (
+                stream(share / b * (1.0 - p), Bytes(TCP_IP_HEADER), kind.ack_error),
+                stream(*share, data, kind.data_error),
+            ),
+            Direction::Down => {
+                (stream(*share, data, kind.data_error), stream(share / b, Bytes(TCP_IP_HEADER), kind.ack_error))
+            }
+        };
+        mix[0].streams.push(down);
+        mix[station + 1].streams.push(up);
+    }
+    let mss = scenario.flows().next().map_or(0.0, |(_, flow)| f64::from(flow.tcp.mss));
+    Ok(capacity::carry(params, &mix)?.mixes_per_s * mss * 8.0)
+}
+
+fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelError> {
+    let unlike = |what: &str| Err(ModelError::Unsupported { what: what.to_owned() });
+    let with_flows: Vec<_> = scenario.stations.iter().filter(|station| !station.flows.is_empty()).collect();
+    let Some(first) = with_flows.first() else { return Err(ModelError::NoFlows) };
+    if with_flows.iter().any(|station| station.flows.len() != 1) {
+        return unlike("stations with more than one flow");
+    }
+    let alike = |station: &&crate::scenario::Station| {
+        station.rate == first.rate
+            && station.frame_error == first.frame_error
+            && station.flows[0].tcp.window == first.flows[0].tcp.window
+            && station.flows[0].tcp.mss == first.flows[0].tcp.mss
+    };
+    if !with_flows.iter().all(alike) {
+        return unlike("stations of different rates, errors or windows");
+    }
+    let count = |way| scenario.flows().filter(|(_, flow)| flow.direction == way).count() as u32;
+    let tcp = first.flows[0].tcp;
+    let cell = pokhrel2016::Cell {
+        params: kinds.cell.params,
+        rate: first.rate,
+        segment: Bytes(u64::from(tcp.mss) + TCP_IP_HEADER),
+        n_u: count(Direction::Up),
+        n_d: count(Direction::Down),
+        p_w: first.frame_error.get(),
+        window: f64::from(tcp.window),
+    };
+    let solution = cell.with_buffer(buffer(scenario)?)?;
+    let each = |way| match way {
+        Direction::Up => solution.up / f64::from(cell.n_u.max(1)),
+        Direction::Down => solution.down / f64::from(cell.n_d.max(1)),
+    };
+    let values = [
+        ("flows[].goodput_bps", "pokhrel2016 Eqs. 12, 13, with Appendix A of our own"),
+        ("ap_queue.drop_probability", "pokhrel2016 Eq. 21"),
+        ("ap_queue.mean_packets", "pokhrel2016 Eqs. 20 and 21: all windows, at most B"),
+    ];
+    Ok(Prediction {
+        model: Model::Pokhrel2016,
+        flows: scenario.flows().map(|(_, flow)| each(flow.direction) * f64::from(tcp.mss) * 8.0).collect(),
+        ap_loss: solution.p_b,
+        ap_queue: cell.in_flight(&solution).min(buffer(scenario)?),
+        station_queues: None,
+        packets: None,
+        section: section(scenario, kinds, Model::Pokhrel2016, &values)?,
+    })
+}
+
+#[cfg(test)]
+#[path = "prediction_tests.rs"]
+mod tests;

@@ -1,0 +1,74 @@
+//! Predictions as reports, and what they refuse.
+
+use super::*;
+use crate::metrics::Estimate;
+
+const CELL: &str = r#"
+name = "cell"
+[run]
+duration = "100 s"
+warmup = "20 s"
+[ap]
+queue = { kind = "droptail", limit = 75 }
+[[station]]
+name = "sta1"
+beta = 1.2
+flows = [{ direction = "up", count = 2 }]
+[[station]]
+name = "other"
+count = 4
+beta = 1.2
+flows = [{ direction = "down" }]
+"#;
+
+fn scenario(more: &str) -> Scenario {
+    Scenario::from_toml(&(CELL.to_owned() + more), "cell.toml").unwrap()
+}
+
+#[test]
+fn every_model_that_applies_answers_in_the_schema_of_runs() {
+    let scenario = scenario("");
+    for model in [Model::Unified, Model::Detti2011] {
+        let report = predict(&scenario, Some(model)).unwrap().report(&scenario, "0");
+        assert_eq!((report.engine.as_str(), report.flows.len(), report.stations.len()), ("model", 6, 5));
+        let level = report.indices.fairness_level_first_station;
+        assert!(level.mean.is_some_and(|level| level > 1.0) && level.ci95.is_none() && level.n == 1, "{level:?}");
+        assert_eq!(report.mac.ap.attempts, Estimate::default());
+        let section = report.model.unwrap();
+        assert_eq!(section.name, model.name());
+        assert!(section.assumptions.iter().all(|assumption| assumption.holds), "{section:?}");
+    }
+}
+
+/// detti2011's levels are those of its own equations: Fig. 5 at two uploads with the full Q_i.
+#[test]
+fn relative_models_keep_their_ratios() {
+    let scenario = scenario("");
+    let report = predict(&scenario, Some(Model::Detti2011)).unwrap().report(&scenario, "0");
+    let level = report.indices.fairness_level_first_station.mean.unwrap();
+    assert!((level / 10.53 - 1.0).abs() < 0.01, "{level}");
+    let total = report.totals.goodput_bps.mean.unwrap();
+    assert!((4e6..6e6).contains(&total), "{total}");
+}
+
+#[test]
+fn broken_assumptions_are_flagged_and_unknown_traffic_is_refused() {
+    let noisy = scenario("[[station]]\nname = \"noisy\"\nframe_error = 0.1\nflows = [{ direction = \"down\" }]");
+    let section = predict(&noisy, Some(Model::Detti2011)).unwrap().section;
+    let broken: Vec<&str> = section.assumptions.iter().filter(|a| !a.holds).map(|a| a.name.as_str()).collect();
+    assert_eq!(broken, ["a7"]);
+    let udp = scenario("[[station]]\nname = \"udp\"\nflows = [{ direction = \"down\", kind = \"udp\" }]");
+    assert!(matches!(predict(&udp, None), Err(ModelError::Unsupported { .. })));
+    assert!(predict(&scenario(""), Some(Model::Ha2009)).is_err());
+    assert!(predict(&scenario(""), Some(Model::Pokhrel2016)).is_err(), "two flows at one station");
+}
+
+#[test]
+fn starvation_is_flagged() {
+    let text = CELL
+        .replace(r#"{ direction = "down" }"#, r#"{ direction = "down" }, { direction = "up" }"#)
+        .replace("75", "40");
+    let crowded = Scenario::from_toml(&text, "cell.toml").unwrap();
+    let section = predict(&crowded, None).unwrap().section;
+    assert!(section.starvation && section.assumptions.iter().any(|a| a.name == "starvation" && !a.holds));
+}

@@ -1,0 +1,122 @@
+//! `[enforce]`: the box between gateway and AP.
+
+use super::cursor::{Kind, Table};
+use super::error::{Checked, Mistake};
+use super::sections::LARGEST_QUEUE;
+use super::value::Reason;
+use super::{Enforce, Radio};
+use crate::control::{AdaptiveParams, CapacityParams, WceParams};
+use crate::shaper::{Policy, UdpRule, VsbParams};
+use crate::units::{Bitrate, Bytes, Duration};
+
+/// Keys of `[enforce]`.
+pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "quantum", "udp"];
+
+/// Reads the parameters of a machine; the second argument is `max` where the file gives none.
+type Read = fn(&Table, Bitrate) -> Checked<CapacityParams>;
+
+/// Every machine that sets C, with its keys and their reader.
+const KINDS: &[Kind<Read>] = &[
+    Kind { name: "fixed", keys: &["rate"], read: |_| Ok(fixed) },
+    Kind {
+        name: "wce",
+        keys: &[
+            "interval",
+            "threshold",
+            "high",
+            "low",
+            "step",
+            "back_off",
+            "speed_up",
+            "base_samples",
+            "timeout",
+            "min",
+            "max",
+        ],
+        read: |_| Ok(wce),
+    },
+    Kind { name: "adaptive", keys: &["interval", "target", "rise", "timeout", "min", "max"], read: |_| Ok(adaptive) },
+];
+
+/// Intervals of probes, thresholds and time-outs.
+const TIMES: std::ops::RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_secs(60);
+
+/// Reads `[enforce]`, if there is one.
+pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
+    if !root.has("enforce") {
+        return Ok(None);
+    }
+    let table = root.table("enforce", "[enforce]")?;
+    table.allow(ENFORCE)?;
+    let usual = VsbParams::default();
+    let vsb = VsbParams {
+        policy: table.or("policy", Policy::PerStation)?,
+        queue: table.within("queue", 1..=LARGEST_QUEUE, usual.queue)?,
+        quantum: table.within("quantum", Bytes(100)..=Bytes(1_000_000), usual.quantum)?,
+        udp: table.or("udp", UdpRule::BypassUplink)?,
+    };
+    Ok(Some(Enforce { vsb, capacity: capacity(&table, radio)? }))
+}
+
+fn capacity(enforce: &Table, radio: &Radio) -> Checked<CapacityParams> {
+    let max = Enforce::most(radio.phy);
+    if !enforce.has("capacity") || enforce.is("capacity", "auto") {
+        return Ok(CapacityParams::Adaptive(AdaptiveParams { max, ..AdaptiveParams::default() }));
+    }
+    if enforce.is_string("capacity") {
+        let rate = enforce.required::<Bitrate>("capacity", "capacity = \"auto\"")?.value;
+        return Ok(CapacityParams::Fixed { rate });
+    }
+    let table = enforce.table("capacity", "capacity")?;
+    ((table.kind(KINDS, None, &[])?.read)(&table)?)(&table, max)
+}
+
+fn fixed(table: &Table, _max: Bitrate) -> Checked<CapacityParams> {
+    Ok(CapacityParams::Fixed { rate: table.required("rate", "rate = \"4.5 Mbit/s\"")?.value })
+}
+
+fn wce(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
+    let usual = WceParams { max, ..WceParams::default() };
+    let params = WceParams {
+        interval: table.within("interval", TIMES, usual.interval)?,
+        threshold: table.within("threshold", TIMES, usual.threshold)?,
+        high: table.within("high", TIMES, usual.high)?,
+        low: table.within("low", TIMES, usual.low)?,
+        step: table.or("step", usual.step)?,
+        back_off: table.within("back_off", 0.01..=1.0, usual.back_off)?,
+        speed_up: table.within("speed_up", 1.0..=100.0, usual.speed_up)?,
+        base_samples: table.within("base_samples", 1..=1_000_000, usual.base_samples)?,
+        timeout: table.within("timeout", TIMES, usual.timeout)?,
+        min: table.or("min", usual.min)?,
+        max: table.or("max", usual.max)?,
+    };
+    if !(params.low <= params.threshold && params.threshold <= params.high) {
+        let problem = format!("thresholds out of order: {}, {}, {}", params.low, params.threshold, params.high);
+        return Err(Mistake::new(table.span(), problem, "write low <= threshold <= high"));
+    }
+    check_bounds(table, params.min, params.max)?;
+    Ok(CapacityParams::Wce(params))
+}
+
+fn adaptive(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
+    let usual = AdaptiveParams { max, ..AdaptiveParams::default() };
+    let params = AdaptiveParams {
+        interval: table.within("interval", TIMES, usual.interval)?,
+        target: table.within("target", TIMES, usual.target)?,
+        rise: table.within("rise", 0.001..=1.0, usual.rise)?,
+        timeout: table.within("timeout", TIMES, usual.timeout)?,
+        min: table.or("min", usual.min)?,
+        max: table.or("max", usual.max)?,
+    };
+    check_bounds(table, params.min, params.max)?;
+    Ok(CapacityParams::Adaptive(params))
+}
+
+fn check_bounds(table: &Table, min: Bitrate, max: Bitrate) -> Checked<()> {
+    if min <= max {
+        return Ok(());
+    }
+    let key = if table.has("min") { "min" } else { "max" };
+    let problem = format!("the smallest capacity, {min}, is above the largest, {max}");
+    Err(table.blame(key, Reason { problem, fix: "write min <= max".into() }))
+}

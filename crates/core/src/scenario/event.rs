@@ -1,0 +1,93 @@
+//! `[[event]]`: what changes during the run.
+
+use super::cursor::{Kind, Table};
+use super::error::{Checked, Mistake};
+use super::sections::phy_rate;
+use super::value::Reason;
+use super::{Action, Radio, Run, Station, TimedEvent};
+use crate::units::{Duration, quote};
+
+/// Keys that events of all kinds have.
+pub(super) const COMMON: &[&str] = &["at"];
+
+/// What a reader of an event needs besides its table.
+struct Around<'a> {
+    radio: &'a Radio,
+    stations: &'a [Station],
+}
+
+type Read = fn(&Table, &Around) -> Checked<Action>;
+
+/// Every kind of event, with its keys and their reader.
+const KINDS: &[Kind<Read>] = &[
+    Kind { name: "rate", keys: &["station", "rate"], read: |_| Ok(rate) },
+    Kind { name: "silence", keys: &["lasts"], read: |_| Ok(silence) },
+    Kind { name: "enforce", keys: &["on"], read: |_| Ok(enforce) },
+    Kind { name: "deaf", keys: &["station", "on"], read: |_| Ok(deaf) },
+    Kind { name: "sleep", keys: &["station", "shortest", "longest"], read: |_| Ok(sleep) },
+];
+
+/// Reads all `[[event]]` tables.
+pub(super) fn events(root: &Table, run: &Run, radio: &Radio, stations: &[Station]) -> Checked<Vec<TimedEvent>> {
+    const EXAMPLE: &str = "[[event]] with at = \"57 s\", kind = \"silence\" and lasts = \"1 s\"";
+    let around = Around { radio, stations };
+    let mut events = Vec::new();
+    for table in root.tables("event", "[[event]]", EXAMPLE)?.unwrap_or_default() {
+        let read = (table.kind(KINDS, None, COMMON)?.read)(&table)?;
+        let at = table.required::<Duration>("at", "at = \"57 s\"")?.value;
+        if at >= run.duration {
+            let problem = format!("{at} is not before the run's end at {}", run.duration);
+            let fix = format!("write a time below {}", run.duration);
+            return Err(table.blame("at", Reason { problem, fix }));
+        }
+        events.push(TimedEvent { at, action: read(&table, &around)? });
+    }
+    events.sort_by_key(|event| event.at);
+    Ok(events)
+}
+
+fn rate(table: &Table, around: &Around) -> Checked<Action> {
+    let Some(rate) = phy_rate(table, "rate", around.radio.phy)? else {
+        return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
+    };
+    Ok(Action::Rate { stations: chosen(table, around)?, rate })
+}
+
+fn silence(table: &Table, _: &Around) -> Checked<Action> {
+    Ok(Action::Silence { lasts: table.required("lasts", "lasts = \"1 s\"")?.value })
+}
+
+fn enforce(table: &Table, _: &Around) -> Checked<Action> {
+    Ok(Action::Enforce { on: table.or("on", true)? })
+}
+
+fn deaf(table: &Table, around: &Around) -> Checked<Action> {
+    Ok(Action::Deaf { stations: chosen(table, around)?, on: table.or("on", true)? })
+}
+
+fn sleep(table: &Table, around: &Around) -> Checked<Action> {
+    let shortest = table.or("shortest", Duration::from_millis(100))?;
+    let longest = table.or("longest", Duration::from_millis(300))?;
+    if shortest > longest {
+        let problem = format!("the shortest delay, {shortest}, is above the longest, {longest}");
+        return Err(table.blame("shortest", Reason { problem, fix: "write shortest <= longest".into() }));
+    }
+    Ok(Action::Sleep { stations: chosen(table, around)?, shortest, longest })
+}
+
+/// The stations with the name that `station` gives, or the members of a group `name-1`, `name-2`, ...; without it all.
+fn chosen(table: &Table, around: &Around) -> Checked<Vec<usize>> {
+    let Some(name) = table.optional::<String>("station")? else { return Ok((0..around.stations.len()).collect()) };
+    let is_meant = |station: &Station| {
+        let rest = station.name.strip_prefix(name.value.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix('-').is_some_and(|n| n.parse::<u32>().is_ok()))
+    };
+    let stations: Vec<usize> =
+        around.stations.iter().enumerate().filter(|(_, station)| is_meant(station)).map(|(index, _)| index).collect();
+    if stations.is_empty() {
+        let problem = format!("`station` in [[event]]: there is no station {}", quote(&name.value));
+        let fix = "write the name of a [[station]], or leave `station` out to mean all";
+        return Err(Mistake::new(&name.span, problem, fix));
+    }
+    Ok(stations)
+}

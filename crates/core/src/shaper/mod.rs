@@ -1,0 +1,90 @@
+//! The Virtual Shared Bottleneck (detti2011 section 4): a shaper between gateway and AP.
+//!
+//! The radio is half-duplex, so the box is too: both directions of a station wait in one queue, and all queues share
+//! one capacity C, in IP bytes of both directions. With C a little below what the cell can carry the queue of the path
+//! stands here, where it can be divided at will, and not in the AP.
+
+mod pacer;
+mod stats;
+mod vsb;
+#[cfg(test)]
+mod vsb_tests;
+mod weights;
+
+pub use pacer::Pacer;
+pub use stats::{StationStats, Totals};
+pub use vsb::Vsb;
+pub use weights::{airtime_per_byte, phy_rate_weight};
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bitrate, Bytes};
+
+/// What an equal share is equal between.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// Stations, in IP bytes of both directions (detti2011 section 4.1).
+    #[default]
+    PerStation,
+    /// Stations, in air: bytes weighted by the inverse of a station's airtime per IP byte, ACK share included.
+    Airtime,
+    /// Stations, in the paper's approximation of air: bytes weighted by the PHY rate.
+    AirtimePhy,
+    /// All packets up and all packets down (detti2011 App. V, Fig. 13).
+    PerDirection,
+    /// Connections, both directions of each together (detti2011 App. V, Fig. 14, without its hash collisions).
+    PerFlow,
+}
+
+impl Policy {
+    /// Whether a station is one class: weights and caps mean something.
+    pub const fn is_by_station(self) -> bool {
+        matches!(self, Policy::PerStation | Policy::Airtime | Policy::AirtimePhy)
+    }
+}
+
+/// What to do with uplink UDP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UdpRule {
+    /// It passes by the box: it has used the air already, and nobody would slow down (detti2011 App. IV).
+    #[default]
+    BypassUplink,
+    /// It is shaped as TCP is.
+    Shape,
+}
+
+/// What the user chose for the box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VsbParams {
+    /// Who shares equally.
+    pub policy: Policy,
+    /// Most packets that wait in one class, at least 1 (detti2011: 200).
+    pub queue: usize,
+    /// Bytes that a class of weight 1 sends a round, at least 1.
+    pub quantum: Bytes,
+    /// Whether uplink UDP is shaped.
+    pub udp: UdpRule,
+}
+
+impl Default for VsbParams {
+    fn default() -> Self {
+        VsbParams { policy: Policy::PerStation, queue: 200, quantum: Bytes(1500), udp: UdpRule::BypassUplink }
+    }
+}
+
+/// A station's part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// Its share of C against the others' when both have backlog; above 0.
+    pub weight: f64,
+    /// Most that it gets, in IP bytes of both directions.
+    pub cap: Option<Bitrate>,
+}
+
+impl Default for Share {
+    fn default() -> Self {
+        Share { weight: 1.0, cap: None }
+    }
+}

@@ -1,0 +1,291 @@
+//! The box: classes, deficit round robin, one pacer at C.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::{Pacer, Policy, Share, StationStats, Totals, UdpRule, VsbParams};
+use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
+use crate::units::{Bitrate, Bytes, Instant};
+
+/// What the box keeps of a station besides its packets.
+#[derive(Debug, Default)]
+struct Station {
+    /// Packets waiting.
+    backlog: usize,
+    /// Until when `stats.queue.occupancy` is summed.
+    counted_to: Instant,
+    stats: StationStats,
+    /// IP bytes since the start, for the controller: passed down, arrived from the radio (bypassing ones included),
+    /// and of these the bypassing ones.
+    totals: Totals,
+}
+
+/// A queue that shares C with the others.
+#[derive(Debug)]
+struct Class<P> {
+    waiting: VecDeque<P>,
+    /// Bytes that it may still send in this round; negative: sent ahead.
+    deficit: i64,
+    /// Bytes that a round gives it.
+    quantum: i64,
+    cap: Option<Pacer>,
+    /// Whether it stands in the ring.
+    active: bool,
+}
+
+impl<P> Class<P> {
+    fn new(quantum: i64) -> Self {
+        Class { waiting: VecDeque::new(), deficit: 0, quantum, cap: None, active: false }
+    }
+
+    /// Whether its own cap lets it send at `now`.
+    fn is_ready(&self, now: Instant) -> bool {
+        self.cap.is_none_or(|cap| cap.ready_at() <= now)
+    }
+}
+
+/// A work-conserving shaper with one pool of capacity for both directions of all stations.
+///
+/// Give it each packet that [`takes`](Self::takes) says yes to with [`enqueue`](Self::enqueue); after that, and at
+/// [`poll_timeout`](Self::poll_timeout), take packets with [`dequeue`](Self::dequeue) until it is `None`. Classes are
+/// served by deficit round robin in bytes; a class that sends the end of a packet on credit pays before its next one,
+/// so that no packet needs to be looked at before it is taken. [`set_capacity`](Self::set_capacity) touches no packet.
+#[derive(Debug)]
+pub struct Vsb<P> {
+    params: VsbParams,
+    root: Pacer,
+    classes: Vec<Class<P>>,
+    /// Class of each connection, with [`Policy::PerFlow`].
+    flows: BTreeMap<FlowId, usize>,
+    /// Classes with packets, the one in turn first.
+    ring: VecDeque<usize>,
+    stations: Vec<Station>,
+    backlog: usize,
+    has_caps: bool,
+}
+
+impl<P: Packet> Vsb<P> {
+    /// A box for `shares.len()` stations. With a policy that is not by station, weights and caps have no effect.
+    pub fn new(params: VsbParams, capacity: Bitrate, shares: &[Share]) -> Self {
+        let classes = match params.policy {
+            Policy::PerFlow => 0,
+            Policy::PerDirection => 2,
+            Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => shares.len(),
+        };
+        let quantum = params.quantum.0 as i64;
+        let mut vsb = Vsb {
+            params,
+            root: Pacer::new(capacity, Bytes(0)),
+            has_caps: false,
+            classes: (0..classes).map(|_| Class::new(quantum)).collect(),
+            flows: BTreeMap::new(),
+            ring: VecDeque::new(),
+            stations: shares.iter().map(|_| Station::default()).collect(),
+            backlog: 0,
+        };
+        vsb.set_shares(Instant::ZERO, shares);
+        vsb
+    }
+
+    /// Changes weights and caps, one share a station. Packets stay where they are.
+    pub fn set_shares(&mut self, now: Instant, shares: &[Share]) {
+        if !self.params.policy.is_by_station() {
+            return;
+        }
+        let lightest = shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
+        self.has_caps = shares.iter().any(|share| share.cap.is_some());
+        for (class, share) in self.classes.iter_mut().zip(shares) {
+            // The lightest class gets the user's quantum, so that no round passes a class by.
+            class.quantum = ((self.params.quantum.0 as f64 * share.weight / lightest).round() as i64).max(1);
+            match (&mut class.cap, share.cap) {
+                (Some(pacer), Some(cap)) => pacer.set_rate(now, cap),
+                (pacer, cap) => *pacer = cap.map(|cap| Pacer::new(cap, self.params.quantum)),
+            }
+        }
+    }
+
+    /// Whether the box wants `packet`; what it does not want goes on at once, and is told to [`Self::bypass`].
+    pub fn takes(&self, packet: &P) -> bool {
+        self.params.udp == UdpRule::Shape
+            || packet.class() != PacketClass::Other
+            || packet.direction() == Direction::Down
+    }
+
+    /// A packet passed by the box.
+    pub fn bypass(&mut self, packet: &P) {
+        let station = &mut self.stations[index(packet)];
+        station.stats.bypassed += packet.ip_len();
+        if packet.direction() == Direction::Up {
+            station.totals.up += packet.ip_len();
+            station.totals.up_bypassing += packet.ip_len();
+        }
+    }
+
+    /// Takes a packet in, or drops it when its class is full.
+    pub fn enqueue(&mut self, now: Instant, mut packet: P) -> Option<(P, DropReason)> {
+        let class = self.classify(&packet);
+        let station = &mut self.stations[index(&packet)];
+        if packet.direction() == Direction::Up {
+            station.totals.up += packet.ip_len();
+        }
+        let kind = packet.class().index();
+        station.stats.queue.arrivals[kind] += 1;
+        let class_state = &mut self.classes[class];
+        if class_state.waiting.len() >= self.params.queue {
+            station.stats.queue.drops[DropReason::QueueFull.index()][kind] += 1;
+            return Some((packet, DropReason::QueueFull));
+        }
+        station.count_occupancy(now);
+        station.backlog += 1;
+        self.backlog += 1;
+        packet.set_enqueued_at(now);
+        class_state.waiting.push_back(packet);
+        if !class_state.active {
+            // With its quantum in hand, or a station that never has two packets would wait two rounds for each.
+            class_state.deficit += class_state.quantum;
+            class_state.active = true;
+            self.ring.push_back(class);
+        }
+        None
+    }
+
+    /// The next packet, if one may go at `now`.
+    pub fn dequeue(&mut self, now: Instant) -> Option<P> {
+        if self.backlog == 0 || self.root.ready_at() > now {
+            return None;
+        }
+        self.dequeue_unpaced(now)
+    }
+
+    /// The next packet in turn, whatever C: the box is being switched off.
+    pub fn dequeue_unpaced(&mut self, now: Instant) -> Option<P> {
+        // Classes in a row that their caps held back: when it is all of them, nobody may send.
+        let mut held = 0;
+        while held < self.ring.len() {
+            let turn = self.ring[0];
+            let class = &mut self.classes[turn];
+            if class.is_ready(now) && class.deficit > 0 {
+                return Some(self.send(now, turn));
+            }
+            if class.is_ready(now) {
+                class.deficit += class.quantum;
+                held = 0;
+            } else {
+                held += 1;
+            }
+            self.ring.rotate_left(1);
+        }
+        None
+    }
+
+    /// When to call [`Self::dequeue`] again; `None` when nothing waits.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        if self.backlog == 0 {
+            return None;
+        }
+        let root = self.root.ready_at();
+        if !self.has_caps {
+            return Some(root);
+        }
+        let of_caps =
+            self.ring.iter().map(|class| self.classes[*class].cap.map_or(Instant::ZERO, |cap| cap.ready_at()));
+        of_caps.min().map(|earliest| earliest.max(root))
+    }
+
+    /// C.
+    pub const fn capacity(&self) -> Bitrate {
+        self.root.rate()
+    }
+
+    /// Changes C. Packets stay where they are.
+    pub fn set_capacity(&mut self, now: Instant, capacity: Bitrate) {
+        self.root.set_rate(now, capacity);
+    }
+
+    /// Packets waiting in all classes.
+    pub const fn backlog(&self) -> usize {
+        self.backlog
+    }
+
+    /// Packets of a station that wait for C, not for the station's own cap.
+    pub fn backlog_of(&self, station: NodeId, now: Instant) -> usize {
+        let Some(index) = station.station_index() else { return 0 };
+        let capped = self.params.policy.is_by_station() && !self.classes[index].is_ready(now);
+        if capped { 0 } else { self.stations[index].backlog }
+    }
+
+    /// IP bytes of a station since the box was built.
+    pub fn totals(&self, station: NodeId) -> Totals {
+        station.station_index().map_or_else(Totals::default, |index| self.stations[index].totals)
+    }
+
+    /// The counters of a station up to `now`.
+    pub fn stats(&mut self, station: NodeId, now: Instant) -> &StationStats {
+        let station = &mut self.stations[station.station_index().expect("the box counts stations")];
+        station.count_occupancy(now);
+        &station.stats
+    }
+
+    /// Starts all counters afresh: the warm-up is over.
+    pub fn reset_stats(&mut self, now: Instant) {
+        for station in &mut self.stations {
+            station.stats = StationStats::default();
+            station.counted_to = now;
+        }
+    }
+
+    fn classify(&mut self, packet: &P) -> usize {
+        match self.params.policy {
+            Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => index(packet),
+            Policy::PerDirection => packet.direction() as usize,
+            Policy::PerFlow => {
+                let (quantum, classes) = (self.params.quantum.0 as i64, &mut self.classes);
+                *self.flows.entry(packet.flow()).or_insert_with(|| {
+                    classes.push(Class::new(quantum));
+                    classes.len() - 1
+                })
+            }
+        }
+    }
+
+    /// The class in turn sends its first packet.
+    fn send(&mut self, now: Instant, turn: usize) -> P {
+        let class = &mut self.classes[turn];
+        let packet = class.waiting.pop_front().expect("a class in the ring has packets");
+        let len = packet.ip_len();
+        class.deficit -= len.0 as i64;
+        if let Some(cap) = &mut class.cap {
+            cap.charge(now, len);
+        }
+        if class.waiting.is_empty() {
+            // What it did not use is lost, what it owes is not: sending one packet at a time gives no advantage.
+            class.deficit = class.deficit.min(0);
+            class.active = false;
+            self.ring.pop_front();
+        }
+        self.root.charge(now, len);
+        self.backlog -= 1;
+        let station = &mut self.stations[index(&packet)];
+        station.count_occupancy(now);
+        station.backlog -= 1;
+        let stats = &mut station.stats;
+        stats.queue.departures[packet.class().index()] += 1;
+        stats.queue.sojourn += now.saturating_since(packet.enqueued_at());
+        stats.passed[packet.direction() as usize] += len;
+        if packet.direction() == Direction::Down {
+            station.totals.down += len;
+        }
+        packet
+    }
+}
+
+impl Station {
+    fn count_occupancy(&mut self, now: Instant) {
+        let span = now.saturating_since(self.counted_to).as_nanos();
+        self.stats.queue.occupancy += u128::from(span) * self.backlog as u128;
+        self.counted_to = now;
+    }
+}
+
+fn index<P: Packet>(packet: &P) -> usize {
+    packet.station().station_index().expect("packets name their station")
+}

@@ -1,0 +1,216 @@
+//! The box as timed conversations.
+
+use proptest::prelude::*;
+
+use super::{Policy, Share, UdpRule, Vsb, VsbParams};
+use crate::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Packet, Segment};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
+
+const UP: Direction = Direction::Up;
+const DOWN: Direction = Direction::Down;
+/// 1500 B last 2 ms.
+const C: Bitrate = Bitrate::mbps(6);
+
+fn ms(ms: u64) -> Instant {
+    Instant::ZERO + Duration::from_millis(ms)
+}
+
+fn packet(station: usize, direction: Direction, ip_len: u32, seq: u64) -> Segment {
+    Segment {
+        flow: FlowId(station as u32),
+        station: NodeId::station(station),
+        direction,
+        kind: if ip_len > 40 { Kind::Data } else { Kind::Ack },
+        incarnation: 1,
+        seq,
+        payload: ip_len - 40,
+        ack: 0,
+        window: 0,
+        cwnd: 0,
+        sack: NO_SACK,
+        enqueued_at: Instant::ZERO,
+    }
+}
+
+fn vsb(policy: Policy, shares: &[Share]) -> Vsb<Segment> {
+    Vsb::new(VsbParams { policy, ..VsbParams::default() }, C, shares)
+}
+
+fn weights(weights: &[f64]) -> Vec<Share> {
+    weights.iter().map(|weight| Share { weight: *weight, cap: None }).collect()
+}
+
+/// Serves a box whose every class always has packets until `end`; bytes by station.
+fn serve(vsb: &mut Vsb<Segment>, offer: impl Fn(&mut Vsb<Segment>, Instant), end: Instant) -> Vec<u64> {
+    let mut bytes = vec![0; 4];
+    offer(vsb, Instant::ZERO);
+    while let Some(at) = vsb.poll_timeout().filter(|at| *at < end) {
+        while let Some(sent) = vsb.dequeue(at) {
+            bytes[sent.station.station_index().unwrap()] += sent.ip_len().0;
+        }
+        offer(vsb, at);
+    }
+    bytes
+}
+
+/// Keeps `each` station at 20 packets of its kind.
+fn top_up(each: &'static [(usize, Direction, u32)]) -> impl Fn(&mut Vsb<Segment>, Instant) {
+    move |vsb, now| {
+        for (station, direction, len) in each {
+            while vsb.stations_backlog(*station) < 20 {
+                assert!(vsb.enqueue(now, packet(*station, *direction, *len, 0)).is_none());
+            }
+        }
+    }
+}
+
+impl Vsb<Segment> {
+    fn stations_backlog(&self, station: usize) -> usize {
+        self.backlog_of(NodeId::station(station), Instant::FAR_FUTURE)
+    }
+}
+
+#[test]
+fn packets_leave_at_c_and_the_first_of_a_silence_at_once() {
+    let mut vsb = vsb(Policy::PerStation, &weights(&[1.0]));
+    assert_eq!(vsb.poll_timeout(), None);
+    vsb.enqueue(ms(10), packet(0, DOWN, 1500, 1));
+    vsb.enqueue(ms(10), packet(0, UP, 1500, 2));
+    assert_eq!(vsb.dequeue(ms(10)).unwrap().seq, 1);
+    assert_eq!(vsb.dequeue(ms(10)), None);
+    assert_eq!(vsb.poll_timeout(), Some(ms(12)));
+    assert_eq!(vsb.dequeue(ms(12)).unwrap().seq, 2);
+    assert_eq!(vsb.poll_timeout(), None);
+    // An idle pool does not save up.
+    vsb.enqueue(ms(100), packet(0, DOWN, 1500, 3));
+    vsb.enqueue(ms(100), packet(0, DOWN, 1500, 4));
+    assert_eq!(vsb.dequeue(ms(100)).unwrap().seq, 3);
+    assert_eq!(vsb.poll_timeout(), Some(ms(102)));
+}
+
+#[test]
+fn both_directions_of_a_station_wait_in_one_queue_of_200() {
+    let mut vsb = vsb(Policy::PerStation, &weights(&[1.0, 1.0]));
+    for seq in 0..200 {
+        let direction = if seq % 2 == 0 { UP } else { DOWN };
+        assert!(vsb.enqueue(ms(0), packet(0, direction, 1500, seq)).is_none());
+    }
+    assert!(vsb.enqueue(ms(0), packet(0, UP, 1500, 200)).is_some());
+    assert!(vsb.enqueue(ms(0), packet(1, UP, 1500, 0)).is_none(), "the other station has a queue of its own");
+    assert_eq!(vsb.stats(NodeId::station(0), ms(1)).queue.drops[0], [1, 0, 0]);
+    assert_eq!(vsb.backlog(), 201);
+}
+
+#[test]
+fn stations_share_bytes_equally_whatever_direction_and_size() {
+    let mut vsb = vsb(Policy::PerStation, &weights(&[1.0; 3]));
+    let bytes = serve(&mut vsb, top_up(&[(0, UP, 1500), (1, DOWN, 300), (2, DOWN, 40)]), ms(6000));
+    for own in &bytes[..3] {
+        assert!((*own as f64 / 1.5e6 - 1.0).abs() < 0.01, "{bytes:?}");
+    }
+}
+
+#[test]
+fn weights_divide_and_idle_shares_go_to_the_others() {
+    let mut shaper = vsb(Policy::PerStation, &weights(&[3.0, 1.0, 1.0]));
+    let bytes = serve(&mut shaper, top_up(&[(0, DOWN, 1500), (1, UP, 1500)]), ms(6000));
+    assert!((bytes[0] as f64 / bytes[1] as f64 - 3.0).abs() < 0.05, "{bytes:?}");
+    assert!((bytes[0] + bytes[1]) as f64 > 4.49e6, "station 2 is idle: {bytes:?}");
+}
+
+#[test]
+fn a_cap_holds_and_the_rest_goes_to_the_others() {
+    let cap = Some(Bitrate::mbps(1));
+    let mut vsb = vsb(Policy::PerStation, &[Share { cap, ..Share::default() }, Share::default()]);
+    let bytes = serve(&mut vsb, top_up(&[(0, DOWN, 1500), (1, UP, 1500)]), ms(8000));
+    assert!((bytes[0] as f64 / 1e6 - 1.0).abs() < 0.01, "1 Mbit/s for 8 s: {bytes:?}");
+    assert!((bytes[1] as f64 / 5e6 - 1.0).abs() < 0.01, "{bytes:?}");
+    // Alone it is still capped, and the box says when to look again.
+    let mut vsb = Vsb::new(VsbParams::default(), C, &[Share { cap, ..Share::default() }]);
+    let bytes = serve(&mut vsb, top_up(&[(0, DOWN, 1500)]), ms(8000));
+    assert!((bytes[0] as f64 / 1e6 - 1.0).abs() < 0.01, "{bytes:?}");
+}
+
+#[test]
+fn directions_or_flows_share_where_the_policy_says_so() {
+    let mut by_direction = vsb(Policy::PerDirection, &weights(&[1.0; 3]));
+    let bytes = serve(&mut by_direction, top_up(&[(0, UP, 1500), (1, DOWN, 1500), (2, DOWN, 1500)]), ms(6000));
+    assert!((bytes[0] as f64 / (bytes[1] + bytes[2]) as f64 - 1.0).abs() < 0.01, "{bytes:?}");
+    let mut by_flow = vsb(Policy::PerFlow, &weights(&[1.0; 2]));
+    for seq in 0..300 {
+        // Station 0 has flows 0 and 7, station 1 has flow 1.
+        by_flow.enqueue(ms(0), packet(0, DOWN, 1500, seq));
+        by_flow.enqueue(ms(0), Segment { flow: FlowId(7), ..packet(0, UP, 1500, seq) });
+        by_flow.enqueue(ms(0), packet(1, DOWN, 1500, seq));
+    }
+    let served: Vec<_> = (0..90).map(|slot| by_flow.dequeue(ms(2 * slot)).unwrap().flow.0).collect();
+    for flow in [0, 1, 7] {
+        assert_eq!(served.iter().filter(|served| **served == flow).count(), 30);
+    }
+}
+
+#[test]
+fn uplink_udp_passes_by_the_box_unless_it_is_told_to_shape_it() {
+    let udp = |direction| Segment { kind: Kind::Udp, ..packet(0, direction, 1500, 0) };
+    let mut shaper = vsb(Policy::PerStation, &weights(&[1.0]));
+    assert!(!shaper.takes(&udp(UP)) && shaper.takes(&udp(DOWN)) && shaper.takes(&packet(0, UP, 1500, 0)));
+    shaper.bypass(&udp(UP));
+    // 28 bytes of header instead of 40.
+    assert_eq!(shaper.totals(NodeId::station(0)).up_bypassing, Bytes(1488));
+    let shape = VsbParams { udp: UdpRule::Shape, ..VsbParams::default() };
+    assert!(Vsb::new(shape, C, &weights(&[1.0])).takes(&udp(UP)));
+}
+
+#[test]
+fn sending_one_packet_at_a_time_gives_no_more_than_a_share() {
+    // Station 0 answers each packet that it gets; station 1 has a standing queue. Bytes: 1500 against 300.
+    let mut vsb = vsb(Policy::PerStation, &weights(&[1.0; 2]));
+    let mut bytes = [0, 0];
+    vsb.enqueue(ms(0), packet(0, UP, 1500, 0));
+    for _ in 0..20 {
+        vsb.enqueue(ms(0), packet(1, DOWN, 300, 0));
+    }
+    while let Some(at) = vsb.poll_timeout().filter(|at| *at < ms(6000)) {
+        let sent = vsb.dequeue(at).expect("due");
+        let station = sent.station.station_index().unwrap();
+        bytes[station] += sent.ip_len().0;
+        vsb.enqueue(at, Segment { seq: sent.seq + 1, ..sent });
+    }
+    assert!((bytes[0] as f64 / bytes[1] as f64 - 1.0).abs() < 0.01, "{bytes:?}");
+}
+
+proptest! {
+    /// Whatever happens to C, weights and caps: nothing is lost but at the tail, and each station keeps its order.
+    #[test]
+    fn changes_of_c_and_shares_neither_drop_nor_reorder(
+        steps in prop::collection::vec((0_usize..3, prop::bool::ANY, 40_u32..1500, 0_u64..4, 0_u8..12), 1..400),
+        caps in prop::bool::ANY,
+    ) {
+        let cap = caps.then(|| Bitrate::mbps(1));
+        let mut vsb = vsb(Policy::PerStation, &[Share { weight: 2.0, cap }, Share::default(), Share::default()]);
+        let (mut now, mut sent, mut dropped) = (Instant::ZERO, 0_usize, 0_usize);
+        let mut last = [None::<u64>; 3];
+        for (seq, (station, up, len, wait, what)) in steps.iter().enumerate() {
+            now += Duration::from_micros(wait * 700);
+            match what {
+                0 => vsb.set_capacity(now, Bitrate::from_bps(u64::from(*len) * 10_000)),
+                1 => vsb.set_shares(now, &[Share { weight: f64::from(*len), cap: None }; 3]),
+                _ => {}
+            }
+            let direction = if *up { UP } else { DOWN };
+            dropped += usize::from(vsb.enqueue(now, packet(*station, direction, *len, seq as u64)).is_some());
+            while let Some(out) = vsb.dequeue(now) {
+                let station = out.station.station_index().unwrap();
+                prop_assert!(last[station].is_none_or(|before| before < out.seq));
+                last[station] = Some(out.seq);
+                sent += 1;
+            }
+            prop_assert_eq!(sent + dropped + vsb.backlog(), seq + 1);
+        }
+        while let Some(at) = vsb.poll_timeout() {
+            prop_assert!(vsb.dequeue(at.max(now)).is_some(), "the box said that a packet may go");
+            sent += 1;
+        }
+        prop_assert_eq!(sent + dropped, steps.len());
+    }
+}
