@@ -264,7 +264,7 @@ pub enum Format {
     Table,
     /// The whole result, see docs/results.md.
     Json,
-    /// One row a station.
+    /// One row a station; when comparing, one row a remedy.
     Csv,
 }
 

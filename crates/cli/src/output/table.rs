@@ -30,6 +30,11 @@ pub(crate) fn render(report: &Report, scenario: &Scenario, style: Style) -> Stri
     lines.join("\n") + "\n"
 }
 
+/// A sixth of a duration, the usual warm-up, is seldom a round number.
+fn to_the_millisecond(seconds: f64) -> f64 {
+    (seconds * 1e3).round() / 1e3
+}
+
 fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     let preset = match scenario.run.preset {
         Preset::Standard => "standard",
@@ -69,10 +74,10 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
 /// How often and how long was measured.
 fn replicas(report: &Report, scenario: &Scenario) -> String {
     format!(
-        "{} x {} s after {} of warm-up, seed {}{}",
+        "{} x {} s after {} s of warm-up, seed {}{}",
         plural(report.replicas as usize, "replica"),
-        report.measured_s,
-        scenario.run.warmup,
+        to_the_millisecond(report.measured_s),
+        to_the_millisecond(scenario.run.warmup.as_secs_f64()),
         report.seed,
         if report.replicas > 1 {
             "; ± is the 95 % confidence half-width"
