@@ -1,0 +1,1 @@
+//! The testbed: namespaces joined by a real-time emulation of the contended half-duplex cell.

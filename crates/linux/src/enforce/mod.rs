@@ -1,0 +1,1 @@
+//! The live Virtual Shared Bottleneck: kernel datapath, capacity control, discovery, journal.

@@ -1,0 +1,9 @@
+//! FairAir on a Linux kernel.
+//!
+//! - [`emulate`]: the testbed, real TCP stacks in network namespaces over an emulated 802.11 cell;
+//! - [`enforce`]: the live Virtual Shared Bottleneck (detti2011 section 4).
+
+#![cfg(target_os = "linux")]
+
+pub mod emulate;
+pub mod enforce;
