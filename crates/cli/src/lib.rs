@@ -33,7 +33,12 @@ pub use run::run_command;
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let exit = match Cli::try_parse_from(args) {
+    exit_with(args).into()
+}
+
+/// As [`main_with`], for programs that end in their own way, such as the Python package's command.
+pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
+    match Cli::try_parse_from(args) {
         Ok(cli) => match cli.command {
             Command::Run(args) => exit_of(run_command(&args)),
             Command::Compare(args) => exit_of(compare_command(&args)),
@@ -46,8 +51,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let _ = error.print();
             if error.use_stderr() { Exit::BadInput } else { Exit::Success }
         }
-    };
-    exit.into()
+    }
 }
 
 fn exit_of(result: Result<Exit, CliError>) -> Exit {
