@@ -32,6 +32,7 @@ __version__ = _native.VERSION
 
 if TYPE_CHECKING:
     from fairair import models
+    from fairair.sweeps import sweep
 
 __all__ = [
     "Comparison",
@@ -46,11 +47,14 @@ __all__ = [
     "plan",
     "remedies",
     "run",
+    "sweep",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # pandas, xarray and matplotlib take longer to import than most runs take: they come when they are used.
+    if name == "sweep":
+        return importlib.import_module("fairair.sweeps").sweep
     if name == "models":
         return importlib.import_module(f"fairair.{name}")
     raise AttributeError(f"module 'fairair' has no attribute {name!r}")

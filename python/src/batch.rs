@@ -302,6 +302,28 @@ impl Batch {
         columns(py, &rows)
     }
 
+    /// Seconds that the engine alone takes for the points on `jobs` threads: scenarios are made before the clock starts,
+    /// and records are dropped. What a sweep takes longer is overhead.
+    fn bare_seconds(&self, py: Python<'_>, jobs: usize) -> PyResult<f64> {
+        let shared = Arc::clone(&self.shared);
+        Ok(py.detach(move || {
+            let scenarios =
+                shared.points.iter().map(|point| shared.scenario(*point)).collect::<Result<Vec<_>, BadInput>>()?;
+            let next = AtomicUsize::new(0);
+            let start = Instant::now();
+            thread::scope(|scope| {
+                for _ in 0..jobs.max(1) {
+                    scope.spawn(|| {
+                        while let Some(scenario) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
+                            (0..scenario.run.replicas).for_each(|replica| drop(fairair_sim::run(scenario, replica)));
+                        }
+                    });
+                }
+            });
+            Ok::<f64, BadInput>(start.elapsed().as_secs_f64())
+        })?)
+    }
+
     /// Raises what stopped the batch, if anything did.
     fn raise_failure(&self) -> PyResult<()> {
         match self.shared.done().failure.take() {
