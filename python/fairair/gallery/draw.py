@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +60,8 @@ def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
         axes.set_ylim(bottom=0.0)
     if panel.title:
         axes.set_title(panel.title, fontsize=10)
-    handles, labels = axes.get_legend_handles_labels()
+    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    handles, labels = list(entries.values()), list(entries)
     longest = max((len(label) for label in labels), default=0)
     canvas.legend(handles, labels, loc="outside lower center", ncols=1 if longest > 44 else 2, fontsize=9)
     out = io.StringIO()
@@ -117,7 +119,7 @@ def _ticks(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None
     xs = [curves[series.id].x for series in shown]
     longest = max(xs, key=len, default=())
     if any(isinstance(x, str) for x in longest):
-        axes.set_xticks(range(len(longest)), [str(x) for x in longest])
+        axes.set_xticks(range(len(longest)), [textwrap.fill(str(x), 12) for x in longest])
     elif 1 < len(longest) <= 10 and all(float(x).is_integer() for x in longest) and float(longest[-1]) <= 60:
         axes.set_xticks([float(x) for x in longest])
 
