@@ -14,7 +14,7 @@ import numpy as np
 from fairair._errors import FairAirError
 from fairair.engine import run
 from fairair.gallery.curve import Curve, X
-from fairair.gallery.files import FILES, files
+from fairair.gallery.files import FILES, REVISION, files
 from fairair.gallery.measure import measure, trace
 from fairair.gallery.spec import Figure, Paper, Series
 from fairair.gallery.store import Store
@@ -113,7 +113,7 @@ def _files(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Stor
     rows = []
     for cell in cells:
         expanded = cell.expanded
-        kept = store.get(["files", expanded], lambda cell=cell: files(cell, jobs))
+        kept = store.get(["files", REVISION, expanded], lambda cell=cell: files(cell, jobs))
         rows.append(_estimate([math.nan if value is None else value for value in kept[series.measure]]))
     return Curve.of(xs or (0.0,), [row[0] for row in rows], [row[1] for row in rows], cells[0].replicas)
 
@@ -142,10 +142,11 @@ def _function(figure: Figure, series: Series, quick: bool) -> Curve:
     except (ImportError, AttributeError):
         fix = "name it as in fairair.models, such as ha2009.optimal_p"
         raise FairAirError("function", f"there is no model function {series.function!r}", fix) from None
-    xs = figure.xs(series, quick) if series.over or _varies(series.args) else ()
+    xs = figure.xs(series, quick) if series.over or series.vary or _varies(series.args) else ()
     values = []
     for x in xs or (0.0,):
         args = {key: _argument(value, x) for key, value in series.args.items()}
+        args |= {key: rule[(series.values or figure.values).index(x)] for key, rule in series.vary.items()}
         answer = function(**args, **({series.over: x} if series.over else {}))
         values.append(_picked(answer, series.output))
     return _scaled(Curve.of(xs or (0.0,), values), series.scale)

@@ -58,6 +58,8 @@ def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
     if panel.scale == "linear":
         # Intervals of two or three replicas are wide; none of our quantities is negative.
         axes.set_ylim(bottom=0.0)
+    if panel.span:
+        axes.set_xlim(*panel.span)
     if panel.title:
         axes.set_title(panel.title, fontsize=10)
     entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -87,7 +89,10 @@ def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None
         positions = _positions(curve)
         if len(curve.x) > 60:
             look["marker"] = ""
-        axes.errorbar(positions, curve.y, yerr=np.nan_to_num(curve.ci), label=series.label, **look)
+        if np.isnan(curve.ci).all():
+            axes.plot(positions, curve.y, label=series.label, **look)
+        else:
+            axes.errorbar(positions, curve.y, yerr=np.nan_to_num(curve.ci), label=series.label, **look)
     _ticks(axes, shown, curves)
 
 

@@ -48,6 +48,15 @@ def _station(report: Report, name: str) -> Report:
     raise FairAirError("measure", f"there is no station {name!r}", "name one of the scenario's")
 
 
+def _quotient(report: Report, names: str) -> Pair:
+    """Goodput of one station over another's, ``a/b``; the interval by the delta method, as if independent."""
+    pairs = [_pair(_station(report, name)["goodput_bps"]) for name in names.split("/")]
+    (a, a_ci), (b, b_ci) = pairs
+    if not a or not b:
+        return (math.nan if not b else 0.0), math.nan
+    return a / b, a / b * math.hypot(a_ci / a, b_ci / b)
+
+
 def _group(report: Report, name: str) -> list[Report]:
     found = [station for station in report["stations"] if name in (station["name"], station["group"])]
     if not found:
@@ -62,6 +71,8 @@ def _sum(stations: list[Report], key: str) -> float:
 def _fail(report: Report, name: str) -> Pair:
     """Failure probability of an attempt at the stations of a group: collisions and channel."""
     stations = _group(report, name)
+    if not _sum(stations, "attempts"):
+        return NOTHING
     collided = sum(s["mac"]["collision_probability"]["mean"] * s["mac"]["attempts"]["mean"] for s in stations)
     return (collided + _sum(stations, "frame_errors")) / _sum(stations, "attempts"), math.nan
 
@@ -103,6 +114,7 @@ _SCALARS: dict[str, Callable[[Report, str], Pair]] = {
     "ap_queue": lambda report, _: _pair(report["ap_queue"]["mean_packets"]),
     "station_queue": lambda report, name: _pair(_station(report, name)["uplink_queue_mean_packets"]),
     "station_mbps": lambda report, name: _pair(_station(report, name)["goodput_bps"], 1e-6),
+    "stations_ratio": _quotient,
     "fail": _fail,
     "fail_ap": _fail_ap,
     "discard": _discard,

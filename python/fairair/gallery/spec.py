@@ -36,6 +36,8 @@ class Panel:
     """``lines``, ``bars`` or ``steps``."""
     x: str = ""
     """Label of the x axis where it is not the figure's."""
+    span: tuple[float, ...] = ()
+    """Ends of the x axis; what the series cover without it."""
 
 
 @dataclass(frozen=True)
@@ -257,6 +259,7 @@ def _panel(item: Mapping[str, Any], place: str) -> Panel:
         scale=str(table.take("scale", "linear")),
         kind=str(table.take("kind", "lines")),
         x=str(table.take("x", "")),
+        span=tuple(float(end) for end in table.take("span", ())),
     )
     table.end()
     return panel
