@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import textwrap
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -50,7 +51,10 @@ def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
     shown = [series for series in figure.series if series.panel == panel.id]
     canvas = Canvas(figsize=(6.4, 4.6), layout="constrained")
     axes = canvas.add_subplot()
-    {"bars": _bars, "lines": _lines, "steps": _steps}[panel.kind](axes, shown, curves)
+    if panel.kind == "lines":
+        _lines(axes, shown, curves, log=panel.scale == "log")
+    else:
+        {"bars": _bars, "steps": _steps}[panel.kind](axes, shown, curves)
     _published(axes, figure, panel, shown, curves)
     axes.set_xlabel(panel.x or figure.x_label)
     axes.set_ylabel(panel.y)
@@ -79,9 +83,12 @@ def _look(k: int, series: Series) -> dict[str, Any]:
     return {"color": colour, "linestyle": "-", "marker": MARKERS[k % len(MARKERS)]}
 
 
-def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve], *, log: bool) -> None:
     for k, series in enumerate(shown):
         curve = curves[series.id]
+        if log:
+            # What was never seen in a run has no place on a logarithmic axis.
+            curve = replace(curve, y=np.where(curve.y > 0, curve.y, np.nan))
         look = _look(k, series)
         if len(curve.x) == 1:
             axes.axhline(float(curve.y[0]), color=look["color"], linestyle="-.", label=series.label)
@@ -129,25 +136,20 @@ def _ticks(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None
         axes.set_xticks([float(x) for x in longest])
 
 
-def _published(
-    axes: Axes, figure: Figure, panel: Panel, shown: list[Series], curves: Mapping[str, Curve]
-) -> None:
+def _published(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], curves: Mapping[str, Curve]) -> None:
     order = {series.id: k for k, series in enumerate(shown)}
-    width = 0.8 / max(len(shown), 1)
-    for published in figure.published:
-        if published.series not in order:
+    points = [(p.series, list(p.points), p.label) for p in figure.published]
+    points += [(s.point[0], [s.point[1:]], "") for s in figure.statements if s.point is not None]
+    for series, numbers, label in points:
+        if series not in order:
             continue
-        k = order[published.series]
-        xs = list(curves[published.series].x)
-        at, values = [], []
-        for x, y in published.points:
-            shift = (k - (len(shown) - 1) / 2) * width if panel.kind == "bars" else 0.0
-            place = xs.index(x) if isinstance(x, str) and x in xs else x
-            if isinstance(place, str):
-                continue
-            at.append(float(place) + shift)
-            values.append(y)
+        k = order[series]
+        xs = list(curves[series].x)
+        # Beside the bar that it belongs to.
+        shift = (k - (len(shown) - 1) / 2) * 0.8 / len(shown) if panel.kind == "bars" else 0.0
+        placed = [(xs.index(x) if isinstance(x, str) and x in xs else x, y) for x, y in numbers]
+        kept = [(float(x) + shift, y) for x, y in placed if not isinstance(x, str)]
         look = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 1.4, "markersize": 9}
-        marker = ["*", "d", "h", "p"][k % 4]
-        label = f"{published.label}: {shown[k].label}"
-        axes.plot(at, values, linestyle="", marker=marker, zorder=5, label=label, **look)
+        text = label or (f"paper: {shown[k].label}" if len(shown) > 1 else "paper")
+        marker = "*dhp"[k % 4]
+        axes.plot([x for x, _ in kept], [y for _, y in kept], linestyle="", marker=marker, zorder=5, label=text, **look)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from fairair._errors import FairAirError
-from fairair.gallery.curve import Curve, Floats
+from fairair.gallery.curve import Curve, Floats, X
 
-__all__ = ["evaluate", "names"]
+__all__ = ["evaluate", "names", "point_of"]
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -73,6 +73,14 @@ def names(text: str, place: str = "value") -> set[str]:
     """
     nodes = ast.walk(_parse(text, place))
     return {node.id for node in nodes if isinstance(node, ast.Name) and node.id not in _FUNCTIONS}
+
+
+def point_of(text: str) -> tuple[str, X] | None:
+    """Return series and x of an expression that is one value of one series, such as ``s[6]``; None for others."""
+    match _parse(text, "value").body:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() | float() | str() as x)):
+            return name, x
+    return None
 
 
 def evaluate(text: str, curves: Mapping[str, Curve], place: str = "value") -> float:

@@ -15,7 +15,7 @@ else:
 
 from fairair._errors import FairAirError
 from fairair.gallery.curve import X
-from fairair.gallery.expression import names
+from fairair.gallery.expression import names, point_of
 from fairair.gallery.verdict import TOLERANCES, Check, Interval
 
 __all__ = ["Figure", "Panel", "Paper", "Published", "Series", "Statement", "load"]
@@ -76,6 +76,8 @@ class Statement:
     source: str
     quote: str
     why: str
+    point: tuple[str, X, float] | None = None
+    """Series, x and published number, where the check is on one value of one series: plots show it."""
 
 
 @dataclass(frozen=True)
@@ -262,6 +264,9 @@ def _panel(item: Mapping[str, Any], place: str) -> Panel:
         span=tuple(float(end) for end in table.take("span", ())),
     )
     table.end()
+    if panel.kind not in ("lines", "bars", "steps") or panel.scale not in ("linear", "log"):
+        fix = "kind: lines, bars or steps; scale: linear or log"
+        raise FairAirError(place, f"panel {panel.id} has an unknown kind or scale", fix)
     return panel
 
 
@@ -309,7 +314,7 @@ def _published(item: Mapping[str, Any], place: str) -> Published:
         quote=str(table.take("quote", "")),
         tolerance=_tolerance(str(table.take("tolerance", required=True)), place),
         claim=bool(table.take("claim", True)),
-        label=str(table.take("label", "paper")),
+        label=str(table.take("label", "")),
     )
     table.end()
     return published
@@ -338,4 +343,6 @@ def _statement(item: Mapping[str, Any], place: str) -> Statement:
         case _:
             fix = "give `paper` with `tolerance`, `within`, or bounds: above, below, at_least, at_most"
             raise FairAirError(place, f"{what!r} leaves every value", fix)
-    return Statement(Check(what, allowed, claim), value, source, quote, why)
+    at = point_of(value)
+    point = (*at, float(given["paper"])) if at is not None and "paper" in given else None
+    return Statement(Check(what, allowed, claim), value, source, quote, why, point)
