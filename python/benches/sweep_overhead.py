@@ -1,4 +1,4 @@
-"""How much longer than the bare engine do 10,000 points of one simulated second take?
+"""Measure how much longer than the bare engine 10,000 points of one simulated second take.
 
 Run it on a quiet machine: ``.venv/bin/python python/benches/sweep_overhead.py``. Best of several turns of each, in turn.
 """
