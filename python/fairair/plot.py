@@ -82,8 +82,9 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
         ax.invert_yaxis()
         ax.set_xlabel("goodput, Mbit/s")
         ax.set_ylabel("station")
-        ax.set_title(result.name)
-        ax.legend(title="direction")
+        ax.set_title(result.name, loc="left")
+        # Above the axes: bars may reach anywhere inside.
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
     return ax
 
 

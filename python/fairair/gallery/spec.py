@@ -27,9 +27,13 @@ class Place(NamedTuple):
     variables: dict[str, Any]
 
     def fill(self, value: Any) -> Any:
-        """Put the variables into a value: ``"$x"`` becomes its value, ``"{x} ms"`` a text with it."""
+        """Put the variables into a value: ``"$x"`` becomes its value, ``"{x} ms"`` a text with it.
+
+        ``"$name?"`` is None where the place has no such variable, which takes a key of a scenario away.
+        """
         if isinstance(value, str) and value.startswith("$"):
-            return self.variables[value[1:]]
+            name = value[1:]
+            return self.variables.get(name[:-1]) if name.endswith("?") else self.variables[name]
         if isinstance(value, str):
             return value.format(**self.variables)
         if isinstance(value, Mapping):
@@ -59,6 +63,8 @@ class Curve(NamedTuple):
     function: str | None
     args: dict[str, Any]
     output: str | None
+    draw: bool
+    """Whether the plot has it; the table always does."""
 
 
 class Published(NamedTuple):
@@ -170,4 +176,5 @@ def _curve(table: dict[str, Any], figure: dict[str, Any], y: dict[str, Any]) -> 
         function=table.get("function"),
         args=table.get("args", {}),
         output=table.get("output"),
+        draw=table.get("draw", True),
     )
