@@ -15,7 +15,7 @@ use fairair_core::record::Record;
 const REPLICAS: u32 = 5;
 /// Replicas that the design was not chosen on.
 fn held_out() -> std::ops::Range<u32> {
-    let first = std::env::var("FIRST_REPLICA").map_or(100, |first| first.parse().expect("a number"));
+    let first = common::first_replica(100);
     first..first + 100
 }
 /// Largest C of both controllers, where they begin.

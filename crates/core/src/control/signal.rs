@@ -26,7 +26,7 @@ const RARE: f64 = 0.5;
 #[derive(Debug)]
 pub(super) struct Signal {
     stations: Vec<Seen>,
-    /// Bytes of all stations: down, up.
+    /// Bytes of all stations that C is for: down, and up without those that bypass it.
     pub(super) down: Bytes,
     pub(super) up: Bytes,
     /// Packets that wait for C.
@@ -65,9 +65,10 @@ impl Signal {
 
     /// A look at the counters.
     pub(super) fn observe(&mut self, now: Instant, views: &[StationView]) {
-        let before = self.up;
+        let mut is_heard = false;
         (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
         for (seen, view) in self.stations.iter_mut().zip(views) {
+            is_heard |= view.totals.up > seen.totals.up;
             if view.totals.up_bypassing > seen.totals.up_bypassing {
                 seen.udp_at = Some(now);
             }
@@ -76,10 +77,10 @@ impl Signal {
             }
             seen.totals = view.totals;
             self.down += view.totals.down;
-            self.up += view.totals.up;
+            self.up += Bytes(view.totals.up.0 - view.totals.up_bypassing.0);
             self.backlog += view.backlog;
         }
-        if self.up > before {
+        if is_heard {
             self.heard(now);
         }
         self.history.push_back((now, self.down.0 + self.up.0, self.up.0));
