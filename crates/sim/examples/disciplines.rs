@@ -175,16 +175,28 @@ fn khademi_directions(n: u32) {
 /// khademi2010 Figs. 4-9.
 fn khademi_sizes(n: u32, pause_ms: u64) {
     println!("pause {pause_ms} ms; stations: mean s / CoV of small, of large files");
+    // A discipline and a number of stations after the replicas leave out the others.
+    let only: Vec<String> = std::env::args().skip(3).collect();
     for (index, (name, _)) in las_family(50).iter().enumerate() {
+        if only.first().is_some_and(|only| only != name) {
+            continue;
+        }
         println!("{name}");
         for stations in [6, 16, 26, 36, 46] {
+            if only.get(1).is_some_and(|only| *only != stations.to_string()) {
+                continue;
+            }
             let scenario = khademi2010_sizes(stations, Duration::from_millis(pause_ms), las_family(50)[index].1);
             let (mut small, mut large) = (Vec::new(), Vec::new());
+            let mut of_runs = Vec::new();
             for replica in 0..n {
                 let [s, l] = transfer_times(scenario.clone(), replica, Duration::from_secs(8_000));
+                of_runs.push(cov(&s));
                 small.extend(s);
                 large.extend(l);
             }
+            of_runs.sort_by(f64::total_cmp);
+            println!("  {stations:2}: CoV of small files by run {of_runs:.2?}");
             println!(
                 "  {stations:2}: small {:.2} / {:.2} (n {}), large {:.1} / {:.2} (n {})",
                 mean(&small),
