@@ -215,7 +215,9 @@ mod tests {
 
     fn delivered(trips: &[Trip]) -> Delivered {
         let mut delivered = Delivered::default();
-        trips.iter().for_each(|trip| delivered.push(*trip));
+        for trip in trips {
+            delivered.push(*trip);
+        }
         delivered
     }
 
