@@ -97,6 +97,8 @@ need_python() {
     lock=python/$1
     mark=.venv/$1
     [ -x .venv/bin/python ] && cmp -s "$lock" "$mark" && return
+    # What the tests need includes what a build needs, in the same versions.
+    [ "$1" = requirements.lock ] && cmp -s python/requirements-test.lock .venv/requirements-test.lock && return
     if [ ! -x .venv/bin/python ]; then
         find_python || apt_install python3 python3-venv || give_up "FairAir's Python package needs Python 3.11 or later"
         find_python || give_up "FairAir's Python package needs Python 3.11 or later with venv"

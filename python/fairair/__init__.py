@@ -31,7 +31,7 @@ from fairair.scenario import Scenario
 __version__ = _native.VERSION
 
 if TYPE_CHECKING:
-    from fairair import models
+    from fairair import gallery, models, plot
     from fairair.sweeps import sweep
 
 __all__ = [
@@ -43,8 +43,10 @@ __all__ = [
     "Scenario",
     "__version__",
     "compare",
+    "gallery",
     "models",
     "plan",
+    "plot",
     "remedies",
     "run",
     "sweep",
@@ -55,7 +57,7 @@ def __getattr__(name: str) -> Any:
     # pandas, xarray and matplotlib take longer to import than most runs take: they come when they are used.
     if name == "sweep":
         return importlib.import_module("fairair.sweeps").sweep
-    if name == "models":
+    if name in {"gallery", "models", "plot"}:
         return importlib.import_module(f"fairair.{name}")
     raise AttributeError(f"module 'fairair' has no attribute {name!r}")
 

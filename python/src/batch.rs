@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
 use fairair_core::metrics::{Estimate, Report, SizeTransfers, StationReport};
 use fairair_core::scenario::Scenario;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -302,15 +303,15 @@ impl Batch {
         columns(py, &rows)
     }
 
-    /// Seconds that the engine alone takes for the points on `jobs` threads: scenarios are made before the clock starts,
+    /// Seconds, of the clock and of all processors, that the engine alone takes for the points on `jobs` threads: scenarios are made before the clock starts,
     /// and records are dropped. What a sweep takes longer is overhead.
-    fn bare_seconds(&self, py: Python<'_>, jobs: usize) -> PyResult<f64> {
+    fn bare_seconds(&self, py: Python<'_>, jobs: usize) -> PyResult<(f64, f64)> {
         let shared = Arc::clone(&self.shared);
         Ok(py.detach(move || {
             let scenarios =
                 shared.points.iter().map(|point| shared.scenario(*point)).collect::<Result<Vec<_>, BadInput>>()?;
             let next = AtomicUsize::new(0);
-            let start = Instant::now();
+            let (start, cpu) = (Instant::now(), ProcessTime::now());
             thread::scope(|scope| {
                 for _ in 0..jobs.max(1) {
                     scope.spawn(|| {
@@ -320,7 +321,7 @@ impl Batch {
                     });
                 }
             });
-            Ok::<f64, BadInput>(start.elapsed().as_secs_f64())
+            Ok::<_, BadInput>((start.elapsed().as_secs_f64(), cpu.elapsed().as_secs_f64()))
         })?)
     }
 
