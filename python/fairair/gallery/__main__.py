@@ -73,7 +73,9 @@ def _find() -> Path:
         for folder in (start, *start.parents):
             if any((folder / "gallery").glob("*/paper.toml")):
                 return folder / "gallery"
-    raise FairAirError("--gallery", "there is no gallery here or above", "run this in the repository, or name the folder")
+    raise FairAirError(
+        "--gallery", "there is no gallery here or above", "run this in the repository, or name the folder"
+    )
 
 
 if __name__ == "__main__":

@@ -119,4 +119,3 @@ def build(
             done(one)
     pages.index(papers, built)
     return built
-

@@ -5,8 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,10 +101,12 @@ def _scaled(curve: Curve, scale: float) -> Curve:
 
 
 def _report(series: Series, cell: Scenario, store: Store, jobs: int) -> dict[str, Any]:
-    question = [series.engine, series.model, cell.expanded]
     engine: Any = series.engine
-    answer: Callable[[], Any] = lambda: json.loads(run(cell, engine, model=series.model, jobs=jobs).to_json())  # noqa: E731
-    report: dict[str, Any] = store.get(question, answer)
+
+    def answer() -> Any:
+        return json.loads(run(cell, engine, model=series.model, jobs=jobs).to_json())
+
+    report: dict[str, Any] = store.get([series.engine, series.model, cell.expanded], answer)
     return report
 
 
@@ -112,8 +115,7 @@ def _files(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Stor
         raise FairAirError("measure", f"{series.measure!r} is none of files", f"use one of: {', '.join(FILES)}")
     rows = []
     for cell in cells:
-        expanded = cell.expanded
-        kept = store.get(["files", REVISION, expanded], lambda cell=cell: files(cell, jobs))
+        kept = store.get(["files", REVISION, cell.expanded], partial(files, cell, jobs))
         rows.append(_estimate([math.nan if value is None else value for value in kept[series.measure]]))
     return Curve.of(xs or (0.0,), [row[0] for row in rows], [row[1] for row in rows], cells[0].replicas)
 

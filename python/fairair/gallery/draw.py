@@ -14,36 +14,21 @@ from matplotlib.figure import Figure as Canvas
 
 from fairair.gallery.curve import Curve
 from fairair.gallery.spec import Figure, Panel, Series
+from fairair.plot import COLOURS, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["draw"]
 
-# Okabe and Ito's palette without yellow, which is too pale for lines: told apart by all colour-blind readers, and so
-# are the markers.
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
-MARKERS = ["o", "s", "^", "D", "v", "P", "X"]
-STYLE = {
-    "font.size": 10,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 5,
-    "errorbar.capsize": 3,
-    "legend.frameon": False,
-    "svg.fonttype": "path",
-    # The same picture has the same bytes.
-    "svg.hashsalt": "fairair",
-}
+MARKERS = "os^Dv<P"
+# Text as paths looks the same in every browser, and the same picture has the same bytes.
+EXTRA: Any = {"errorbar.capsize": 3, "svg.fonttype": "path"}
 
 
 def draw(figure: Figure, curves: Mapping[str, Curve]) -> dict[str, str]:
     """Return an SVG for each panel, by its id."""
-    with mpl.rc_context(STYLE):
+    with style(), mpl.rc_context(EXTRA):
         return {panel.id: _panel(figure, panel, curves) for panel in figure.panels}
 
 
@@ -106,7 +91,11 @@ def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve], *, log:
 def _steps(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
     for k, series in enumerate(shown):
         curve = curves[series.id]
-        look = {"color": COLOURS[k % len(COLOURS)], "linestyle": ["-", "--", "-.", ":"][k % 4]}
+        look: dict[str, Any] = {
+            "color": COLOURS[k % len(COLOURS)],
+            "marker": "",
+            "linestyle": ["-", "--", "-.", ":"][k % 4],
+        }
         axes.step(_positions(curve), curve.y, where="post", label=series.label, linewidth=1.2, **look)
 
 
@@ -116,7 +105,11 @@ def _bars(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
         curve = curves[series.id]
         at = _positions(curve) + (k - (len(shown) - 1) / 2) * width
         error = np.nan_to_num(curve.ci)
-        look = {"color": COLOURS[k % len(COLOURS)], "edgecolor": "white", "hatch": ["", "//", "..", "xx", "\\\\"][k % 5]}
+        look: dict[str, Any] = {
+            "color": COLOURS[k % len(COLOURS)],
+            "edgecolor": "white",
+            "hatch": ["", "//", "..", "xx", "\\\\"][k % 5],
+        }
         axes.bar(at, curve.y, width, yerr=error if error.any() else None, label=series.label, **look)
     _ticks(axes, shown, curves)
 
@@ -149,7 +142,12 @@ def _published(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], cu
         shift = (k - (len(shown) - 1) / 2) * 0.8 / len(shown) if panel.kind == "bars" else 0.0
         placed = [(xs.index(x) if isinstance(x, str) and x in xs else x, y) for x, y in numbers]
         kept = [(float(x) + shift, y) for x, y in placed if not isinstance(x, str)]
-        look = {"markerfacecolor": "white", "markeredgecolor": "black", "markeredgewidth": 1.4, "markersize": 9}
+        look: dict[str, Any] = {
+            "markerfacecolor": "white",
+            "markeredgecolor": "black",
+            "markeredgewidth": 1.4,
+            "markersize": 9,
+        }
         text = label or (f"paper: {shown[k].label}" if len(shown) > 1 else "paper")
         marker = "*dhp"[k % 4]
         axes.plot([x for x, _ in kept], [y for _, y in kept], linestyle="", marker=marker, zorder=5, label=text, **look)

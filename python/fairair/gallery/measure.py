@@ -69,7 +69,7 @@ def _sum(stations: list[Report], key: str) -> float:
 
 
 def _fail(report: Report, name: str) -> Pair:
-    """Failure probability of an attempt at the stations of a group: collisions and channel."""
+    """Return the failure probability of an attempt at the stations of a group: collisions and channel."""
     stations = _group(report, name)
     if not _sum(stations, "attempts"):
         return NOTHING
@@ -78,7 +78,7 @@ def _fail(report: Report, name: str) -> Pair:
 
 
 def _fail_ap(report: Report, _: str) -> Pair:
-    """The same of the AP's segments: its collisions are counted over all frames, errors hit segments alone."""
+    """Return that of the AP's segments: its collisions are counted over all frames, errors hit segments alone."""
     collided = report["mac"]["ap"]["collision_probability"]["mean"]
     error = report["scenario"]["stations"][0]["frame_error"]
     return collided + (1.0 - collided) * error, math.nan

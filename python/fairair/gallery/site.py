@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections import Counter
@@ -34,7 +35,7 @@ _ENGINES = {
 def number(value: float) -> str:
     """Four significant digits; a dash for what does not exist."""
     if math.isnan(value):
-        return "–"
+        return "-"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
@@ -88,6 +89,7 @@ class Site:
             tolerances=TOLERANCES,
         )
         self._write("index.html", page)
+        self._write("verdicts.json", json.dumps(_verdicts(built, self.quick), indent=1) + "\n")
 
     def _scenarios(self, built: Built) -> list[tuple[str, str]]:
         """Write the scenario of the first point of each series as it was run; equal ones once."""
@@ -115,8 +117,24 @@ class Site:
             raise FairAirError(str(path), f"cannot write: {error.strerror}", "name another folder with --out") from None
 
 
+def _verdicts(built: Sequence[Built], quick: bool) -> dict[str, Any]:
+    """Return the verdicts for programs."""
+    figures = [
+        {
+            "paper": one.paper.key,
+            "figure": one.figure.name,
+            "page": f"{one.paper.key}/{one.figure.key}.html",
+            "verdict": one.verdict.value,
+            "checks": len(one.rows),
+            "hold": sum(row.outcome.holds for row in one.rows),
+        }
+        for one in built
+    ]
+    return {"quick": quick, "version": _native.VERSION, "figures": figures}
+
+
 def _recipe(series: Series) -> str:
-    """What was asked for a series, in a line."""
+    """Return what was asked for a series, in a line."""
     if series.engine == "function":
         args = ", ".join(f"{key}={value}" for key, value in series.args.items())
         over = f", {series.over} = x" if series.over else ""

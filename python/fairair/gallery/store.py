@@ -45,7 +45,9 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FairAirError(str(folder), f"cannot make the store: {error.strerror}", "name another --store") from None
+            raise FairAirError(
+                str(folder), f"cannot make the store: {error.strerror}", "name another --store"
+            ) from None
 
     def get(self, question: object, answer: Callable[[], Any]) -> Any:
         """Return the kept answer to a question (plain JSON values), or ask and keep it."""

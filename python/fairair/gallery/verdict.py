@@ -79,11 +79,10 @@ class Tolerance:
 TOLERANCES = {
     "formula": Tolerance("a formula evaluated: rounding in print only", relative=0.02),
     "goodput": Tolerance(
-        "goodput in ns-2 with parameters that the paper leaves open (basic rate, seeds, bytes that count)", relative=0.05
+        "goodput in ns-2 with parameters that the paper leaves open (basic rate, seeds, bytes that count)",
+        relative=0.05,
     ),
-    "ratio": Tolerance(
-        "a ratio of goodputs: 15 %, as against ns-2 itself (docs/validation.md)", relative=0.15
-    ),
+    "ratio": Tolerance("a ratio of goodputs: 15 %, as against ns-2 itself (docs/validation.md)", relative=0.15),
     "index": Tolerance("an index between 0 and 1, printed with two digits", absolute=0.05),
     "testbed": Tolerance("measured with real cards, whose timing and rates are not known", relative=0.2),
     "about": Tolerance("the text says 'about' or gives one digit", relative=0.2),
