@@ -140,7 +140,6 @@ def test_no_check_leaves_everything_and_each_has_a_source(papers: list[Paper]) -
             allowed = statement.check.allowed
             assert not (allowed.holds(-math.inf) and allowed.holds(math.inf)), (figure.name, statement.value)
             assert statement.source, (figure.name, statement.value)
-            assert statement.why or not allowed.strict or statement.quote, (figure.name, statement.value)
         for published in figure.published:
             assert published.source
             assert published.points
@@ -175,12 +174,15 @@ points = [[1, 1], [2, PUBLISHED]]
 source = "nowhere"
 tolerance = "testbed"
 """
+# Nothing is lost, so that flows get equal shares.
 CELL = """
 name = "cell"
 [run]
-duration = "12 s"
-warmup = "2 s"
-replicas = 2
+duration = "60 s"
+warmup = "10 s"
+replicas = 4
+[ap]
+queue = { kind = "droptail", limit = 1000 }
 [[station]]
 name = "sta1"
 flows = [{ direction = "down" }]
@@ -234,7 +236,7 @@ def test_another_scenario_is_another_point(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     build(small(tmp_path / "gallery"), tmp_path / "out", store)
     cell = tmp_path / "gallery/paper/cell.toml"
-    cell.write_text(cell.read_text().replace("12 s", "13 s"))
+    cell.write_text(cell.read_text().replace("60 s", "61 s"))
     build(tmp_path / "gallery", tmp_path / "out", store)
     assert store.misses == 4
 

@@ -14,7 +14,7 @@ import jinja2
 
 from fairair import _native
 from fairair._errors import FairAirError
-from fairair.gallery.curve import X
+from fairair.gallery.curve import SCALAR, X
 from fairair.gallery.draw import draw
 from fairair.gallery.spec import Paper, Series
 from fairair.gallery.verdict import TOLERANCES, Verdict
@@ -151,20 +151,20 @@ def _tables(built: Built) -> list[dict[str, Any]]:
     groups: dict[tuple[str | None, tuple[X, ...]], list[Series]] = {}
     for series in built.figure.series:
         xs = built.computed.curves[series.id].x
-        groups.setdefault((None if len(xs) == 1 else series.panel, xs), []).append(series)
+        groups.setdefault((None if xs == SCALAR else series.panel, xs), []).append(series)
     tables = []
     for (panel, xs), members in groups.items():
         if len(xs) > 40:
             continue
         rows = [(x, [_cell(built, series, x, k) for series in members]) for k, x in enumerate(xs)]
         caption = panels[panel] if panel else ""
-        tables.append({"series": members, "rows": rows, "scalar": len(xs) == 1, "caption": caption})
+        tables.append({"series": members, "rows": rows, "scalar": xs == SCALAR, "caption": caption})
     return tables
 
 
 def _cell(built: Built, series: Series, x: X, k: int) -> dict[str, Any]:
     curve = built.computed.curves[series.id]
     quoted = [y for p in built.figure.published if p.series == series.id for at, y in p.points if at == x]
-    if len(curve.x) == 1:
+    if curve.scalar:
         quoted = [y for p in built.figure.published if p.series == series.id for _, y in p.points]
     return {"y": float(curve.y[k]), "ci": float(curve.ci[k]), "paper": quoted}
