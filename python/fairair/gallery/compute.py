@@ -47,6 +47,9 @@ def compute(paper: Paper, figure: Figure, store: Store, *, quick: bool = False, 
             if series.engine == "function":
                 curves[series.id] = _function(figure, series, quick)
                 continue
+            if series.engine == "recorded":
+                curves[series.id] = _scaled(_recorded(series), series.scale)
+                continue
             scenarios[series.id] = scenario_of(paper, figure, series, 0, quick)
             curves[series.id] = _asked(paper, figure, series, store, quick, jobs)
         except FairAirError as error:
@@ -88,6 +91,11 @@ def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bo
     if series.windows:
         curve = _windows(curve, [float(report["measured_s"]) for report in reports])
     return _scaled(curve, series.scale)
+
+
+def _recorded(series: Series) -> Curve:
+    rows = [(*point, math.nan)[:3] for point in sorted(series.points)]
+    return Curve.of(tuple(row[0] for row in rows), [row[1] for row in rows], [row[2] for row in rows])
 
 
 def _windows(curve: Curve, rest: list[float]) -> Curve:

@@ -65,6 +65,8 @@ def _look(k: int, series: Series) -> dict[str, Any]:
     colour = COLOURS[k % len(COLOURS)]
     if series.engine in ("model", "function"):
         return {"color": colour, "linestyle": "--", "marker": "", "linewidth": 2.0}
+    if series.engine == "recorded":
+        return {"color": colour, "linestyle": "", "marker": MARKERS[k % len(MARKERS)], "markerfacecolor": "white"}
     return {"color": colour, "linestyle": "-", "marker": MARKERS[k % len(MARKERS)]}
 
 

@@ -28,6 +28,7 @@ _ENGINES = {
     "sim": "simulation",
     "model": "analytical model",
     "function": "equations of the paper",
+    "recorded": "recorded",
     "files": "simulation to the end of the last large file",
 }
 
@@ -139,6 +140,8 @@ def _recipe(series: Series) -> str:
         args = ", ".join(f"{key}={value}" for key, value in series.args.items())
         over = f", {series.over} = x" if series.over else ""
         return f"fairair.models.{series.function}({args}{over})" + (f" → {series.output}" if series.output else "")
+    if series.engine == "recorded":
+        return series.source
     changes = [f"{path} = {value}" for path, value in {**series.set, **series.vary}.items()]
     changed = "; ".join(changes).replace("{x}", "x")
     what = f"{series.measure} of {series.scenario}" + (f" ({series.model})" if series.model else "")
