@@ -1,6 +1,7 @@
 //! `fairair plan`: from a wish to a remedy with its parameters, proved by simulation.
 
 mod goal;
+mod prediction;
 mod search;
 
 use std::io::IsTerminal;
@@ -12,7 +13,9 @@ use fairair_sim::replicas::Pool;
 use serde::Serialize;
 
 pub use goal::Goal;
+use search::{Found, search};
 pub(crate) use goal::Wish;
+pub(crate) use prediction::Prediction;
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
@@ -45,6 +48,9 @@ pub(crate) struct Row {
     pub(crate) deploy: &'static str,
     /// What to write into the scenario file; empty: nothing.
     pub(crate) snippet: String,
+    /// What a model says of it, without simulating.
+    pub(crate) prediction: Prediction,
+    /// What the simulation says.
     pub(crate) report: Report,
 }
 
@@ -63,8 +69,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Deployment::Box => Some(Deploy::Box),
     };
     let candidates = candidates(&scenario, deploy);
-    let tried = candidates.len();
-    let Some(verified) = search::search(candidates, &wish, &pool, interrupt::flag()) else {
+    let Some(Found { verified, tried }) = search(candidates, &wish, &pool, interrupt::flag()) else {
         return Ok(Exit::Interrupted);
     };
     let rows: Vec<Row> = verified
@@ -72,6 +77,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         .map(|v| Row {
             meets: v.meets,
             deploy: v.candidate.deploy.name(),
+            prediction: Prediction::of(&v.candidate.scenario),
             snippet: v.candidate.snippet,
             report: v.report,
         })
