@@ -117,6 +117,23 @@ fn wish(args: &PlanArgs, scenario: &Scenario) -> Result<Wish, CliError> {
     if args.goal.iter().any(|goal| matches!(goal, Goal::Level(_))) && stations < 2 {
         return usage("the scenario has one station with flows", "a fairness level needs two");
     }
+    let wants_one = args.goal.iter().any(|goal| matches!(goal, Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON));
+    if wants_one && scenario.stations.first().is_some_and(|station| station.flows.is_empty()) {
+        return usage("the first station has no flows", "a level other than 1 is the first station's: put it first");
+    }
+    if scenario.flow_count() == 0 {
+        return usage("the scenario has no flows", "add flows = [{ direction = \"down\" }] to a [[station]]");
+    }
+    let unlike = |a: &Goal, b: &Goal| match (a, b) {
+        (Goal::Level(a), Goal::Level(b)) | (Goal::DownUp(a), Goal::DownUp(b)) => (a / b).ln().abs() > 1e-9,
+        _ => false,
+    };
+    if args.goal.iter().any(|a| args.goal.iter().any(|b| unlike(a, b))) {
+        return usage("two goals ask for different values of the same ratio", "leave one of them out");
+    }
+    if args.max_delay.is_some_and(|most| most == fairair_core::units::Duration::ZERO) {
+        return usage("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");
+    }
     Ok(Wish {
         goals: args.goal.clone(),
         max_delay_s: args.max_delay.map(fairair_core::units::Duration::as_secs_f64),

@@ -139,14 +139,22 @@ fn kind(scenario: &Scenario, station: &Station, params: &MacParams, cap: Option<
 }
 
 fn flows_of(scenario: &Scenario, flow: &Flow, cap: Option<u32>) -> Flows {
+    let window = capped(flow, cap);
+    // The second segment that a delayed ACK waits for never comes in a window of one: its timeout is part of the round
+    // trip.
+    let (b, wait) = match (flow.tcp.delayed_ack, window) {
+        (false, _) => (1.0, 0.0),
+        (true, 0..=1) => (1.0, flow.tcp.delayed_ack_timeout.as_secs_f64()),
+        (true, _) => (2.0, 0.0),
+    };
     Flows {
         direction: flow.direction,
         count: 1.0,
-        window: f64::from(capped(flow, cap)),
-        b: if flow.tcp.delayed_ack { 2.0 } else { 1.0 },
+        window: f64::from(window),
+        b,
         mss: Bytes(flow.tcp.mss.into()),
         rto: (flow.tcp.min_rto.as_secs_f64(), flow.tcp.max_rto.as_secs_f64()),
         limited_transmit: flow.tcp.limited_transmit,
-        wire: 2.0 * wire_delay(scenario, flow),
+        wire: 2.0 * wire_delay(scenario, flow) + wait,
     }
 }

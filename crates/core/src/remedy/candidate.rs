@@ -70,8 +70,9 @@ impl Candidate {
                     enforce.vsb.queue = room;
                     enforce
                 });
-                let room =
-                    if room == VsbParams::default().queue { String::new() } else { format!("\nqueue = {room}") };
+                // A file that has a box may have given it another queue.
+                let usual = room == VsbParams::default().queue && scenario.enforce.is_none();
+                let room = if usual { String::new() } else { format!("\nqueue = {room}") };
                 (Deploy::Box, format!("[enforce]\npolicy = {}\ncapacity = \"auto\"{room}", word(&policy)))
             }
         };
