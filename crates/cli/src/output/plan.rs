@@ -8,6 +8,9 @@ use super::grid::{Align, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use crate::plan::{Plan, Prediction, Row};
 
+/// A remedy that leaves less than this share of the goodput is recommended with a warning.
+const DEAR: f64 = 0.75;
+
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, style: Style) -> String {
     let mut wishes = plan.goals.clone();
@@ -68,7 +71,11 @@ fn predictions(plan: &Plan, style: Style) -> Vec<String> {
         Prediction { outside, .. } => format!("outside its domain: {}", outside.join(", ")),
     };
     let columns = [
-        titled("model", plan.rows.iter().map(|r| r.prediction.model.clone().unwrap_or(NONE.to_owned())).collect(), Align::Left),
+        titled(
+            "model",
+            plan.rows.iter().map(|r| r.prediction.model.clone().unwrap_or(NONE.to_owned())).collect(),
+            Align::Left,
+        ),
         pairs("total", &|p| Quantity::rate(known(p.goodput_bps))),
         pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))),
         pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))),
@@ -96,6 +103,12 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         Some(row) => {
             let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
             lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+            let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
+            if kept < DEAR {
+                let lost = (1.0 - kept) * 100.0;
+                lines.push(String::new());
+                lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
+            }
             lines
         }
     }

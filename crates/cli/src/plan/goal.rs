@@ -118,7 +118,11 @@ fn worst_level(report: &Report, doubt: f64) -> f64 {
     let total: f64 = stations.iter().map(goodput).sum();
     let others = stations.len() as f64 - 1.0;
     let distance = |own: &Estimate| {
-        off(Some(goodput(own) * others / (total - goodput(own))), 1.0, own.relative_half_width().map(|width| doubt * width))
+        off(
+            Some(goodput(own) * others / (total - goodput(own))),
+            1.0,
+            own.relative_half_width().map(|width| doubt * width),
+        )
     };
     if stations.len() < 2 { 0.0 } else { stations.iter().map(distance).fold(0.0, f64::max) }
 }

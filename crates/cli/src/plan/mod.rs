@@ -13,9 +13,9 @@ use fairair_sim::replicas::Pool;
 use serde::Serialize;
 
 pub use goal::Goal;
-use search::{Found, search};
 pub(crate) use goal::Wish;
 pub(crate) use prediction::Prediction;
+use search::{Found, search};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) met: bool,
     /// Candidates that were tried.
     pub(crate) tried: usize,
+    /// Goodput of the cell as it is, by a short simulation.
+    pub(crate) as_is_goodput_bps: f64,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -69,7 +71,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Deployment::Box => Some(Deploy::Box),
     };
     let candidates = candidates(&scenario, deploy);
-    let Some(Found { verified, tried }) = search(candidates, &wish, &pool, interrupt::flag()) else {
+    let Some(Found { verified, tried, as_is_bps }) = search(candidates, &wish, &pool, interrupt::flag()) else {
         return Ok(Exit::Interrupted);
     };
     let rows: Vec<Row> = verified
@@ -90,6 +92,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         tolerance: wish.tolerance,
         met: rows.first().is_some_and(|row| row.meets),
         tried,
+        as_is_goodput_bps: as_is_bps,
         rows,
     };
     output::print(&match args.format {
@@ -117,7 +120,8 @@ fn wish(args: &PlanArgs, scenario: &Scenario) -> Result<Wish, CliError> {
     if args.goal.iter().any(|goal| matches!(goal, Goal::Level(_))) && stations < 2 {
         return usage("the scenario has one station with flows", "a fairness level needs two");
     }
-    let wants_one = args.goal.iter().any(|goal| matches!(goal, Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON));
+    let wants_one =
+        args.goal.iter().any(|goal| matches!(goal, Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON));
     if wants_one && scenario.stations.first().is_some_and(|station| station.flows.is_empty()) {
         return usage("the first station has no flows", "a level other than 1 is the first station's: put it first");
     }

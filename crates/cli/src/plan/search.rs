@@ -82,6 +82,8 @@ pub(crate) struct Found {
     pub(crate) verified: Vec<Verified>,
     /// Candidates that were simulated.
     pub(crate) tried: usize,
+    /// Goodput of the cell as it is.
+    pub(crate) as_is_bps: f64,
 }
 
 /// Searches among `candidates`, the cell as it is first of them, and their neighbours; `None` when `cancel` was set.
@@ -128,7 +130,7 @@ pub(crate) fn search(candidates: Vec<Candidate>, wish: &Wish, pool: &Pool, cance
     rank(&mut verified, as_is);
     prefer_simple(&mut verified);
     verified.truncate(FINAL);
-    Some(Found { verified, tried })
+    Some(Found { verified, tried, as_is_bps: as_is })
 }
 
 /// Goodput of the best that meets the wish.
@@ -226,8 +228,7 @@ fn look(
     pool: &Pool,
     cancel: &AtomicBool,
 ) -> Option<Vec<Verified>> {
-    let scenarios: Vec<Scenario> =
-        candidates.iter().map(|candidate| timed(&candidate.scenario, round, pace)).collect();
+    let scenarios: Vec<Scenario> = candidates.iter().map(|candidate| timed(&candidate.scenario, round, pace)).collect();
     let jobs = scenarios.len() as u32 * round.replicas;
     let progress = Progress::new(jobs);
     let simulate = |job: u32| fairair_sim::run(&scenarios[(job / round.replicas) as usize], job % round.replicas);

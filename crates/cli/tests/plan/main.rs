@@ -12,7 +12,7 @@ use problem::Problem;
 
 /// One of each kind, the quick ones.
 const ALWAYS: [&str; 6] =
-    ["cafe-box", "noisy-twice", "rates-as-much", "short-queue", "no-instant-slow", "no-window-ratio"];
+    ["cafe-box", "noisy-twice", "rates-as-much", "short-queue", "no-instant-rates", "no-window-ratio"];
 
 /// What is said of a problem, and whether that is right.
 struct Verdict {
@@ -60,8 +60,13 @@ fn recommended_configurations_meet_their_goals_in_other_simulations() {
     let holds = share(met.iter().filter(|verdict| verdict.holds).count(), met.len());
     let best = share(verdicts.iter().filter(|verdict| verdict.of_best >= 0.95).count(), verdicts.len());
     let cpu = verdicts.iter().map(|verdict| verdict.cpu_s).fold(0.0, f64::max);
-    println!("{} planned, {} met; {:.1} % hold; {:.1} % within 5 % of the best; at most {cpu:.1} s of CPU",
-        verdicts.len(), met.len(), 100.0 * holds, 100.0 * best);
+    println!(
+        "{} planned, {} met; {:.1} % hold; {:.1} % within 5 % of the best; at most {cpu:.1} s of CPU",
+        verdicts.len(),
+        met.len(),
+        100.0 * holds,
+        100.0 * best
+    );
     for verdict in &verdicts {
         assert!(!(verdict.met && verdict.unmeetable), "{} cannot be met", verdict.name);
     }
@@ -71,9 +76,13 @@ fn recommended_configurations_meet_their_goals_in_other_simulations() {
 /// Plans, pastes, and judges.
 fn verdict(problem: &Problem, audited: bool) -> Verdict {
     let before = children_cpu_s();
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_fairair")).arg("plan").arg(&problem.path).args(&problem.options)
-            .args(["--format", "json"]).output().unwrap();
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_fairair"))
+        .arg("plan")
+        .arg(&problem.path)
+        .args(&problem.options)
+        .args(["--format", "json"])
+        .output()
+        .unwrap();
     let cpu_s = children_cpu_s() - before;
     let plan: serde_json::Value = serde_json::from_slice(&stdout)
         .unwrap_or_else(|_| panic!("{}: {}", problem.name, String::from_utf8_lossy(&stderr)));

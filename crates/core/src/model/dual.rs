@@ -40,15 +40,8 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
     };
     let (tau_d, tau_u) = (tau(Direction::Down), tau(Direction::Up));
     let p = share(&dual, tau_d.len() as u32, tau_u.len() as u32)?;
-    let mut cell = Cell {
-        window: f64::from(window),
-        q_d: dual.data as f64,
-        q_a: dual.ack as f64,
-        p,
-        rate: 300.0,
-        tau_d,
-        tau_u,
-    };
+    let mut cell =
+        Cell { window: f64::from(window), q_d: dual.data as f64, q_a: dual.ack as f64, p, rate: 300.0, tau_d, tau_u };
     for _ in 0..ROUNDS {
         let rate = services(scenario, &kinds, &cell)?;
         let moved = (rate / cell.rate - 1.0).abs();

@@ -105,7 +105,12 @@ pub(super) fn buffer(scenario: &Scenario) -> Result<f64, ModelError> {
     }
 }
 
-fn kind(scenario: &Scenario, station: &Station, params: &MacParams, cap: Option<u32>) -> Result<(Stations, Vec<usize>), ModelError> {
+fn kind(
+    scenario: &Scenario,
+    station: &Station,
+    params: &MacParams,
+    cap: Option<u32>,
+) -> Result<(Stations, Vec<usize>), ModelError> {
     let mut flows: Vec<Flows> = Vec::new();
     let mut positions = Vec::new();
     let mut longest = 1;

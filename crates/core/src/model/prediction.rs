@@ -32,8 +32,7 @@ pub enum Model {
 
 impl Model {
     /// All of them.
-    pub const ALL: [Model; 5] =
-        [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Shares, Model::Unified];
+    pub const ALL: [Model; 5] = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Shares, Model::Unified];
 
     /// Its key.
     pub const fn name(self) -> &'static str {

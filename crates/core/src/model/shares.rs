@@ -88,8 +88,10 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         what: "every flow's window over its wired round trip is more than its share".to_owned(),
     });
     let shared = format!("shares: {source}");
-    let values =
-        [("flows[].goodput_bps", shared.as_str()), ("totals", "capacity R of the mix; what the box or limiter is sized by")];
+    let values = [
+        ("flows[].goodput_bps", shared.as_str()),
+        ("totals", "capacity R of the mix; what the box or limiter is sized by"),
+    ];
     Ok(Prediction {
         model: Model::Shares,
         flows,

@@ -50,11 +50,7 @@ impl Candidate {
                     cap.buffer = room;
                 }
                 let name = word(&rule);
-                let cap = if room == buffer(scenario) {
-                    name
-                } else {
-                    format!("{{ kind = {name}, buffer = {room} }}")
-                };
+                let cap = if room == buffer(scenario) { name } else { format!("{{ kind = {name}, buffer = {room} }}") };
                 (Deploy::Ap, format!("[ap]\nqueue = {}\nwindow_cap = {cap}", inline(&scenario.ap.queue)))
             }
             Change::UplinkLimiter(share) => {
