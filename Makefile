@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 FAIRAIR = cargo run --release --locked --quiet -p fairair --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint deny audit bench install setup setup-test
+.PHONY: help demo test lint deny audit bench plots install setup setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,11 @@ test: setup-test lint deny ## check formatting, lints, docs and licences, then r
 
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
+
+plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
+	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
+	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
+	target/plots-venv/bin/python scripts/plots.py
 
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli

@@ -245,6 +245,8 @@ pub enum ModelName {
     Ha2009,
     /// Channel errors and buffer losses, one flow a station, all stations alike.
     Pokhrel2016,
+    /// What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours.
+    Shares,
     /// All of it at once; ours.
     Unified,
 }
