@@ -43,6 +43,10 @@ pub enum Command {
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
+    /// Run real hosts over an emulated cell (Linux, root).
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Testbed(crate::testbed::TestbedCommand),
 }
 
 /// Options of `fairair run`.

@@ -79,6 +79,16 @@ pub enum CliError {
         reason: String,
     },
 
+    /// A testbed could not be built or run.
+    #[error("{what}")]
+    Testbed {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+
     /// The threads could not be started.
     #[error("cannot start the worker threads: {0}")]
     #[diagnostic(help("try fewer with --jobs"))]
@@ -100,7 +110,7 @@ impl CliError {
     pub const fn exit(&self) -> Exit {
         match self {
             CliError::Scenario(_) | CliError::Usage { .. } | CliError::Unwritable { .. } => Exit::BadInput,
-            CliError::Write { .. } | CliError::Threads(_) => Exit::Failure,
+            CliError::Write { .. } | CliError::Testbed { .. } | CliError::Threads(_) => Exit::Failure,
         }
     }
 }

@@ -5,5 +5,14 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod command;
 pub mod emulate;
 pub mod enforce;
+pub mod netns;
+pub mod realtime;
+pub mod tap;
+
+/// Whether this process may do as root.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
