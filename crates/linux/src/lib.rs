@@ -16,3 +16,9 @@ pub mod tap;
 pub fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
+
+/// Release of the running kernel.
+pub fn kernel() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", release.trim())
+}

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use fairair_core::units::Duration;
 
 use crate::args::Format;
 
@@ -55,6 +56,10 @@ pub struct HostArgs {
     /// Whose TCP the hosts speak.
     #[arg(long, value_enum, default_value_t = StackArg::Linux)]
     pub stack: StackArg,
+
+    /// Distance of the pings from the fixed host to each station, such as "1 s"; "0 s": none.
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    pub ping: Duration,
 }
 
 /// What becomes of a station's frames before the radio takes them.

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use fairair_core::metrics::{Provenance, Report};
+use fairair_core::metrics::{Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedSection, mean};
 use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};
 use fairair_sim::replicas::Pool;
 
@@ -45,7 +46,54 @@ fn measure(scenario: &Scenario, options: Options, jobs: u16) -> Result<Report, C
         interrupted: records.len() < planned as usize,
         until_ci: None,
     };
-    Ok(Report::new(scenario, &records, provenance))
+    let mut report = Report::new(scenario, &records, provenance);
+    for flow in &mut report.flows {
+        // The kernel's knowledge, not the emulation's.
+        flow.timeouts = Estimate::default();
+        flow.fast_retransmits = Estimate::default();
+    }
+    report.testbed = Some(section(scenario, options, &outcomes));
+    Ok(report)
+}
+
+/// Hand-over that is on time: less than one full frame lasts at 11 Mbit/s.
+const LATENESS_BOUND: Duration = Duration::from_millis(1);
+
+fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> TestbedSection {
+    let seconds = |duration: Duration| duration.as_secs_f64();
+    let quantile = |q: f64| outcomes.iter().filter_map(|outcome| outcome.hand_over.lateness.quantile(q)).max();
+    let sum = |count: fn(&Outcome) -> u64| outcomes.iter().map(count).sum();
+    let p99 = quantile(0.99);
+    let round_trips = |index: usize, name: &str| {
+        let pings: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.pings.get(index)).collect();
+        let mean_of = |times: &[Duration]| mean(&times.iter().map(|time| seconds(*time)).collect::<Vec<_>>());
+        RoundTrips {
+            station: name.to_owned(),
+            sent: pings.iter().map(|pings| pings.sent).sum(),
+            answered: pings.iter().map(|pings| pings.round_trips.len() as u64).sum(),
+            mean_s: Estimate::of_mean(pings.iter().map(|pings| mean_of(&pings.round_trips))),
+            max_s: pings.iter().flat_map(|pings| &pings.round_trips).max().map(|time| seconds(*time)),
+        }
+    };
+    let pinged = if options.ping.is_some() { scenario.stations.as_slice() } else { &[] };
+    TestbedSection {
+        kernel: fairair_linux::kernel(),
+        stack: options.stack.name().to_owned(),
+        uplink: options.uplink.name().to_owned(),
+        realtime: outcomes.iter().all(|outcome| outcome.realtime),
+        on_time: p99.is_none_or(|late| late <= LATENESS_BOUND),
+        lateness_bound_s: seconds(LATENESS_BOUND),
+        lateness_p50_s: quantile(0.5).map(seconds),
+        lateness_p99_s: p99.map(seconds),
+        lateness_max_s: outcomes.iter().map(|outcome| seconds(outcome.hand_over.worst)).fold(0.0, f64::max),
+        frames: sum(|outcome| outcome.hand_over.frames),
+        lost: TestbedLosses {
+            overrun: sum(|outcome| outcome.overruns),
+            refused: sum(|outcome| outcome.hand_over.refused),
+            unknown_address: sum(|outcome| outcome.strays.unknown),
+        },
+        round_trips: pinged.iter().enumerate().map(|(index, station)| round_trips(index, &station.name)).collect(),
+    }
 }
 
 fn options(hosts: HostArgs) -> Options {
@@ -59,5 +107,6 @@ fn options(hosts: HostArgs) -> Options {
             StackArg::Scenario => TcpStack::Scenario,
         },
         known_neighbours: true,
+        ping: (hosts.ping != Duration::ZERO).then_some(hosts.ping),
     }
 }

@@ -165,7 +165,10 @@ mod tests {
         let mut say = |direction, header: TcpHeader| all.observe(Instant::ZERO, KEY, direction, &header);
         let syn = TcpHeader { seq: isn, syn: true, acks: false, scale: Some(7), timestamps: true, ..BLANK };
         assert_eq!(say(Direction::Up, syn).tcp.scale, 0, "never in SYNs");
-        say(Direction::Down, TcpHeader { seq: 500, ack: isn + 1, syn: true, scale: Some(5), timestamps: true, ..BLANK });
+        say(
+            Direction::Down,
+            TcpHeader { seq: 500, ack: isn + 1, syn: true, scale: Some(5), timestamps: true, ..BLANK },
+        );
         let data = |seq: u32| TcpHeader { seq: isn.wrapping_add(1 + seq), ack: 501, payload: 1448, ..BLANK };
         let ack = |ack: u32| TcpHeader { seq: 501, ack: isn.wrapping_add(1 + ack), ..BLANK };
         let first = say(Direction::Up, data(0));

@@ -27,6 +27,9 @@ pub use error::TestbedError;
 pub use registry::{Entry, clean, standing};
 pub use rig::Rig;
 pub use run::{Outcome, check, run};
+pub use traffic::Pings;
+
+use fairair_core::units::Duration;
 
 /// What becomes of a station's frames before the radio takes them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +51,16 @@ pub enum TcpStack {
     Scenario,
 }
 
+impl TcpStack {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TcpStack::Linux => "linux",
+            TcpStack::Scenario => "scenario",
+        }
+    }
+}
+
 /// How a testbed is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -57,6 +70,18 @@ pub struct Options {
     pub stack: TcpStack,
     /// Whether the hosts know each other's hardware addresses from the start, so that ARP cannot disturb a measurement.
     pub known_neighbours: bool,
+    /// Distance of the pings to each station; `None`: no pings.
+    pub ping: Option<Duration>,
+}
+
+impl Uplink {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Uplink::Deep => "deep",
+            Uplink::Driver => "driver",
+        }
+    }
 }
 
 /// Frames in the ring of [`Uplink::Driver`].

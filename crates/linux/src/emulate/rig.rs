@@ -9,11 +9,11 @@ use std::fs;
 
 use fairair_core::scenario::Scenario;
 
+use super::Options;
 use super::addresses as addr;
 use super::error::TestbedError;
 use super::registry::{Claim, Entry};
 use super::stack;
-use super::{Options, TcpStack};
 use crate::netns::Namespace;
 use crate::tap::Tap;
 
@@ -163,16 +163,6 @@ fn quiet(namespace: &Namespace) -> Result<(), TestbedError> {
 fn transmit_drops(text: &str, device: &str) -> u64 {
     let line = text.lines().find_map(|line| line.trim().strip_prefix(device)?.strip_prefix(':'));
     line.and_then(|line| line.split_whitespace().nth(11)).and_then(|count| count.parse().ok()).unwrap_or_default()
-}
-
-impl TcpStack {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TcpStack::Linux => "linux",
-            TcpStack::Scenario => "scenario",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::cell::Cell;
 use super::driver::{HandOver, Taps, drive};
 use super::error::TestbedError;
 use super::rig::Rig;
-use super::traffic::TrafficPrograms;
+use super::traffic::{Pings, TrafficPrograms};
 use super::{Options, Strays, stack};
 use crate::realtime;
 
@@ -32,6 +32,8 @@ pub struct Outcome {
     pub overruns: u64,
     /// Whether the emulation had real-time priority.
     pub realtime: bool,
+    /// Round trips, one entry a station; empty without pings.
+    pub pings: Vec<Pings>,
 }
 
 /// Says early whether the testbed can do the scenario.
@@ -57,6 +59,9 @@ pub fn run(
     let rig = Rig::build(scenario, options)?;
     let mut programs = TrafficPrograms::new(scenario, &rig, seed)?;
     let stop = AtomicBool::new(false);
+    if let Some(interval) = options.ping {
+        programs.ping(interval)?;
+    }
     let start = Clock::now();
     let (emulated, conducted) = std::thread::scope(|scope| {
         let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop));
@@ -69,6 +74,7 @@ pub fn run(
     }
     let mut outcome = emulated.map_err(|_| std::io::Error::other("the emulation died"))??;
     outcome.overruns = rig.overruns();
+    outcome.pings = programs.pings();
     Ok(Some(outcome))
 }
 
@@ -87,7 +93,14 @@ fn emulate(
     let measure_from = Instant::ZERO + scenario.run.warmup;
     let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop)?;
     let strays = cell.strays();
-    Ok(Outcome { record: cell.record(stopped), hand_over, strays, overruns: 0, realtime: granted.realtime })
+    Ok(Outcome {
+        record: cell.record(stopped),
+        hand_over,
+        strays,
+        overruns: 0,
+        realtime: granted.realtime,
+        pings: Vec::new(),
+    })
 }
 
 /// Starts and stops the flows at their times; says whether the run came to its end.

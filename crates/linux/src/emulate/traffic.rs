@@ -1,4 +1,4 @@
-//! iperf3 for the scenario's flows: a server where the data goes, a client where it comes from.
+//! iperf3 for the scenario's flows, a server where the data goes and a client where it comes from; and ping.
 
 use std::fs::{self, File};
 use std::io;
@@ -33,6 +33,19 @@ pub(super) struct TrafficPrograms<'a> {
     servers: Vec<Child>,
     /// By flow.
     clients: Vec<Option<Child>>,
+    /// By station; empty when nobody pings.
+    pings: Vec<Child>,
+    /// Replies to pings before this one are the warm-up's.
+    first_ping: u64,
+}
+
+/// What ping measured of a station after the warm-up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Pings {
+    /// Echo requests sent.
+    pub sent: u64,
+    /// Round-trip times of the answered ones.
+    pub round_trips: Vec<Duration>,
 }
 
 impl<'a> TrafficPrograms<'a> {
@@ -45,11 +58,14 @@ impl<'a> TrafficPrograms<'a> {
             directory: tempfile::tempdir()?,
             servers: Vec::new(),
             clients: (0..scenario.flow_count()).map(|_| None).collect(),
+            pings: Vec::new(),
+            first_ping: 0,
         };
         for (id, (station, flow)) in scenario.flows().enumerate() {
-            let mut server = programs.iperf3(programs.ends(station, flow).1, &format!("server-{id}"))?;
+            let (_, receiver) = programs.ends(station, flow);
+            let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
             server.args(["--server", "--one-off", "--port", &addr::port(id).to_string()]);
-            let child = server.spawn().map_err(missing)?;
+            let child = server.spawn().map_err(|error| missing("iperf3", error))?;
             programs.servers.push(child);
         }
         programs.wait_for_servers()?;
@@ -65,9 +81,9 @@ impl<'a> TrafficPrograms<'a> {
         }
     }
 
-    /// iperf3 in a namespace, with what it prints in files called `name`.
-    fn iperf3(&self, namespace: &Namespace, name: &str) -> Result<Command, TestbedError> {
-        let mut command = in_namespace(&namespace.path(), "iperf3")?;
+    /// A program in a namespace, with what it prints in files called `name`.
+    fn program(&self, program: &str, namespace: &Namespace, name: &str) -> Result<Command, TestbedError> {
+        let mut command = in_namespace(&namespace.path(), program)?;
         let file = |end: &str| File::create(self.directory.path().join(format!("{name}.{end}")));
         command.stdout(file("json")?).stderr(file("err")?);
         // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is a plain system call.
@@ -113,11 +129,36 @@ impl<'a> TrafficPrograms<'a> {
         starts.collect()
     }
 
+    /// Starts to ping each station from the fixed host, once an `interval`.
+    pub(super) fn ping(&mut self, interval: Duration) -> Result<(), TestbedError> {
+        self.first_ping = self.scenario.run.warmup.as_nanos() / interval.as_nanos() + 2;
+        for station in 0..self.scenario.stations.len() {
+            let mut ping = self.program("ping", &self.rig.host, &format!("ping-{station}"))?;
+            ping.args(["-n", "-i", &interval.as_secs_f64().to_string(), &addr::station(station).to_string()]);
+            let child = ping.spawn().map_err(|error| missing("ping", error))?;
+            self.pings.push(child);
+        }
+        Ok(())
+    }
+
+    /// Ends the pings and tells what they measured, one entry a station.
+    pub(super) fn pings(&mut self) -> Vec<Pings> {
+        let mut all = Vec::new();
+        for station in 0..self.pings.len() {
+            // Interrupted, ping prints its sums.
+            end(&mut self.pings[station], Signal::SIGINT);
+            let path = self.directory.path().join(format!("ping-{station}.json"));
+            all.push(pings(&fs::read_to_string(path).unwrap_or_default(), self.first_ping));
+        }
+        self.pings.clear();
+        all
+    }
+
     /// Starts the sender of a flow, to send for `lasts`.
     pub(super) fn start(&mut self, id: usize, lasts: Duration) -> Result<(), TestbedError> {
         let (station, flow) = self.scenario.flows().nth(id).expect("flows are counted");
         let (sender, _) = self.ends(station, flow);
-        let mut client = self.iperf3(sender, &format!("client-{id}"))?;
+        let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         let to = match flow.direction {
             Direction::Up => addr::HOST,
             Direction::Down => addr::station(station),
@@ -140,7 +181,7 @@ impl<'a> TrafficPrograms<'a> {
                 client.args(["--udp", "--length", &payload.0.to_string(), "--bitrate", &rate.to_string()]);
             }
         }
-        self.clients[id] = Some(client.spawn().map_err(missing)?);
+        self.clients[id] = Some(client.spawn().map_err(|error| missing("iperf3", error))?);
         Ok(())
     }
 
@@ -174,9 +215,25 @@ impl<'a> TrafficPrograms<'a> {
 
 impl Drop for TrafficPrograms<'_> {
     fn drop(&mut self) {
-        for child in self.clients.iter_mut().flatten().chain(&mut self.servers) {
+        for child in self.clients.iter_mut().flatten().chain(&mut self.servers).chain(&mut self.pings) {
             end(child, Signal::SIGKILL);
         }
+    }
+}
+
+/// Reads what ping prints: replies to requests from number `first` on, and the number of requests.
+fn pings(text: &str, first: u64) -> Pings {
+    let after = |line: &str, key: &str| {
+        let rest = &line[line.find(key)? + key.len()..];
+        rest.split_whitespace().next()?.parse::<f64>().ok()
+    };
+    let replies = text.lines().filter_map(|line| Some((after(line, "icmp_seq=")?, after(line, "time=")?)));
+    let measured = replies.filter(|(seq, _)| *seq as u64 >= first);
+    let sums = text.lines().find(|line| line.contains(" packets transmitted"));
+    let sent = sums.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or_default();
+    Pings {
+        sent: (sent + 1).saturating_sub(first),
+        round_trips: measured.map(|(_, ms)| Duration::from_secs_f64(ms / 1e3)).collect(),
     }
 }
 
@@ -185,8 +242,8 @@ fn end(child: &mut Child, signal: Signal) {
     let _ = child.wait();
 }
 
-fn missing(error: io::Error) -> TestbedError {
-    crate::command::CommandError::Start { program: "iperf3".to_owned(), error }.into()
+fn missing(program: &str, error: io::Error) -> TestbedError {
+    crate::command::CommandError::Start { program: program.to_owned(), error }.into()
 }
 
 /// Whether somebody listens at a TCP port.
@@ -208,6 +265,20 @@ fn is_listener(line: &str, port: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pings_of_the_warm_up_do_not_count() {
+        let text = "PING 10.0.0.11 (10.0.0.11) 56(84) bytes of data.\n\
+                    64 bytes from 10.0.0.11: icmp_seq=1 ttl=63 time=3.50 ms\n\
+                    64 bytes from 10.0.0.11: icmp_seq=3 ttl=63 time=150 ms\n\
+                    64 bytes from 10.0.0.11: icmp_seq=4 ttl=63 time=12.5 ms\n\n\
+                    --- 10.0.0.11 ping statistics ---\n\
+                    5 packets transmitted, 3 received, 40% packet loss, time 4005ms\n";
+        let measured = pings(text, 3);
+        assert_eq!(measured.sent, 3);
+        assert_eq!(measured.round_trips, [Duration::from_millis(150), Duration::from_micros(12_500)]);
+        assert_eq!(pings("", 3), Pings::default());
+    }
 
     #[test]
     fn a_listener_is_told_from_a_connection() {
