@@ -21,6 +21,8 @@ pub enum Exit {
     Unmet,
     /// Stopped by a signal; what was done has been reported.
     Interrupted,
+    /// What a program ended with that was run for the user.
+    Program(u8),
 }
 
 impl Exit {
@@ -32,6 +34,7 @@ impl Exit {
             Exit::BadInput => 2,
             Exit::Unmet => 3,
             Exit::Interrupted => 130,
+            Exit::Program(code) => code,
         }
     }
 }

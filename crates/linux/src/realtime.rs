@@ -19,6 +19,11 @@ pub fn keep_time(priority: i32) -> Granted {
     Granted { realtime: fifo(priority).is_ok(), locked }
 }
 
+/// Whether this thread may have SCHED_FIFO; it has it from now on.
+pub fn is_granted() -> bool {
+    fifo(1).is_ok()
+}
+
 fn fifo(priority: i32) -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: priority };
     // SAFETY: sched_setscheduler(2) reads one sched_param, which lives until the call returns; 0 is this thread.

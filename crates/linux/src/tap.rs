@@ -1,16 +1,22 @@
-//! TAP devices: Ethernet frames of a namespace in the hands of this process.
+//! TAP and macvtap devices: Ethernet frames of a namespace in the hands of this process.
+//!
+//! A TAP takes a frame off its socket at once (`skb_orphan` in the kernel's `tun_net_xmit`), so that TCP believes it sent.
+//! A macvtap at the far end of a veth pair leaves it to the socket until it is read: TCP small queues sees what waits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use nix::sys::stat::{Mode, SFlag, mknod};
 
 use crate::netns::Namespace;
 
 /// Longest frame that is read: an 802.11 frame body holds less.
 const LONGEST: usize = 4096;
 
-/// A TAP device; it goes when this is dropped.
+/// A TAP device, which goes when this is dropped, or a macvtap.
 #[derive(Debug)]
 pub struct Tap {
     file: File,
@@ -29,6 +35,24 @@ impl Tap {
             Ok(file)
         })?;
         Ok(Tap { file })
+    }
+
+    /// Opens the macvtap with a device number. The node is made in `directory` and removed again.
+    ///
+    /// # Errors
+    /// Without the privilege to make device nodes, or where `directory` forbids them.
+    pub fn open_macvtap(device: libc::dev_t, directory: &Path) -> io::Result<Tap> {
+        let node = directory.join(format!("macvtap-{device:x}"));
+        mknod(&node, SFlag::S_IFCHR, Mode::S_IRUSR | Mode::S_IWUSR, device)?;
+        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(&node);
+        std::fs::remove_file(&node)?;
+        let file = file?;
+        attach(&file, "")?;
+        // SAFETY: the descriptor is open, and TUNSETOFFLOAD takes a plain number: no checksum is left to the reader.
+        #[allow(unsafe_code)]
+        let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETOFFLOAD, 0) };
+        if result == 0 { Ok(Tap { file }) } else { Err(io::Error::last_os_error()) }
     }
 
     /// The next frame that the namespace has sent; `None` when there is none.

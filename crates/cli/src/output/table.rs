@@ -260,6 +260,9 @@ fn real_time(testbed: &TestbedSection) -> String {
         "{verdict}; hand-over late by {p50} (median), {p99} (99 %), {} at most",
         ms(Some(testbed.lateness_max_s))
     );
+    if let Some(share) = testbed.cpu_share {
+        line += &format!("; {:.0} % of a core", share * 100.0);
+    }
     if !testbed.realtime {
         line += "; without real-time priority";
     }

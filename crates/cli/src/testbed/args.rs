@@ -1,5 +1,6 @@
 //! What can be asked of the testbed on the command line.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,6 +13,72 @@ use crate::args::Format;
 pub enum TestbedCommand {
     /// Run a scenario on real hosts and report who gets the air.
     Run(TestbedRunArgs),
+    /// Build a cell for your own programs, without traffic; it stands until `down`.
+    Up(UpArgs),
+    /// Run a program on a host of a cell that is up.
+    Exec(ExecArgs),
+    /// Open a shell on a host of a cell that is up.
+    Shell(ShellArgs),
+    /// List the cells that are up.
+    List,
+    /// Take a cell down.
+    Down(DownArgs),
+    /// Remove what killed testbeds left behind.
+    Clean,
+    /// Look for what a testbed needs on this machine.
+    Doctor,
+}
+
+/// Options of `fairair testbed up`.
+#[derive(Clone, Debug, Args)]
+pub struct UpArgs {
+    /// Scenario file (TOML): radio, queues, wire, stations, box and timed events count; flows are not started.
+    #[arg(value_name = "FILE")]
+    pub scenario: PathBuf,
+
+    /// How the hosts are set up.
+    #[command(flatten)]
+    pub hosts: HostArgs,
+
+    /// Do not go to the background: Ctrl-C takes the cell down.
+    #[arg(long)]
+    pub foreground: bool,
+}
+
+/// Options of `fairair testbed exec`.
+#[derive(Clone, Debug, Args)]
+pub struct ExecArgs {
+    /// A station's name, or `host`, `gw`, `box`.
+    #[arg(value_name = "HOST")]
+    pub host: String,
+
+    /// Which cell [default: the only one that is up].
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+
+    /// The program and its arguments.
+    #[arg(value_name = "COMMAND", last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Options of `fairair testbed shell`.
+#[derive(Clone, Debug, Args)]
+pub struct ShellArgs {
+    /// A station's name, or `host`, `gw`, `box`.
+    #[arg(value_name = "HOST")]
+    pub host: String,
+
+    /// Which cell [default: the only one that is up].
+    #[arg(long, value_name = "ID")]
+    pub id: Option<String>,
+}
+
+/// Options of `fairair testbed down`.
+#[derive(Clone, Debug, Args)]
+pub struct DownArgs {
+    /// Which cell [default: the only one that is up].
+    #[arg(value_name = "ID")]
+    pub id: Option<String>,
 }
 
 /// Options of `fairair testbed run`.
@@ -32,6 +99,10 @@ pub struct TestbedRunArgs {
     /// How the hosts are set up.
     #[command(flatten)]
     pub hosts: HostArgs,
+
+    /// Distance of the pings from the fixed host to each station, such as "1 s", at least "10 ms"; "0 s": none.
+    #[arg(long, value_name = "TIME", default_value = "1 s")]
+    pub ping: Duration,
 
     /// What to print on stdout.
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -56,10 +127,6 @@ pub struct HostArgs {
     /// Whose TCP the hosts speak.
     #[arg(long, value_enum, default_value_t = StackArg::Linux)]
     pub stack: StackArg,
-
-    /// Distance of the pings from the fixed host to each station, such as "1 s"; "0 s": none.
-    #[arg(long, value_name = "TIME", default_value = "1 s")]
-    pub ping: Duration,
 }
 
 /// What becomes of a station's frames before the radio takes them.

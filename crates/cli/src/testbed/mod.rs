@@ -1,11 +1,14 @@
 //! `fairair testbed`: real hosts over an emulated cell.
 
 mod args;
+mod hosts;
 mod run;
 
 pub(crate) use args::TestbedCommand;
+pub(crate) use run::measure_by_default;
 
 use fairair_linux::emulate::TestbedError;
+use fairair_linux::is_root;
 
 use crate::error::{CliError, Exit};
 
@@ -13,6 +16,16 @@ use crate::error::{CliError, Exit};
 pub(crate) fn testbed_command(command: &TestbedCommand) -> Result<Exit, CliError> {
     match command {
         TestbedCommand::Run(args) => run::run_testbed(args),
+        TestbedCommand::Up(args) => hosts::up(args),
+        TestbedCommand::Exec(args) => hosts::exec(&args.host, args.id.as_deref(), &args.command),
+        TestbedCommand::Shell(args) => {
+            let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+            hosts::exec(&args.host, args.id.as_deref(), &[shell])
+        }
+        TestbedCommand::List => hosts::list(),
+        TestbedCommand::Down(args) => hosts::down(args.id.as_deref()),
+        TestbedCommand::Clean => hosts::clean(),
+        TestbedCommand::Doctor => hosts::doctor(),
     }
 }
 
@@ -22,12 +35,8 @@ fn explained(error: &TestbedError) -> CliError {
         TestbedError::Cannot { fix, .. } => {
             return CliError::Usage { what: error.to_string(), help: fix.clone() };
         }
-        _ if !nix_is_root() => "run it as root: sudo fairair testbed ...",
+        _ if !is_root() => "run it as root: sudo fairair testbed ...",
         _ => "`fairair testbed doctor` looks for what is missing",
     };
     CliError::Testbed { what: error.to_string(), help: help.to_owned() }
-}
-
-fn nix_is_root() -> bool {
-    fairair_linux::is_root()
 }

@@ -16,13 +16,23 @@ use crate::output::files::OutDir;
 use crate::progress::Progress;
 use crate::run::{FILES, deliver};
 
+/// Shortest distance of pings.
+const SHORTEST_PING: Duration = Duration::from_millis(10);
+
 /// Runs a scenario on the testbed and prints the report.
 pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
     scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
     let out = args.out.as_deref().map(|dir: &Path| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
-    let report = measure(&scenario, options(args.hosts), args.jobs)?;
+    if args.ping != Duration::ZERO && args.ping < SHORTEST_PING {
+        return Err(CliError::Usage {
+            what: format!("--ping {}: more than a hundred a second would be a load of their own", args.ping),
+            help: "write at least \"10 ms\", or \"0 s\" for none".to_owned(),
+        });
+    }
+    let options = Options { ping: (args.ping != Duration::ZERO).then_some(args.ping), ..options(args.hosts) };
+    let report = measure(&scenario, options, args.jobs)?;
     deliver(&report, &scenario, args.format, out)
 }
 
@@ -59,6 +69,17 @@ fn measure(scenario: &Scenario, options: Options, jobs: u16) -> Result<Report, C
 /// Hand-over that is on time: less than one full frame lasts at 11 Mbit/s.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
 
+/// The result of a scenario with hosts as they are by default.
+pub(crate) fn measure_by_default(scenario: &Scenario) -> Result<Report, CliError> {
+    let options = Options {
+        uplink: Uplink::Deep,
+        stack: TcpStack::Linux,
+        known_neighbours: true,
+        ping: Some(Duration::from_secs(1)),
+    };
+    measure(scenario, options, 1)
+}
+
 fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> TestbedSection {
     let seconds = |duration: Duration| duration.as_secs_f64();
     let quantile = |q: f64| outcomes.iter().filter_map(|outcome| outcome.hand_over.lateness.quantile(q)).max();
@@ -86,6 +107,12 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
         lateness_p50_s: quantile(0.5).map(seconds),
         lateness_p99_s: p99.map(seconds),
         lateness_max_s: outcomes.iter().map(|outcome| seconds(outcome.hand_over.worst)).fold(0.0, f64::max),
+        cpu_share: mean(
+            &outcomes
+                .iter()
+                .map(|outcome| seconds(outcome.hand_over.cpu) / seconds(outcome.hand_over.ran))
+                .collect::<Vec<_>>(),
+        ),
         frames: sum(|outcome| outcome.hand_over.frames),
         lost: TestbedLosses {
             overrun: sum(|outcome| outcome.overruns),
@@ -96,7 +123,7 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
     }
 }
 
-fn options(hosts: HostArgs) -> Options {
+pub(super) fn options(hosts: HostArgs) -> Options {
     Options {
         uplink: match hosts.uplink {
             UplinkArg::Deep => Uplink::Deep,
@@ -107,6 +134,6 @@ fn options(hosts: HostArgs) -> Options {
             StackArg::Scenario => TcpStack::Scenario,
         },
         known_neighbours: true,
-        ping: (hosts.ping != Duration::ZERO).then_some(hosts.ping),
+        ping: None,
     }
 }

@@ -1,6 +1,7 @@
 //! `fairair testbed` on this kernel: real TCP in namespaces. Needs root, iproute2, iperf3 and ping.
 #![cfg(target_os = "linux")]
 
+mod cells;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -49,5 +50,5 @@ pub(crate) fn scenario(directory: &tempfile::TempDir, text: &str) -> PathBuf {
 
 /// Namespaces of testbeds on this machine, which a concurrent run by somebody else may also have.
 pub(crate) fn namespaces() -> Vec<String> {
-    fairair_linux::netns::names("fairair-")
+    fairair_linux::netns::names("fairair-tb-")
 }

@@ -91,6 +91,8 @@ pub struct TestbedSection {
     pub lateness_p99_s: Option<f64>,
     /// The largest.
     pub lateness_max_s: f64,
+    /// Processor time of the emulation over its length: 1 is one core.
+    pub cpu_share: Option<f64>,
     /// Frames handed over.
     pub frames: u64,
     /// Frames lost outside of all queues, from the start of the run.

@@ -8,7 +8,8 @@ use std::time::Instant as Clock;
 use fairair_core::qdisc::Histogram;
 use fairair_core::units::{Duration, Instant};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
-use nix::sys::time::TimeSpec;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::cell::{Cell, Port};
@@ -32,6 +33,10 @@ pub struct HandOver {
     pub frames: u64,
     /// Frames that a device refused: it was down.
     pub refused: u64,
+    /// Processor time of the emulation.
+    pub cpu: Duration,
+    /// How long it ran.
+    pub ran: Duration,
 }
 
 /// The devices of a testbed.
@@ -56,7 +61,14 @@ pub(super) fn drive(
     measure_from: Instant,
     stop: &AtomicBool,
 ) -> io::Result<(Instant, HandOver)> {
-    let mut hand_over = HandOver { lateness: Histogram::enabled(), worst: Duration::ZERO, frames: 0, refused: 0 };
+    let mut hand_over = HandOver {
+        lateness: Histogram::enabled(),
+        worst: Duration::ZERO,
+        frames: 0,
+        refused: 0,
+        cpu: Duration::ZERO,
+        ran: Duration::ZERO,
+    };
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
     epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
@@ -74,6 +86,8 @@ pub(super) fn drive(
         cell.handle_timeout(now.min(end));
         flush(cell, taps, measure_from, &clock, &mut hand_over);
         if now >= end || stop.load(Ordering::Relaxed) {
+            hand_over.cpu = thread_time()?;
+            hand_over.ran = now.saturating_since(Instant::ZERO);
             return Ok((now.min(end), hand_over));
         }
         for (index, held) in held.iter_mut().enumerate() {
@@ -115,6 +129,13 @@ pub(super) fn drive(
             }
         }
     }
+}
+
+/// Processor time of this thread: with the kernel's work for the frames that it hands over.
+fn thread_time() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+    let micros = [usage.user_time(), usage.system_time()].iter().map(TimeValLike::num_microseconds).sum::<i64>();
+    Ok(Duration::from_micros(micros.unsigned_abs()))
 }
 
 /// Hands over all that is due.

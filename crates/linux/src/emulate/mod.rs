@@ -9,6 +9,7 @@ pub mod addresses;
 mod ap;
 mod cell;
 mod connections;
+mod doctor;
 mod driver;
 mod enforce;
 mod error;
@@ -22,11 +23,12 @@ mod stack;
 mod traffic;
 
 pub use cell::{Cell, Output, Port, Strays};
+pub use doctor::{Check, examine};
 pub use driver::HandOver;
 pub use error::TestbedError;
-pub use registry::{Entry, clean, standing};
+pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
-pub use run::{Outcome, check, run};
+pub use run::{Outcome, check, check_cell, keep, run};
 pub use traffic::Pings;
 
 use fairair_core::units::Duration;

@@ -3,9 +3,12 @@
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::scenario::Scenario;
 use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 use super::error::TestbedError;
@@ -13,13 +16,15 @@ use crate::netns;
 
 /// Where testbeds are noted: a tmpfs, gone with the namespaces when the machine restarts.
 const DIRECTORY: &str = "/run/fairair";
-/// All namespaces begin so.
-const PREFIX: &str = "fairair-";
+/// How long a testbed may take to go.
+const PATIENCE: Wait = Wait::from_secs(10);
+/// The names of all namespaces of testbeds begin so.
+pub const PREFIX: &str = "fairair-tb-";
 
 /// What is noted about a testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Names its namespaces: `fairair-ID-host` and so on.
+    /// Names its namespaces: `fairair-tb-ID-host` and so on.
     pub id: String,
     /// The process that emulates its radio.
     pub pid: u32,
@@ -27,6 +32,8 @@ pub struct Entry {
     pub scenario: String,
     /// Names of the stations; the namespace of the first ends with `s1`.
     pub stations: Vec<String>,
+    /// Whether programs can be run in it.
+    pub ready: bool,
 }
 
 impl Entry {
@@ -71,12 +78,18 @@ impl Claim {
             let lock =
                 Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|(_, error)| io::Error::from(error))?;
             let stations = scenario.stations.iter().map(|station| station.name.clone()).collect();
-            let entry = Entry { id, pid, scenario: scenario.name.clone(), stations };
-            let claim = Claim { entry, path, _lock: lock };
-            fs::write(&claim.path, serde_json::to_vec(&claim.entry).unwrap_or_default())?;
+            let entry = Entry { id, pid, scenario: scenario.name.clone(), stations, ready: false };
+            let mut claim = Claim { entry, path, _lock: lock };
+            claim.note(false)?;
             return Ok(claim);
         }
         unreachable!("some number is free")
+    }
+
+    /// Notes whether programs can be run in it.
+    pub(super) fn note(&mut self, ready: bool) -> io::Result<()> {
+        self.entry.ready = ready;
+        fs::write(&self.path, serde_json::to_vec(&self.entry).unwrap_or_default())
     }
 
     /// What is noted.
@@ -104,6 +117,22 @@ fn suffix(number: u32) -> String {
 /// The testbeds that stand, by process and id.
 pub fn standing() -> Vec<Entry> {
     noted().into_iter().filter(|(path, _)| !is_orphan(path)).filter_map(|(_, entry)| entry).collect()
+}
+
+/// Asks the process of a testbed to take it down and waits until it has.
+///
+/// # Errors
+/// When it is another user's, or has not ended after ten seconds.
+pub fn take_down(entry: &Entry) -> Result<(), TestbedError> {
+    kill(Pid::from_raw(entry.pid as i32), Signal::SIGTERM).map_err(io::Error::from)?;
+    let begin = Clock::now();
+    while standing().iter().any(|other| other.id == entry.id) {
+        if begin.elapsed() > PATIENCE {
+            return Err(TestbedError::NotThere(format!("process {} does not end", entry.pid)));
+        }
+        std::thread::sleep(Wait::from_millis(20));
+    }
+    Ok(())
 }
 
 /// Takes away what testbeds left behind whose process is gone. Tells the names of their namespaces.

@@ -5,20 +5,24 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::fs;
+use std::process::Command;
+use std::{fs, io};
 
 use fairair_core::scenario::Scenario;
 
-use super::Options;
 use super::addresses as addr;
+use super::driver::Taps;
 use super::error::TestbedError;
 use super::registry::{Claim, Entry};
 use super::stack;
+use super::{Options, Uplink};
 use crate::netns::Namespace;
 use crate::tap::Tap;
 
 /// Frames that wait in a TAP for the emulation at most: it reads at once, so that only a stall could fill it.
 const TAP_QUEUE: usize = 10_000;
+/// What an interface of the drivers carries at most: the station's own MTU is what counts.
+const MOST_MTU: u32 = 2500;
 /// The wireless interface of a station, and the AP's towards the box.
 const WLAN: &str = "wlan0";
 const AP_PORT: &str = "ap0";
@@ -29,8 +33,10 @@ pub struct Rig {
     gateway: Namespace,
     the_box: Namespace,
     pub(super) stations: Vec<Namespace>,
-    pub(super) wire: Tap,
-    pub(super) radios: Vec<Tap>,
+    /// The stations' drivers, in the mode `driver`; kept for its `Drop`.
+    _air: Option<Namespace>,
+    wire: Tap,
+    radios: Vec<Tap>,
     /// Last, so that the names are gone when the claim is.
     claim: Claim,
 }
@@ -41,6 +47,16 @@ impl Rig {
         self.claim.entry()
     }
 
+    /// Notes that programs can be run in it.
+    pub(super) fn announce(&mut self) -> io::Result<()> {
+        self.claim.note(true)
+    }
+
+    /// Its devices, for the emulation.
+    pub(super) fn taps(&self, options: Options) -> Taps<'_> {
+        Taps { wire: &self.wire, stations: self.radios.iter().collect(), ring: options.ring() }
+    }
+
     /// Builds namespaces, devices, addresses and routes for a scenario.
     ///
     /// # Errors
@@ -49,14 +65,19 @@ impl Rig {
         let claim = Claim::new(scenario)?;
         let roles = ["host".to_owned(), "gw".to_owned(), "box".to_owned()];
         let stations = (1..=scenario.stations.len()).map(|number| format!("s{number}"));
-        let names = roles.into_iter().chain(stations).map(|role| claim.namespace(&role));
+        let air = matches!(options.uplink, Uplink::Driver).then(|| "air".to_owned());
+        let names = roles.into_iter().chain(stations).chain(air).map(|role| claim.namespace(&role));
         let mut namespaces = Namespace::create_all(names)?.into_iter();
         let mut next = || namespaces.next().expect("one namespace a name");
         let (host, gateway, the_box) = (next(), next(), next());
-        let stations: Vec<Namespace> = namespaces.collect();
+        let stations: Vec<Namespace> = (0..scenario.stations.len()).map(|_| next()).collect();
+        let air = namespaces.next();
         let wire = Tap::create(&the_box, AP_PORT)?;
-        let radios = stations.iter().map(|station| Tap::create(station, WLAN)).collect::<Result<Vec<_>, _>>()?;
-        let rig = Rig { host, gateway, the_box, stations, wire, radios, claim };
+        let radios = match &air {
+            Some(air) => driver_radios(&stations, air)?,
+            None => stations.iter().map(|station| Tap::create(station, WLAN)).collect::<Result<_, _>>()?,
+        };
+        let rig = Rig { host, gateway, the_box, stations, _air: air, wire, radios, claim };
         rig.configure(scenario, options)?;
         Ok(rig)
     }
@@ -124,6 +145,40 @@ impl Rig {
     }
 }
 
+/// Wireless interfaces whose frames stay their sockets' until they are read: veth pairs that end in macvtaps in `air`.
+fn driver_radios(stations: &[Namespace], air: &Namespace) -> Result<Vec<Tap>, TestbedError> {
+    let mut lines = String::new();
+    for (index, station) in stations.iter().enumerate() {
+        station.ip(&format!("link add {WLAN} type veth peer name far{index} netns {}\n", air.name()))?;
+        let _ = writeln!(
+            lines,
+            "link add link far{index} name ring{index} txqueuelen {TAP_QUEUE} type macvtap mode passthru\n\
+             link set far{index} mtu {MOST_MTU} up\nlink set ring{index} mtu {MOST_MTU} up"
+        );
+    }
+    air.ip(&lines)?;
+    // Device numbers stand in the sysfs of the namespace, which `ip netns exec` mounts.
+    let list = Command::new("ip")
+        .args(["netns", "exec", air.name(), "sh", "-c", "grep -H . /sys/class/net/ring*/macvtap/tap*/dev"])
+        .output()?;
+    let text = String::from_utf8_lossy(&list.stdout);
+    let directory = tempfile::tempdir()?;
+    let open = |index: usize| {
+        let device = device_number(&text, &format!("ring{index}"));
+        let device = device.ok_or_else(|| io::Error::other(format!("the kernel made no macvtap number {index}")))?;
+        Tap::open_macvtap(device, directory.path())
+    };
+    Ok((0..stations.len()).map(open).collect::<Result<_, _>>()?)
+}
+
+/// The device number of an interface, from lines such as `/sys/class/net/ring0/macvtap/tap3/dev:241:1`.
+fn device_number(text: &str, interface: &str) -> Option<libc::dev_t> {
+    let line = text.lines().find(|line| line.contains(&format!("/{interface}/")))?;
+    let mut numbers = line.rsplit(':');
+    let (minor, major) = (numbers.next()?.trim().parse().ok()?, numbers.next()?.parse().ok()?);
+    Some(libc::makedev(major, minor))
+}
+
 /// Addresses and routes of a station.
 fn station_lines(scenario: &Scenario, options: Options, index: usize, up: &str) -> String {
     let mut lines = format!(
@@ -148,7 +203,7 @@ fn station_lines(scenario: &Scenario, options: Options, index: usize, up: &str) 
 }
 
 /// No frame that no one asked for: router solicitations, duplicate address detection.
-fn quiet(namespace: &Namespace) -> Result<(), TestbedError> {
+pub(super) fn quiet(namespace: &Namespace) -> Result<(), TestbedError> {
     let mut parameters = Vec::new();
     for which in ["all", "default"] {
         parameters.push((format!("net/ipv6/conf/{which}/accept_ra"), "0".to_owned()));
@@ -168,6 +223,13 @@ fn transmit_drops(text: &str, device: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn device_numbers_are_found_by_interface() {
+        let text = "/sys/class/net/ring1/macvtap/tap5/dev:241:2\n/sys/class/net/ring10/macvtap/tap6/dev:241:3\n";
+        assert_eq!(device_number(text, "ring1"), Some(libc::makedev(241, 2)));
+        assert_eq!(device_number(text, "ring2"), None);
+    }
 
     #[test]
     fn transmit_drops_are_found_among_the_other_counters() {

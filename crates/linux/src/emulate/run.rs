@@ -8,8 +8,9 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
 use super::cell::Cell;
-use super::driver::{HandOver, Taps, drive};
+use super::driver::{HandOver, drive};
 use super::error::TestbedError;
+use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
 use super::{Options, Strays, stack};
@@ -42,6 +43,14 @@ pub struct Outcome {
 /// Names what it cannot do and what to change.
 pub fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
     stack::check(scenario, options)
+}
+
+/// Says early whether the testbed can build the scenario's cell, without its flows.
+///
+/// # Errors
+/// Names what it cannot do and what to change.
+pub fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
+    stack::check_cell(scenario)
 }
 
 /// Builds a testbed, runs one replica and takes the testbed down. `None` when `cancel` was set before the end.
@@ -78,6 +87,32 @@ pub fn run(
     Ok(Some(outcome))
 }
 
+/// Builds a testbed without traffic and keeps it until `cancel` is set; `ready` is told what stands.
+///
+/// # Errors
+/// When the testbed cannot be built; nothing is left behind then.
+pub fn keep(
+    scenario: &Scenario,
+    options: Options,
+    cancel: &AtomicBool,
+    ready: impl FnOnce(&Entry),
+) -> Result<(), TestbedError> {
+    check_cell(scenario)?;
+    let mut rig = Rig::build(scenario, options)?;
+    rig.announce()?;
+    ready(rig.entry());
+    std::thread::scope(|scope| {
+        let endless = || {
+            realtime::keep_time(PRIORITY);
+            let mut cell = Cell::new(scenario, scenario.replica_seed(0));
+            let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel)
+        };
+        scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
+    })?;
+    Ok(())
+}
+
 fn emulate(
     scenario: &Scenario,
     seed: u64,
@@ -88,7 +123,7 @@ fn emulate(
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
     let mut cell = Cell::new(scenario, seed);
-    let taps = Taps { wire: &rig.wire, stations: rig.radios.iter().collect(), ring: options.ring() };
+    let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
     let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop)?;

@@ -81,13 +81,12 @@ pub(super) fn route(scenario: &Scenario, options: Options) -> String {
     }
 }
 
-/// Refuses what the testbed cannot do, before anything is built.
+/// Refuses traffic that the testbed cannot make, before anything is built.
 pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
     let cannot = |what: String, fix: &str| Err(TestbedError::Cannot { what, fix: fix.to_owned() });
-    if scenario.stations.len() > addr::MOST_STATIONS || scenario.flow_count() > addr::MOST_FLOWS {
-        let what = format!("{} stations with {} flows", scenario.stations.len(), scenario.flow_count());
-        let fix = format!("at most {} stations and {} flows", addr::MOST_STATIONS, addr::MOST_FLOWS);
-        return cannot(what, &fix);
+    check_cell(scenario)?;
+    if scenario.flow_count() > addr::MOST_FLOWS {
+        return cannot(format!("{} flows", scenario.flow_count()), &format!("write at most {}", addr::MOST_FLOWS));
     }
     for (index, flow) in scenario.flows() {
         let name = &scenario.stations[index].name;
@@ -109,6 +108,15 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
                 return cannot(what, "write them in [tcp], for all flows: they belong to hosts here");
             }
         }
+    }
+    Ok(())
+}
+
+/// Refuses what the testbed cannot build, whatever its traffic.
+pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
+    if scenario.stations.len() > addr::MOST_STATIONS {
+        let (what, fix) = (scenario.stations.len(), addr::MOST_STATIONS);
+        return Err(TestbedError::Cannot { what: format!("{what} stations"), fix: format!("write at most {fix}") });
     }
     Ok(())
 }
