@@ -1,12 +1,13 @@
 //! The report for people: who gets the air.
 
-use fairair_core::metrics::{ByClass, Estimate, Report, StationReport, TestbedLosses, TestbedSection};
+use fairair_core::metrics::{ByClass, Estimate, Report, StationReport};
 use fairair_core::packet::Direction;
 use fairair_core::scenario::{Preset, Scenario, Station};
 
 use super::Style;
 use super::grid::{Align, bar, pad, quantities, titled};
 use super::quantity::{NONE, Quantity};
+use super::testbed;
 use super::verdict::{plural, verdict};
 
 /// More rows than this are folded by group.
@@ -232,47 +233,11 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     if report.model.is_none() {
         lines.push(("MAC", mac(report)));
     }
-    if let Some(testbed) = &report.testbed {
-        lines.push(("hosts", hosts(testbed)));
-        lines.push(("real time", real_time(testbed)));
+    if let Some(section) = &report.testbed {
+        lines.push(("hosts", testbed::hosts(section)));
+        lines.push(("real time", testbed::real_time(section)));
     }
     lines
-}
-
-/// Whose TCP it was, and how long a ping took.
-fn hosts(testbed: &TestbedSection) -> String {
-    let mut line = format!("{}, TCP of {}, uplink {}", testbed.kernel, testbed.stack, testbed.uplink);
-    let means: Vec<f64> = testbed.round_trips.iter().filter_map(|station| station.mean_s.mean).collect();
-    if let (Some(shortest), Some(longest)) =
-        (means.iter().copied().reduce(f64::min), means.iter().copied().reduce(f64::max))
-    {
-        line += &format!(", mean ping {:.0} to {:.0} ms", shortest * 1e3, longest * 1e3);
-    }
-    line
-}
-
-/// How well the emulation kept time, and what it lost.
-fn real_time(testbed: &TestbedSection) -> String {
-    let ms = |seconds: Option<f64>| seconds.map_or_else(|| NONE.to_owned(), |s| format!("{:.2} ms", s * 1e3));
-    let verdict = if testbed.on_time { "on time" } else { "TOO LATE: the machine is too busy for this result" };
-    let (p50, p99) = (ms(testbed.lateness_p50_s), ms(testbed.lateness_p99_s));
-    let mut line = format!(
-        "{verdict}; hand-over late by {p50} (median), {p99} (99 %), {} at most",
-        ms(Some(testbed.lateness_max_s))
-    );
-    if let Some(share) = testbed.cpu_share {
-        line += &format!("; {:.0} % of a core", share * 100.0);
-    }
-    if !testbed.realtime {
-        line += "; without real-time priority";
-    }
-    let TestbedLosses { overrun, refused, unknown_address } = testbed.lost;
-    for (count, reason) in [(overrun, "overrun"), (refused, "refused"), (unknown_address, "to unknown addresses")] {
-        if count > 0 {
-            line += &format!("; {count} frames {reason}");
-        }
-    }
-    line
 }
 
 /// Picks a class.

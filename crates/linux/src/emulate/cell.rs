@@ -118,7 +118,7 @@ impl<'a> Cell<'a> {
             enforce: TheBox::new(scenario, seed),
             habits: Habits::new(scenario, seed),
             next_event: 0,
-            warmup_ends: Some(Instant::ZERO + scenario.run.warmup),
+            warmup_ends: Some(Instant::ZERO + scenario.run.warmup).filter(|end| *end > Instant::ZERO),
             next_sample: scenario.run.sample_interval.map(|_| Instant::ZERO),
             series: Series::default(),
             counted_from: Instant::ZERO,

@@ -8,6 +8,8 @@
 pub mod addresses;
 mod ap;
 mod cell;
+#[cfg(test)]
+mod cell_tests;
 mod connections;
 mod doctor;
 mod driver;

@@ -1,11 +1,12 @@
 //! TCP of the testbed's hosts: what is as Linux has it and what the scenario sets.
 
+use fairair_core::packet::Direction;
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::tcp::{TcpParams, Variant};
 
 use super::cell::is_tcp;
 use super::error::TestbedError;
-use super::{Options, TcpStack, addresses as addr};
+use super::{Options, TcpStack, Uplink, addresses as addr};
 
 /// Header bytes of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -95,8 +96,13 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
         }
         if matches!(flow.traffic, Traffic::Files { .. }) {
-            let fix = "leave flows with kind = \"files\" out, or simulate (fairair run)";
+            let fix = "leave flows with kind = \"files\" out, or simulate them (fairair run)";
             return cannot(format!("the files of station `{name}`"), fix);
+        }
+        let greedy = matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up;
+        if greedy && options.uplink == Uplink::Deep {
+            let fix = "use --uplink driver, where the radio tells a sender to wait, or give the flow a `rate`";
+            return cannot(format!("greedy UDP uploads (station `{name}`) with a deep station queue"), fix);
         }
         if options.stack == TcpStack::Scenario && is_tcp(&flow.traffic) {
             let same = |a: &TcpParams, b: &TcpParams| {
@@ -119,4 +125,58 @@ pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
         return Err(TestbedError::Cannot { what: format!("{what} stations"), fix: format!("write at most {fix}") });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEEP: Options = Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None };
+
+    fn scenario(flows: &str) -> Scenario {
+        let text = format!("name = \"s\"\n[run]\nduration = \"9 s\"\n[[station]]\nname = \"a\"\nflows = [{flows}]\n");
+        Scenario::from_toml(&text, "s.toml").unwrap()
+    }
+
+    #[track_caller]
+    fn refusal(flows: &str, options: Options) -> String {
+        check(&scenario(flows), options).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn traffic_that_hosts_cannot_make_is_refused_by_name() {
+        let files = r#"{ direction = "down", kind = "files", size = "9 kB" }"#;
+        assert!(refusal(files, DEEP).contains("the files of station `a`"));
+        let greedy = r#"{ direction = "up", kind = "udp" }"#;
+        assert!(refusal(greedy, DEEP).contains("greedy UDP uploads (station `a`)"));
+        let driver = Options { uplink: Uplink::Driver, ..DEEP };
+        assert!(check(&scenario(greedy), driver).is_ok(), "a driver makes it wait");
+        let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
+        assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
+        let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };
+        assert!(refusal(mixed, scenarios).contains("differ in sack"));
+    }
+
+    #[test]
+    fn a_large_mss_gets_the_mtu_that_it_needs() {
+        assert_eq!(mtu(&scenario(r#"{ direction = "up", tcp = { mss = "536 B" } }"#)), 1500);
+        assert_eq!(mtu(&scenario(r#"{ direction = "up", tcp = { mss = "2000 B" } }"#)), 2040);
+    }
+
+    #[test]
+    fn the_scenarios_tcp_reaches_the_kernels_settings() {
+        let flows = r#"{ direction = "up", tcp = { variant = "cubic", window = 2000, delayed_ack = false, initial_cwnd = 2 } }"#;
+        let scenario = scenario(flows);
+        let get = |stack, key: &str| {
+            let all = sysctls(&scenario, stack);
+            all.into_iter().find(|(name, _)| name.ends_with(key)).map(|(_, value)| value)
+        };
+        assert_eq!(get(TcpStack::Linux, "congestion_control").as_deref(), Some("cubic"));
+        assert_eq!(get(TcpStack::Linux, "tcp_sack"), None, "as found");
+        assert_eq!(get(TcpStack::Scenario, "tcp_sack").as_deref(), Some("0"));
+        assert_eq!(get(TcpStack::Linux, "tcp_rmem").as_deref(), Some("4096 16777216 16777216"), "four windows");
+        let options = Options { stack: TcpStack::Scenario, ..DEEP };
+        assert_eq!(route(&scenario, options), " initcwnd 2 rto_min 200ms quickack 1");
+        assert_eq!(route(&scenario, DEEP), "");
+    }
 }
