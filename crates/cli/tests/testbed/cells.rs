@@ -176,3 +176,29 @@ fn back_pressure_reaches_the_socket_in_driver_mode_only() {
     assert_eq!(deep, 0, "a TAP takes frames off their socket");
     assert!(driver > 0 && driver < 40_000, "a few frames of about 2300 bytes of memory each, not {driver} bytes");
 }
+
+/// Claim: iperf3's own count agrees with the simulator: the goodput of a lone upload, for which the emulation is one of two
+/// witnesses only.
+#[test]
+fn iperf3_measures_by_itself_what_the_simulator_says() {
+    let Some(_turn) = turn("iperf3_measures_by_itself_what_the_simulator_says") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let lone = "name = \"lone\"\n[run]\nduration = \"20 s\"\nreplicas = 2\n[[station]]\nname = \"near\"\n\
+                flows = [{ direction = \"up\" }]\n";
+    let file = scenario(&directory, lone);
+    let output = fairair().args(["run", "--format", "json"]).arg(&file).output().unwrap();
+    let simulated: fairair_core::metrics::Report = serde_json::from_str(&said(&output)).unwrap();
+    let id = up(&file);
+    let mut server = fairair();
+    server.args(["testbed", "exec", "host", "--id", &id, "--", "iperf3", "-s", "-1", "-p", "5999"]);
+    let mut server = server.stdout(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let client = ["iperf3", "-c", "10.1.0.2", "-p", "5999", "-t", "6", "-O", "1", "-w", "60K", "-J"];
+    let text = testbed(&[&["exec", "near", "--id", &id, "--"][..], &client[..]].concat());
+    let _ = (server.kill(), server.wait());
+    testbed(&["down", &id]);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let measured = json["end"]["sum_received"]["bits_per_second"].as_f64().expect("iperf3's sum");
+    let error = measured / simulated.totals.goodput_bps.mean.unwrap() - 1.0;
+    assert!(error.abs() < 0.08, "iperf3 and the simulator differ by {:.1} %", error * 100.0);
+}
