@@ -77,6 +77,8 @@ need_test_tools() {
         break
     done
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
+    have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
+        say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
 }
 
 need_packages

@@ -14,6 +14,8 @@ pub mod pcap;
 mod plan;
 mod progress;
 mod run;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +42,8 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
+            #[cfg(target_os = "linux")]
+            Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
         },
         Err(error) => {
             // A closed stdout or stderr leaves nobody to tell.
