@@ -76,6 +76,7 @@ need_test_tools() {
         rustup component add clippy rustfmt
         break
     done
+    have nft && have tc || [ "$(uname)" != Linux ] || apt_install nftables iproute2 || say "without nft and tc the tests of vsb are skipped"
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
 }
 

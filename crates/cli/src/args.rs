@@ -43,6 +43,9 @@ pub enum Command {
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
+    /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
+    #[cfg(target_os = "linux")]
+    Vsb(crate::vsb::VsbArgs),
 }
 
 /// Options of `fairair run`.

@@ -14,6 +14,8 @@ pub mod pcap;
 mod plan;
 mod progress;
 mod run;
+#[cfg(target_os = "linux")]
+mod vsb;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ pub use error::{CliError, Exit};
 pub use model::model_command;
 pub use plan::{Goal, plan_command};
 pub use run::run_command;
+#[cfg(target_os = "linux")]
+pub use vsb::{VsbArgs, VsbCommand, vsb_command};
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -40,6 +44,8 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
+            #[cfg(target_os = "linux")]
+            Command::Vsb(args) => exit_of(vsb_command(&args)),
         },
         Err(error) => {
             // A closed stdout or stderr leaves nobody to tell.

@@ -1,1 +1,11 @@
 //! The live Virtual Shared Bottleneck: kernel datapath, capacity control, discovery, journal.
+
+pub mod config;
+pub mod daemon;
+pub mod datapath;
+mod error;
+pub mod protocol;
+pub mod site;
+pub mod state;
+
+pub use error::VsbError;
