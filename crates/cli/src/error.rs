@@ -111,8 +111,10 @@ impl CliError {
     /// The exit code that it leads to.
     pub const fn exit(&self) -> Exit {
         match self {
-            CliError::Scenario(_) | CliError::Usage { .. } | CliError::Unwritable { .. } => Exit::BadInput,
-            CliError::Box { is_input: true, .. } => Exit::BadInput,
+            CliError::Scenario(_)
+            | CliError::Usage { .. }
+            | CliError::Unwritable { .. }
+            | CliError::Box { is_input: true, .. } => Exit::BadInput,
             CliError::Box { .. } | CliError::Write { .. } | CliError::Threads(_) => Exit::Failure,
         }
     }

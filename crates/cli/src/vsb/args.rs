@@ -16,6 +16,8 @@ pub struct VsbArgs {
 /// The subcommands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum VsbCommand {
+    /// Check a configuration and this box, and print what `run` would do, without doing it.
+    Check(CheckArgs),
     /// Shape until stopped, in the foreground, for systemd.
     ///
     /// SIGHUP reads the configuration again; SIGTERM takes everything back. Needs CAP_NET_ADMIN and CAP_NET_RAW.
@@ -24,6 +26,8 @@ pub enum VsbCommand {
     Status(ClientArgs),
     /// List the stations with their rates and queues.
     Stations(ClientArgs),
+    /// The stations with the highest rates, again and again until Ctrl-C.
+    Top(ClientArgs),
     /// Say why a station gets its rate, or why it is not shaped.
     Explain(ExplainArgs),
     /// Have the daemon read its configuration again; if that is wrong the old one stays.
@@ -32,6 +36,14 @@ pub enum VsbCommand {
     Confirm(ClientArgs),
     /// Stop the daemon, or clean up after one that was killed: everything is as before.
     Stop(ClientArgs),
+}
+
+/// Options of `fairair vsb check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Configuration file (TOML), see docs/vsb.md.
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
 }
 
 /// Options of `fairair vsb run`.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use fairair_linux::enforce::VsbError;
 use fairair_linux::enforce::daemon::{self, Options};
 use fairair_linux::enforce::datapath::{Engine, Restored};
+use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
 use fairair_linux::enforce::state::Lock;
 
@@ -25,9 +26,11 @@ use crate::output::{print, say};
 /// The configuration is wrong, no daemon answers, or the kernel refuses.
 pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
     match &args.command {
+        VsbCommand::Check(args) => check(&args.config),
         VsbCommand::Run(args) => run(args),
         VsbCommand::Status(args) => show(args, Ask::Status),
         VsbCommand::Stations(args) => show(args, Ask::Stations),
+        VsbCommand::Top(args) => top(args),
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
@@ -45,6 +48,32 @@ fn run(args: &RunArgs) -> Result<Exit, CliError> {
         Ok(restored) => Ok(told(&restored)),
         Err(error) => Err(failed(error)),
     }
+}
+
+/// What `run` would find and do.
+fn check(config: &Path) -> Result<Exit, CliError> {
+    let preflight = preflight(config).map_err(failed)?;
+    for finding in &preflight.findings {
+        say(finding);
+    }
+    print(&preflight.commands)?;
+    Ok(if preflight.is_good { Exit::Success } else { Exit::BadInput })
+}
+
+/// Shows the busiest stations each second.
+fn top(args: &ClientArgs) -> Result<Exit, CliError> {
+    let interrupted = crate::interrupt::flag();
+    while !interrupted.load(std::sync::atomic::Ordering::SeqCst) {
+        let wanted = |what| ask(&args.state, what).map_err(|error| silent(&args.state, &error));
+        if let (Ok(status), Ok(Answer::Stations(mut stations))) = (wanted(Ask::Status)?, wanted(Ask::Stations)?) {
+            stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
+            stations.truncate(30);
+            // To the upper left, and the rest of the screen cleared.
+            print(&format!("\u{1b}[H\u{1b}[J{}\n{}", text::of(&status), text::of(&Answer::Stations(stations))))?;
+        }
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    Ok(Exit::Success)
 }
 
 /// Asks the daemon and prints its answer.
@@ -77,10 +106,7 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
             Err(CliError::Box { what, help: "send it SIGTERM".to_owned(), is_input: false })
         }
         Err(error) => {
-            let _lock = match Lock::take() {
-                Ok(Some(lock)) => lock,
-                _ => return Err(silent(&args.state, &error)),
-            };
+            let Ok(Some(_lock)) = Lock::take() else { return Err(silent(&args.state, &error)) };
             if !Engine::is_present().map_err(|error| failed(error.into()))? {
                 say("nothing runs, and there is nothing to take back");
                 return Ok(Exit::Success);

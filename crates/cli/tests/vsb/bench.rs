@@ -1,4 +1,4 @@
-//! Three namespaces in a row: stations, box, host.
+//! Namespaces: stations and one other device, the box, the host.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -39,9 +39,13 @@ pub(crate) struct Bench {
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     Stations,
+    /// A device with a MAC address of its own: 10.1.9.9 and 10.1.9.10, fd01::909.
+    Other,
     Box,
     Host,
 }
+
+const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host];
 
 impl Bench {
     /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
@@ -49,13 +53,18 @@ impl Bench {
         let number = BENCHES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("fv{}-{number}", std::process::id());
         let bench = Bench { prefix, directory: tempfile::tempdir().expect("a directory"), daemon: None };
-        let [sta, router, host] = [Place::Stations, Place::Box, Place::Host].map(|place| bench.name(place));
-        for name in [&sta, &router, &host] {
+        let [sta, other, router, host] = ALL.map(|place| bench.name(place));
+        for name in [&sta, &other, &router, &host] {
             ok("ip", &["netns", "add", name]);
             ok("ip", &["-n", name, "link", "set", "lo", "up"]);
         }
-        ok("ip", &["link", "add", "lan", "netns", &router, "type", "veth", "peer", "name", "eth0", "netns", &sta]);
-        ok("ip", &["link", "add", "wan", "netns", &router, "type", "veth", "peer", "name", "eth0", "netns", &host]);
+        ok("ip", &["-n", &router, "link", "add", "lan", "type", "bridge"]);
+        for (device, peer) in [("lan0", &sta), ("lan1", &other), ("wan", &host)] {
+            ok("ip", &["link", "add", device, "netns", &router, "type", "veth", "peer", "name", "eth0", "netns", peer]);
+        }
+        for port in ["lan0", "lan1"] {
+            ok("ip", &["-n", &router, "link", "set", port, "master", "lan", "up"]);
+        }
         bench.run(Place::Box, &["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]);
         let mut lines = String::new();
         for (device, net) in [("lan", 1), ("wan", 2)] {
@@ -72,6 +81,9 @@ impl Bench {
         }
         lines += "link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
         bench.ip(Place::Stations, &lines);
+        let lines = "addr add 10.1.9.9/16 dev eth0\naddr add 10.1.9.10/16 dev eth0\naddr add fd01::909/64 dev eth0 nodad\n\
+            link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
+        bench.ip(Place::Other, lines);
         let lines = "addr add 10.2.0.2/16 dev eth0\naddr add fd02::2/64 dev eth0 nodad\nlink set eth0 up\n\
             route add default via 10.2.0.1\n-6 route add default via fd02::1\n";
         bench.ip(Place::Host, lines);
@@ -81,19 +93,21 @@ impl Bench {
     fn name(&self, place: Place) -> String {
         let suffix = match place {
             Place::Stations => "st",
+            Place::Other => "ot",
             Place::Box => "bx",
             Place::Host => "ho",
         };
         format!("{}-{suffix}", self.prefix)
     }
 
+    /// Commands for `ip`, one a line.
     fn ip(&self, place: Place, lines: &str) {
-        let name = self.name(place);
-        for line in lines.lines() {
-            let mut words = vec!["-n", &name];
-            words.extend(line.split_whitespace());
-            ok("ip", &words);
-        }
+        use std::io::Write as _;
+        let mut command = Command::new("ip");
+        command.args(["-n", &self.name(place), "-batch", "-"]).stdin(Stdio::piped());
+        let mut child = command.spawn().expect("ip");
+        child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("written");
+        assert!(child.wait().expect("ip").success(), "{lines}");
     }
 
     /// A command in a namespace, not yet started.
@@ -151,6 +165,16 @@ impl Bench {
         }
     }
 
+    /// What a client command prints in JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, words: &[&str]) -> serde_json::Value {
+        let mut words = words.to_vec();
+        words.push("--json");
+        let output = self.vsb(&words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
@@ -190,7 +214,7 @@ impl Drop for Bench {
             let _ = daemon.kill();
             let _ = daemon.wait();
         }
-        for place in [Place::Stations, Place::Box, Place::Host] {
+        for place in ALL {
             let _ = Command::new("ip").args(["netns", "del", &self.name(place)]).status();
         }
     }

@@ -4,7 +4,10 @@
 
 #![cfg(target_os = "linux")]
 
+mod bars;
 mod bench;
+mod capacity;
+mod discovery;
 mod faults;
 mod shares;
 mod worker;

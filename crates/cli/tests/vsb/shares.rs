@@ -19,7 +19,7 @@ addresses = [\"10.1.0.3\", \"fd01::3\"]
 /// Goodput of station a (its transfers first) and of station b.
 fn two(bench: &Bench, a: &[Transfer], b: &[Transfer]) -> (f64, f64) {
     let all: Vec<_> = a.iter().chain(b).copied().collect();
-    let rates = goodputs(bench, &all, 2, 4);
+    let rates = goodputs(bench, &all, 5, 5);
     (rates[..a.len()].iter().sum(), rates[a.len()..].iter().sum())
 }
 

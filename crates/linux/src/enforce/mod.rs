@@ -3,7 +3,10 @@
 pub mod config;
 pub mod daemon;
 pub mod datapath;
+pub mod discovery;
 mod error;
+pub mod journal;
+pub mod preflight;
 pub mod protocol;
 pub mod site;
 pub mod state;

@@ -8,8 +8,9 @@ use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
 use fairair_core::units::Bitrate;
 
-use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
+use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
+use super::discovery::Sighting;
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
@@ -33,6 +34,8 @@ pub struct Station {
     pub rate: Option<Bitrate>,
     /// How it was found.
     pub source: Source,
+    /// When a packet of it last passed, or when it was found, in seconds since the start.
+    pub seen_s: u64,
 }
 
 /// How a station was found.
@@ -45,6 +48,10 @@ pub enum Source {
     Neighbours,
     /// A packet of an unknown address.
     FirstSight,
+    /// A DHCP lease.
+    Leases,
+    /// The AP's association table.
+    Association,
 }
 
 /// A pool of the site.
@@ -153,6 +160,7 @@ impl Site {
                 plan: station.plan,
                 rate: station.rate,
                 source: Source::Config,
+                seen_s: 0,
             });
         }
         for old in known.into_iter().filter(|old| old.source != Source::Config) {
@@ -217,6 +225,160 @@ impl Site {
     /// In the order in which they came.
     pub fn stations(&self) -> &[Station] {
         &self.stations
+    }
+
+    /// A device was seen by `source`; answers whether anything changed. Interfaces are told by index in `interfaces`.
+    ///
+    /// A station is known by its MAC address first, so that all its addresses share a class; without one, by address.
+    ///
+    /// # Errors
+    /// There is no class left for it.
+    pub fn sight(
+        &mut self,
+        sighting: &Sighting,
+        source: Source,
+        interfaces: &BTreeMap<u32, String>,
+        now_s: u64,
+    ) -> Result<bool, Full> {
+        let routable = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast()),
+            IpAddr::V6(ip) => {
+                !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_unicast_link_local())
+            }
+        };
+        let address = sighting.address.filter(routable);
+        if !self.config.policy.is_by_station() || self.is_excluded(address, sighting.mac) {
+            return Ok(false);
+        }
+        let by_mac = |station: &Station| station.mac.is_some() && station.mac == sighting.mac;
+        let by_address = |station: &Station| address.is_some_and(|address| station.addresses.contains(&address));
+        let known = self.stations.iter().position(by_mac).or_else(|| {
+            // An address whose owner has another MAC address has moved to another device.
+            let same = |station: &Station| by_address(station) && (station.mac.is_none() || sighting.mac.is_none());
+            self.stations.iter().position(same)
+        });
+        let Some(known) = known else { return self.admit(sighting, address, source, interfaces, now_s) };
+        let owned_by_file = |station: &Station| station.source == Source::Config;
+        let taken = self.stations.iter().position(by_address);
+        let mut changed = false;
+        if let Some(address) = address
+            && taken != Some(known)
+            && !taken.is_some_and(|taken| owned_by_file(&self.stations[taken]))
+        {
+            self.vacate(address);
+            self.stations[known].addresses.insert(address);
+            changed = true;
+        }
+        let station = &mut self.stations[known];
+        if station.mac.is_none() && sighting.mac.is_some() {
+            station.mac = sighting.mac;
+            changed = true;
+        }
+        if sighting.rate.is_some() && station.rate != sighting.rate && station.source != Source::Config {
+            station.rate = sighting.rate;
+            changed = true;
+        }
+        if let Some(name) = &sighting.name
+            && station.source != Source::Config
+            && station.name != *name
+            && !self.stations.iter().any(|other| other.name == *name)
+        {
+            self.stations[known].name.clone_from(name);
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    /// A station that was not known gets a class, if it is clear which AP it is at.
+    fn admit(
+        &mut self,
+        sighting: &Sighting,
+        address: Option<IpAddr>,
+        source: Source,
+        interfaces: &BTreeMap<u32, String>,
+        now_s: u64,
+    ) -> Result<bool, Full> {
+        let key = match self.config.mode {
+            Mode::Routed => address.map(Key::Ip),
+            Mode::Bridged => sighting.mac.map(Key::Mac),
+        };
+        // An index that is unknown is none of ours.
+        let device = sighting.interface.map(|index| interfaces.get(&index).map_or("", String::as_str));
+        let Some(pool) = self.pool_at(address, device, source) else {
+            return Ok(false);
+        };
+        let Some(key) = key else { return Ok(false) };
+        if let Some(address) = address {
+            if self.stations.iter().any(|own| own.source == Source::Config && own.addresses.contains(&address)) {
+                return Ok(false);
+            }
+            self.vacate(address);
+        }
+        let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
+        let free = |name: &&String| !self.stations.iter().any(|other| other.name == **name);
+        let name = sighting.name.as_ref().filter(free).cloned().unwrap_or(own);
+        let slot = self.slot()?;
+        self.stations.push(Station {
+            name,
+            pool,
+            slot,
+            mac: sighting.mac,
+            addresses: address.into_iter().collect(),
+            plan: Plan::default(),
+            rate: sighting.rate,
+            source,
+            seen_s: now_s,
+        });
+        Ok(true)
+    }
+
+    /// The pool of an address behind an interface (`None`: not known).
+    fn pool_at(&self, address: Option<IpAddr>, interface: Option<&str>, source: Source) -> Option<u16> {
+        let mut fits = self.pools.values().filter(|pool| match interface {
+            Some(own) => own == pool.ap.interface,
+            None => true,
+        });
+        let inside =
+            |pool: &&SitePool| address.is_some_and(|ip| pool.ap.prefixes.iter().any(|prefix| prefix.contains(&ip)));
+        if let Some(pool) = fits.clone().find(inside) {
+            return Some(pool.id);
+        }
+        // A lease or an association alone does not say where; a packet came by the only way there is.
+        let is_sure = interface.is_some() || source == Source::FirstSight;
+        let first = fits.find(|pool| pool.ap.prefixes.is_empty())?;
+        (is_sure && fits.next().is_none()).then_some(first.id)
+    }
+
+    fn is_excluded(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
+        self.config.exclude.iter().any(|matcher| match matcher {
+            Matcher::Net(net) => address.is_some_and(|address| net.contains(&address)),
+            Matcher::Mac(own) => mac == Some(*own),
+        })
+    }
+
+    /// Takes `address` from whoever has it.
+    fn vacate(&mut self, address: IpAddr) {
+        for station in &mut self.stations {
+            station.addresses.remove(&address);
+        }
+    }
+
+    /// Packets of the stations at `slots` passed; stations that were found and then silent for too long go. Answers
+    /// their names.
+    pub fn age(&mut self, slots: &BTreeSet<u16>, now_s: u64) -> Vec<String> {
+        let age = self.config.discovery.age.as_secs_f64() as u64;
+        let mut gone = Vec::new();
+        self.stations.retain_mut(|station| {
+            if slots.contains(&station.slot) {
+                station.seen_s = now_s;
+            }
+            let stays = station.source == Source::Config || now_s < station.seen_s + age;
+            if !stays {
+                gone.push(station.name.clone());
+            }
+            stays
+        });
+        gone
     }
 
     /// C of pool `id` is `rate` now.

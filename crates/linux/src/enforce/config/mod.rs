@@ -171,6 +171,12 @@ pub struct Discovery {
     pub neighbours: bool,
     /// By their first packet.
     pub first_sight: bool,
+    /// dnsmasq's lease file.
+    pub dnsmasq: Option<PathBuf>,
+    /// Kea's lease file.
+    pub kea: Option<PathBuf>,
+    /// Radios of this box that `iw` is asked about.
+    pub iw: Vec<String>,
     /// A station that has not been seen for so long is forgotten.
     pub age: Duration,
 }

@@ -39,7 +39,7 @@ const ROOT: &[&str] = &[
 const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
-const DISCOVERY: &[&str] = &["neighbours", "first_sight", "age"];
+const DISCOVERY: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "age"];
 const JOURNAL: &[&str] = &["file", "keep"];
 const HOMES: Homes = &[
     ("[[ap]]", AP),
@@ -351,7 +351,11 @@ fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
 fn discovery(root: &Table) -> Checked<Discovery> {
     let table = root.table("discovery", "[discovery]")?;
     table.allow(DISCOVERY)?;
+    let radios = table.or::<Vec<String>>("iw", Vec::new())?;
     Ok(Discovery {
+        dnsmasq: path(&table, "dnsmasq")?,
+        kea: path(&table, "kea")?,
+        iw: radios.iter().map(|name| interface(&table, "iw", name)).collect::<Checked<_>>()?,
         neighbours: table.or("neighbours", true)?,
         first_sight: table.or("first_sight", true)?,
         age: table.within(

@@ -1,8 +1,12 @@
 //! The daemon: one thread that owns the datapath and does everything in turn.
 
 mod control;
+mod metrics;
+mod pools;
+mod probes;
 mod rates;
 mod report;
+mod work;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,10 +17,15 @@ use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 use tracing::{error, info, warn};
 
 use self::control::{Controls, Query};
+use self::metrics::Metrics;
+use self::pools::PoolControl;
+use self::probes::Probes;
 use self::rates::Rates;
 use super::config::Config;
-use super::datapath::{ClassStats, Engine, Restored, link_named};
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named};
+use super::discovery::Discovery;
 use super::error::VsbError;
+use super::journal::Journal;
 use super::protocol::{Answer, Ask};
 use super::site::Site;
 use super::state::Lock;
@@ -68,6 +77,22 @@ struct Daemon {
     ticks: Interval,
     counters: BTreeMap<u16, ClassStats>,
     rates: Rates,
+    netfilter: Netfilter,
+    arrivals: BTreeMap<u16, Arrivals>,
+    /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
+    udp: BTreeMap<u16, u64>,
+    udp_before: BTreeMap<Key, u64>,
+    pools: Vec<PoolControl>,
+    probes: Probes,
+    discovery: Vec<Box<dyn Discovery>>,
+    /// What classes had sent at the last look for silent stations.
+    sent_before: BTreeMap<u16, u64>,
+    ticks_done: u64,
+    journal: Journal,
+    /// What the journal knows of each slot: bytes, drops.
+    noted: BTreeMap<u16, (u64, u32)>,
+    metrics: Option<Metrics>,
+    troubles: BTreeMap<&'static str, String>,
 }
 
 impl Daemon {
@@ -85,12 +110,25 @@ impl Daemon {
         let on = |kind| signal(kind).map_err(system("cannot listen to signals"));
         let signals = [on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?];
         let controls = Controls::listen(&directory)?;
+        let mut troubles = BTreeMap::new();
+        // Shaping goes on without a journal.
+        let journal = Journal::open(site.config().journal.as_ref()).unwrap_or_else(|error| {
+            warn!("{error}");
+            troubles.insert("journal-file", error);
+            Journal::default()
+        });
+        let metrics = match site.config().metrics {
+            None => None,
+            Some(address) => Some(Metrics::listen(address).map_err(system("cannot listen for metrics"))?),
+        };
+        let probes = Probes::open().map_err(system("cannot open a socket for probes"))?;
+        let netfilter = Netfilter::new(site.config().mode).map_err(system("cannot talk to nftables"))?;
         let engine = Engine::start(site.layout(mtu), &path, &directory)?;
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let confirm = options.confirm_within.map(|within| (Instant::now() + within, within));
         info!(stations = site.stations().len(), pools = site.pools().len(), "shaping");
-        Ok(Daemon {
+        let mut daemon = Daemon {
             path,
             engine,
             site,
@@ -101,7 +139,24 @@ impl Daemon {
             ticks,
             counters: BTreeMap::new(),
             rates: Rates::default(),
-        })
+            netfilter,
+            arrivals: BTreeMap::new(),
+            udp: BTreeMap::new(),
+            udp_before: BTreeMap::new(),
+            pools: Vec::new(),
+            probes,
+            discovery: Vec::new(),
+            sent_before: BTreeMap::new(),
+            ticks_done: 0,
+            journal,
+            noted: BTreeMap::new(),
+            metrics,
+            troubles,
+        };
+        daemon.follow_config();
+        // systemd is told when there is one.
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        Ok(daemon)
     }
 
     async fn serve(&mut self) -> Result<(), VsbError> {
@@ -126,6 +181,11 @@ impl Daemon {
                     let within = self.confirm.map(|(_, within)| within).unwrap_or_default();
                     return Err(VsbError::Unconfirmed(within));
                 }
+                Some(scrape) = Metrics::next(&mut self.metrics) => {
+                    let (status, stations) = (self.status(), self.stations());
+                    scrape.reply(&status, &stations);
+                }
+                echo = self.probes.next() => self.echo(echo),
                 _ = self.ticks.tick() => self.tick(),
             }
         }
@@ -160,6 +220,12 @@ impl Daemon {
         if config.state != old.state {
             return Err(fixed("state"));
         }
+        if config.metrics != old.metrics {
+            return Err(fixed("metrics"));
+        }
+        if config.journal != old.journal {
+            return Err(fixed("journal"));
+        }
         if config.mode != old.mode {
             return Err(fixed("mode"));
         }
@@ -168,24 +234,13 @@ impl Daemon {
         site.configure(config).map_err(|error| error.to_string())?;
         self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
         self.site = site;
+        self.follow_config();
         Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
-    }
-
-    fn tick(&mut self) {
-        if let Err(error) = self.engine.read(&mut self.counters) {
-            warn!("cannot read the counters: {error}");
-            return;
-        }
-        self.rates.observe(Instant::now(), &self.counters);
-        match self.engine.sweep(&self.counters) {
-            Ok(gone) => gone.into_iter().for_each(|minor| self.site.release_minor(minor)),
-            Err(error) => warn!("cannot remove a class: {error}"),
-        }
     }
 }
 
 /// The largest of the interfaces' MTUs.
-fn mtu(config: &Config) -> Result<u32, VsbError> {
+pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
     let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
     let mut largest = 1500;
     for name in names {

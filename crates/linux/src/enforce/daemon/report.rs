@@ -8,6 +8,7 @@ use super::super::datapath::leaf_minor;
 use super::super::protocol::{Explanation, PoolReport, StationReport, Status};
 use super::super::site::{SitePool, Station};
 use super::Daemon;
+use super::pools::PoolControl;
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -18,7 +19,7 @@ impl Daemon {
             uptime_s: self.started.elapsed().as_secs_f64(),
             policy: word(&self.site.config().policy),
             confirm_within_s: self.confirm.map(|confirm| left(confirm).as_secs_f64()),
-            troubles: Vec::new(),
+            troubles: self.troubles.values().cloned().collect(),
             pools: self.site.pools().values().map(|pool| self.pool_report(pool)).collect(),
         }
     }
@@ -26,6 +27,7 @@ impl Daemon {
     fn pool_report(&self, pool: &SitePool) -> PoolReport {
         let leaves = self.engine.layout().leaves.iter().filter(|(_, leaf)| leaf.pool == pool.id);
         let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counters.get(minor)).collect();
+        let control = self.pools.iter().find(|control| control.id == pool.id);
         PoolReport {
             ap: pool.ap.name.clone(),
             interface: pool.ap.interface.clone(),
@@ -35,14 +37,14 @@ impl Daemon {
                 CapacityParams::Adaptive(_) => "adaptive".to_owned(),
             },
             capacity: pool.rate,
-            state: State::Run,
-            reason: Reason::Start,
+            state: control.map_or(State::Run, PoolControl::state),
+            reason: control.map_or(Reason::Start, |control| control.reason),
             stations: self.site.stations().iter().filter(|station| station.pool == pool.id).count(),
             rate: self.rates.of_pool(pool.id),
             backlog: counters.iter().map(|class| u64::from(class.backlog)).sum(),
             drops: counters.iter().map(|class| u64::from(class.drops)).sum(),
-            rtt_s: None,
-            probes: [0; 3],
+            rtt_s: control.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
+            probes: control.map_or([0; 3], PoolControl::probes),
         }
     }
 

@@ -9,6 +9,8 @@ mod classes;
 mod engine;
 mod layout;
 mod links;
+mod neighbours;
+mod netfilter;
 mod script;
 mod tools;
 mod wire;
@@ -18,6 +20,8 @@ pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
 pub use links::{Link, link_named, links};
+pub use neighbours::{Neighbour, neighbours};
+pub use netfilter::{Arrivals, Netfilter};
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
 

@@ -35,7 +35,7 @@ impl Script {
             add_pool(&mut add, "add", pool);
         }
         for (minor, leaf) in &layout.leaves {
-            add_leaf(&mut add, layout, *minor, leaf);
+            add_leaf(&mut add, "add", layout, *minor, leaf);
         }
         Script { add, nft: table(layout), remove: Vec::new() }
     }
@@ -58,14 +58,14 @@ impl Script {
         let rebuilt = |pool: &Pool| old.pools.get(&pool.id).is_none_or(|before| before.splits != pool.splits);
         for pool in new.pools.values() {
             match old.pools.get(&pool.id) {
-                None => add_pool(&mut script.add, "add", pool),
+                None => add_pool(&mut script.add, "replace", pool),
                 Some(before) if before.rate != pool.rate => add_pool(&mut script.add, "change", pool),
                 Some(_) => {}
             }
         }
         for (minor, leaf) in &new.leaves {
             match old.leaves.get(minor) {
-                None => add_leaf(&mut script.add, new, *minor, leaf),
+                None => add_leaf(&mut script.add, "replace", new, *minor, leaf),
                 Some(before) if before.pool != leaf.pool => unreachable!("a leaf never changes its pool"),
                 Some(before) => {
                     if before != leaf {
@@ -107,9 +107,10 @@ fn add_pool(lines: &mut String, verb: &str, pool: &Pool) {
     );
 }
 
-fn add_leaf(lines: &mut String, layout: &Layout, minor: u16, leaf: &LeafClass) {
-    leaf_class(lines, "add", minor, leaf);
-    leaf_qdisc(lines, "add", layout, minor, leaf);
+/// With `replace` it may be there already, from a try that failed half-way.
+fn add_leaf(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf: &LeafClass) {
+    leaf_class(lines, verb, minor, leaf);
+    leaf_qdisc(lines, verb, layout, minor, leaf);
 }
 
 fn leaf_class(lines: &mut String, verb: &str, minor: u16, leaf: &LeafClass) {
@@ -247,7 +248,7 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
         let _ = writeln!(table, "  chain p{id}_{direction} {{\n    counter name p{id}_{direction}");
         if direction == "up" && layout.udp == UdpRule::BypassUplink {
             for (field, suffix) in fields {
-                let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} }}");
+                let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} counter }}");
             }
             let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp return");
         }
