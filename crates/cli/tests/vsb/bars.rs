@@ -143,7 +143,7 @@ fn word<T: std::str::FromStr>(text: &str, before: &str) -> T {
 pub(crate) fn flood(port: u16, stations: u32, rate: u64, end_ms: u64) {
     let socket = UdpSocket::bind("10.2.0.2:0").expect("bound");
     let begin = Instant::now();
-    let (mut sent, mut turn) = (0_u64, 0);
+    let (mut sent, mut turn) = (0_u64, 0_u32);
     let mut numbers = vec![0_u64; stations as usize];
     while now_ms() < end_ms {
         let due = (begin.elapsed().as_secs_f64() * rate as f64) as u64;
