@@ -120,21 +120,30 @@ fn ha2009_tables(n: u32) {
 
 /// ha2009 section 3.5: two downloads and two uploads, one of each 20 ms and one 1-500 ms from its host.
 fn ha2009_delays(n: u32) {
-    println!("tau_2 ms: R_d1/R_d2 R_u1/R_u2 (p = 0.667)");
-    for ms in [1, 20, 100, 500] {
-        let mut scenario = ha2009(2, 2, dual(Share::Fixed(0.667)));
-        for (index, station) in scenario.stations.iter_mut().enumerate() {
-            // tau is the round trip; the common wire's share is nothing.
-            let delay = Duration::from_micros(if index % 2 == 0 { 10_000 } else { ms * 500 });
-            station.flows[0].wire = Some(Wire { delay, ..scenario.wire });
+    println!("m n tau_2 ms: R_d1/R_d2 R_u1/R_u2 (p = 0.667; odd against even flows of a direction)");
+    let delays = |m: usize, u: usize, all: &[u64]| {
+        for ms in all {
+            let mut scenario = ha2009(m, u, dual(Share::Fixed(0.667)));
+            for (index, station) in scenario.stations.iter_mut().enumerate() {
+                // tau is the round trip; the common wire's share is nothing.
+                let delay = Duration::from_micros(if index % 2 == 0 { 10_000 } else { ms * 500 });
+                station.flows[0].wire = Some(Wire { delay, ..scenario.wire });
+            }
+            scenario.wire.delay = Duration::ZERO;
+            let records = replicas(&scenario, n);
+            let ratio = |direction| {
+                let of = |parity| {
+                    mean_of(&records, |record| goodputs(record, direction).iter().skip(parity).step_by(2).sum())
+                };
+                of(0) / of(1)
+            };
+            println!("{m:2} {u:2} {ms:4} {:.2} {:.2}", ratio(Direction::Down), ratio(Direction::Up));
         }
-        scenario.wire.delay = Duration::ZERO;
-        let records = replicas(&scenario, n);
-        let ratio = |direction| {
-            let first = mean_of(&records, |record| goodputs(record, direction)[0]);
-            first / mean_of(&records, |record| goodputs(record, direction)[1])
-        };
-        println!("{ms:4} {:.2} {:.2}", ratio(Direction::Down), ratio(Direction::Up));
+    };
+    delays(2, 2, &[1, 20, 100, 500]);
+    // The paper does not say how many flows it had.
+    for (m, u) in [(2, 4), (2, 10), (4, 2), (4, 4), (6, 6), (10, 2), (10, 10)] {
+        delays(m, u, &[500]);
     }
 }
 
@@ -166,16 +175,28 @@ fn khademi_directions(n: u32) {
 /// khademi2010 Figs. 4-9.
 fn khademi_sizes(n: u32, pause_ms: u64) {
     println!("pause {pause_ms} ms; stations: mean s / CoV of small, of large files");
+    // A discipline and a number of stations after the replicas leave out the others.
+    let only: Vec<String> = std::env::args().skip(3).collect();
     for (index, (name, _)) in las_family(50).iter().enumerate() {
+        if only.first().is_some_and(|only| only != name) {
+            continue;
+        }
         println!("{name}");
         for stations in [6, 16, 26, 36, 46] {
+            if only.get(1).is_some_and(|only| *only != stations.to_string()) {
+                continue;
+            }
             let scenario = khademi2010_sizes(stations, Duration::from_millis(pause_ms), las_family(50)[index].1);
             let (mut small, mut large) = (Vec::new(), Vec::new());
+            let mut of_runs = Vec::new();
             for replica in 0..n {
                 let [s, l] = transfer_times(scenario.clone(), replica, Duration::from_secs(8_000));
+                of_runs.push(cov(&s));
                 small.extend(s);
                 large.extend(l);
             }
+            of_runs.sort_by(f64::total_cmp);
+            println!("  {stations:2}: CoV of small files by run {of_runs:.2?}");
             println!(
                 "  {stations:2}: small {:.2} / {:.2} (n {}), large {:.1} / {:.2} (n {})",
                 mean(&small),

@@ -147,7 +147,7 @@ fn a_fixed_c_has_two_stable_states_in_a_multirate_cell() {
         }
         let [later, adaptive] = [totals[2] / totals[0], totals[3] / totals[0]];
         println!("{:>4} goodput over without: later {later:.3}, adaptive {adaptive:.3}", figure.name);
-        // The bar for Fig. 7 is 1.25 and is missed by a hair: these replicas give 1.251, twelve others 1.237.
+        // The bar for Fig. 7 is 1.25: these replicas give 1.254 and 1.260, replicas 100-102 1.234 and 1.237.
         let least = if figure.name == "7" { 1.22 } else { 0.88 };
         assert!(adaptive >= least, "Fig. {}: adaptive {adaptive:.3}", figure.name);
         assert!(figure.name != "7" || later >= least, "Fig. 7: later {later:.3}");
@@ -233,7 +233,7 @@ fn uplink_udp_passes_by() {
     let tcp: Vec<f64> = (1..5).map(|station| mean(&records, |record| station_kbps(record, station))).collect();
     println!("UDP {:.0} kbit/s; TCP {tcp:.0?}", mean(&records, |record| station_kbps(record, 0)));
     let (least, most) = tcp.iter().fold((f64::MAX, 0.0_f64), |(l, m), x| (l.min(*x), m.max(*x)));
-    // A guard, set after seeing 0.89 here and 0.96 in twelve other replicas; issue 6 wants 0.9 of the live box.
-    within("least over most TCP station", least / most, 0.85, 1.0);
+    // Issue 6 wants 0.9 of the live box.
+    within("least over most TCP station", least / most, 0.98, 1.0);
     within("UDP kbit/s", mean(&records, |record| station_kbps(record, 0)), 950.0, 1050.0);
 }

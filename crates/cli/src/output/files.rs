@@ -1,5 +1,6 @@
 //! Files that appear whole or not at all.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,8 @@ pub(crate) struct OutDir {
     names: &'static [&'static str],
     /// The scenario file's text, read before the run.
     scenario: Vec<u8>,
+    /// Holds the directory until all files have their names: two runs at once would mix theirs.
+    _lock: File,
 }
 
 impl OutDir {
@@ -58,12 +61,17 @@ impl OutDir {
     pub(crate) fn prepare(dir: &Path, scenario: &Path, names: &'static [&'static str]) -> Result<Self, CliError> {
         let unwritable = |path: PathBuf| move |error: io::Error| CliError::unwritable(path, &error);
         std::fs::create_dir_all(dir).map_err(unwritable(dir.to_owned()))?;
+        let lock = File::open(dir).map_err(unwritable(dir.to_owned()))?;
+        if let Err(TryLockError::WouldBlock) = lock.try_lock() {
+            let busy = io::Error::new(io::ErrorKind::ResourceBusy, "another run is going to write there");
+            return Err(CliError::unwritable(dir, &busy));
+        }
         for name in names {
             let path = dir.join(name);
             Pending::create(&path).map_err(unwritable(path))?;
         }
         let scenario = std::fs::read(scenario).map_err(unwritable(scenario.to_owned()))?;
-        Ok(OutDir { dir: dir.to_owned(), names, scenario })
+        Ok(OutDir { dir: dir.to_owned(), names, scenario, _lock: lock })
     }
 
     /// Writes all files, then gives all their names: a full disk leaves none of them half-written.
@@ -110,6 +118,18 @@ mod tests {
         }
         assert_eq!(std::fs::read(dir.join("scenario.toml")).unwrap(), b"name = \"x\"");
         assert_eq!(std::fs::read(dir.join("result.json")).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn two_runs_at_once_do_not_share_a_directory() {
+        let place = tempfile::tempdir().unwrap();
+        let scenario = place.path().join("cell.toml");
+        std::fs::write(&scenario, "name = \"x\"").unwrap();
+        let prepare = || OutDir::prepare(&place.path().join("out"), &scenario, &["result.json", "scenario.toml"]);
+        let first = prepare().unwrap();
+        assert!(prepare().is_err_and(|error| error.to_string().contains("another run")));
+        first.write(vec![b"{}".to_vec()]).unwrap();
+        prepare().unwrap();
     }
 
     #[test]

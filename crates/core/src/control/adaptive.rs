@@ -2,7 +2,8 @@
 //!
 //! Delay says which way to go, and how far above: C rises in proportion to the room below the target, and only when
 //! somebody waits for it. Above the target the cell is full, and what it delivers while it is full is what it can
-//! carry: C goes there in one step, less a cut that lets the queue drain. Nothing moves C while the box is idle, while
+//! carry: C goes there in one step, less a cut that lets the queue drain; see [`drop`](super::drop) for a cell that
+//! carries much less at once. Nothing moves C while the box is idle, while
 //! nothing is heard, or while nobody answers: a lost signal is no sign of a lost capacity.
 
 use std::collections::VecDeque;
@@ -10,6 +11,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::{Delays, Delivered, Trip};
+use super::drop::{Drop, Phase};
 use super::prober::{Probe, Prober};
 use super::signal::Signal;
 use super::{ControlStats, Decision, Reason, State, StationView};
@@ -51,15 +53,16 @@ const QUEUED: Duration = Duration::from_millis(5);
 const QUIET: f64 = 0.05;
 /// Without an answer for so long, in spite of traffic, the machine is blind.
 const BLIND: Duration = Duration::from_secs(1);
-/// A delivered rate below this share of what is known is no error of measurement but a drop.
-const NEWS: f64 = 0.85;
-
+/// Two rates that differ by less are the same but for errors of measurement.
+pub(super) const NEWS: f64 = 0.85;
+/// A delivered rate below this share of what was known is another cell: no mean of the two is right.
+pub(super) const DROP: f64 = 0.6;
 /// The weight of a new measurement of the delivered rate.
 const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
-const AFTER_DRAIN: f64 = 0.97;
-/// Next to no delay, as a share of the target: the cell may carry much more.
-const CALM: f64 = 0.25;
+pub(super) const AFTER_DRAIN: f64 = 0.97;
+/// The longest packet.
+const PACKET: Bytes = Bytes(1500);
 /// The first rise a decision, and in how many calm decisions it doubles.
 const FIRST_RISE: f64 = 0.005;
 const DOUBLING: f64 = 3.0;
@@ -67,28 +70,30 @@ const DOUBLING: f64 = 3.0;
 /// Our controller.
 #[derive(Debug)]
 pub struct Adaptive {
-    params: AdaptiveParams,
+    pub(super) params: AdaptiveParams,
     /// C in bit/s.
-    c: f64,
+    pub(super) c: f64,
     state: State,
     next_tick: Instant,
-    prober: Prober,
-    signal: Signal,
+    pub(super) prober: Prober,
+    pub(super) signal: Signal,
     delays: Delays,
-    delivered: Delivered,
+    pub(super) delivered: Delivered,
     /// Whom to ask next.
     turn: usize,
     /// When the probe left whose reply came last, and whether a decision has used it.
-    newest_sent_at: Instant,
+    pub(super) newest_sent_at: Instant,
     is_news: bool,
     answered_at: Instant,
     changed_at: Instant,
     /// What the cell carries, by the last measurements, in bit/s.
-    mu: Option<f64>,
+    pub(super) mu: Option<f64>,
     /// C is low to drain a queue.
-    drains: bool,
+    pub(super) drains: bool,
+    /// The cell carries much less than it did.
+    pub(super) drop: Option<Drop>,
     /// Decisions in a row that found next to no delay.
-    calm: u32,
+    pub(super) calm: u32,
     decisions: VecDeque<Decision>,
 }
 
@@ -111,6 +116,7 @@ impl Adaptive {
             changed_at: Instant::ZERO,
             mu: None,
             drains: false,
+            drop: None,
             calm: 0,
             decisions: VecDeque::new(),
         }
@@ -190,36 +196,57 @@ impl Adaptive {
             self.state = state;
             self.note(now, reason);
         }
-        if state != State::Run || !std::mem::take(&mut self.is_news) {
+        if state != State::Run {
+            self.end_drop(now);
+            return;
+        }
+        let is_news = std::mem::take(&mut self.is_news);
+        let is_measured = is_news && self.measure();
+        if self.follow_drop(now, is_measured) || !is_news {
             return;
         }
         let Some(delay) = self.delays.median(now) else { return };
-        let two_packets = Bytes(3000).time_at(self.capacity());
-        let target = self.params.target.max(two_packets);
-        self.measure();
-        if delay > target {
+        let target = self.target(self.c);
+        if self.drop.is_some() && delay <= target {
+            // The reply that did not come says nothing then.
+            self.end_drop(now);
+        } else if delay > target {
             self.fall(now, delay.saturating_sub(target));
         } else if std::mem::take(&mut self.drains) {
             self.set(now, self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN), Reason::DelayLow);
         } else if self.signal.backlog > 0 && self.newest_sent_at >= self.changed_at {
-            self.rise(now, delay.as_secs_f64() / target.as_secs_f64());
+            self.rise(now, delay, target);
         }
     }
 
-    /// Keeps the rate that the cell delivers while it has a queue.
-    fn measure(&mut self) {
-        if let Some(rate) = self.delivered.rate(QUEUED) {
-            let rate = rate.as_bps() as f64;
-            self.mu = Some(match self.mu {
-                Some(mu) if rate >= mu * NEWS => mu + SMOOTHING * (rate - mu),
-                _ => rate,
-            });
-        }
+    /// The delay to hold where the cell carries `rate` bit/s.
+    pub(super) fn target(&self, rate: f64) -> Duration {
+        let two_packets = Duration::from_secs_f64(2.0 * PACKET.as_bits() as f64 / rate);
+        self.params.target.max(two_packets)
     }
 
-    /// Room is left below the target, and somebody waits; `delay` is a share of the target.
-    fn rise(&mut self, now: Instant, delay: f64) {
-        self.calm = if delay < CALM { self.calm + 1 } else { 0 };
+    /// A trip with less delay may have found the AP's queue empty, but for the packet on the air.
+    fn queued(&self) -> Duration {
+        QUEUED.max(PACKET.time_at(self.capacity()))
+    }
+
+    /// Keeps the rate that the cell delivers while it has a queue; whether there was one.
+    fn measure(&mut self) -> bool {
+        let Some(delivery) = self.delivered.rate(self.queued()) else { return false };
+        let rate = (delivery.rate.as_bps() as f64).max(self.params.min.as_bps() as f64);
+        self.mu = Some(match self.mu {
+            Some(mu) if rate * NEWS > mu && delivery.may_have_dropped => mu,
+            Some(mu) if rate >= mu * DROP => mu + SMOOTHING * delivery.weight * (rate - mu),
+            _ => rate,
+        });
+        true
+    }
+
+    /// Room is left below the target, and somebody waits. A probe that waits for less than a packet has met no queue, but
+    /// perhaps the packet on the air: while that is all, C rises faster and faster.
+    fn rise(&mut self, now: Instant, delay: Duration, target: Duration) {
+        self.calm = if delay < PACKET.time_at(self.capacity()) { self.calm + 1 } else { 0 };
+        let delay = delay.as_secs_f64() / target.as_secs_f64();
         let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / DOUBLING).exp2());
         self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
         // What passes without a queue is less than the cell can carry: it carries more than it did.
@@ -247,16 +274,19 @@ impl Adaptive {
     fn fall(&mut self, now: Instant, above: Duration) {
         let carried = self.mu.unwrap_or(self.c);
         self.calm = 0;
+        if carried < self.c * DROP {
+            self.begin_drop(now, Phase::Measured, carried);
+            return;
+        }
         self.drains = true;
-        let is_drop = carried < self.c * NEWS;
         // Below what the cell carries already: the queue drains by itself.
         let wanted = carried * (1.0 - cut(above));
         if wanted < self.c {
-            self.set(now, wanted, if is_drop { Reason::Overload } else { Reason::DelayHigh });
+            self.set(now, wanted, Reason::DelayHigh);
         }
     }
 
-    fn set(&mut self, now: Instant, wanted: f64, reason: Reason) {
+    pub(super) fn set(&mut self, now: Instant, wanted: f64, reason: Reason) {
         let c = wanted.clamp(self.params.min.as_bps() as f64, self.params.max.as_bps() as f64);
         if (c - self.c).abs() < 1.0 {
             return;

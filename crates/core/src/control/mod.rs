@@ -7,6 +7,7 @@ mod adaptive;
 #[cfg(test)]
 mod adaptive_tests;
 mod delay;
+mod drop;
 mod prober;
 mod signal;
 #[cfg(test)]

@@ -68,6 +68,11 @@ impl Prober {
         self.outstanding.remove(position)
     }
 
+    /// The oldest probe on the way of those that left after `sent_at`.
+    pub(super) fn oldest_after(&self, sent_at: Instant) -> Option<Outstanding> {
+        self.outstanding.iter().find(|probe| probe.sent_at > sent_at).copied()
+    }
+
     /// When the oldest probe is given up.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.outstanding.front().map(|probe| probe.sent_at + self.timeout)

@@ -15,17 +15,24 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// Chosen on five replicas; docs/remedies-box.md has the figures of others.
 const RECOVERY: Duration = Duration::from_secs(3);
 
+/// What comes up in this time is held against the second before.
+const LATELY: Duration = Duration::from_millis(100);
+/// Heard within this time: there is no silence.
+const HEARD: Duration = Duration::from_millis(50);
+/// Below this share of it something has slowed down: what comes up varies less when the box paces what goes down.
+const RARE: f64 = 0.5;
+
 /// What the counters of the box say between two looks.
 #[derive(Debug)]
 pub(super) struct Signal {
     stations: Vec<Seen>,
-    /// Bytes of all stations: down, up.
+    /// Bytes of all stations that C is for: down, and up without those that bypass it.
     pub(super) down: Bytes,
     pub(super) up: Bytes,
     /// Packets that wait for C.
     pub(super) backlog: usize,
-    /// Total bytes at the looks of the last second.
-    history: VecDeque<(Instant, u64)>,
+    /// Total bytes, and those that came up, at the looks of the last second.
+    history: VecDeque<(Instant, u64, u64)>,
     /// When a station was last heard.
     heard_at: Instant,
     /// When the last silence ended: whatever was under way before says nothing about C.
@@ -63,9 +70,10 @@ impl Signal {
 
     /// A look at the counters.
     pub(super) fn observe(&mut self, now: Instant, views: &[StationView]) {
-        let before = self.up;
+        let mut is_heard = false;
         (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
         for (seen, view) in self.stations.iter_mut().zip(views) {
+            is_heard |= view.totals.up > seen.totals.up;
             if view.totals.up_bypassing > seen.totals.up_bypassing {
                 seen.udp_at = Some(now);
             }
@@ -74,13 +82,13 @@ impl Signal {
             }
             seen.totals = view.totals;
             self.down += view.totals.down;
-            self.up += view.totals.up;
+            self.up += Bytes(view.totals.up.0 - view.totals.up_bypassing.0);
             self.backlog += view.backlog;
         }
-        if self.up > before {
+        if is_heard {
             self.heard(now);
         }
-        self.history.push_back((now, self.down.0 + self.up.0));
+        self.history.push_back((now, self.down.0 + self.up.0, self.up.0));
         while self.history.len() > 1 && self.history[1].0 + ACTIVE <= now {
             self.history.pop_front();
         }
@@ -112,9 +120,19 @@ impl Signal {
     /// Bytes of both directions in about the last second, and how long that is.
     pub(super) fn throughput(&self) -> (Bytes, Duration) {
         match (self.history.front(), self.history.back()) {
-            (Some((from, before)), Some((to, after))) => (Bytes(after - before), to.saturating_since(*from)),
+            (Some((from, before, _)), Some((to, after, _))) => (Bytes(after - before), to.saturating_since(*from)),
             _ => (Bytes(0), Duration::ZERO),
         }
+    }
+
+    /// Stations are still heard, but much less comes up than in the second before.
+    pub(super) fn comes_up_rarely(&self, now: Instant) -> bool {
+        let rate = |from: &(Instant, u64, u64), to: &(Instant, u64, u64)| {
+            (to.2 - from.2) as f64 / to.0.saturating_since(from.0).as_secs_f64().max(1e-3)
+        };
+        let Some(middle) = self.history.iter().rposition(|(at, ..)| *at + LATELY <= now) else { return false };
+        let (first, middle, last) = (self.history[0], self.history[middle], self.history[self.history.len() - 1]);
+        now.saturating_since(self.heard_at) < HEARD && rate(&middle, &last) < RARE * rate(&first, &middle)
     }
 
     /// The station has traffic, so it is awake.

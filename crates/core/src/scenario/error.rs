@@ -102,12 +102,23 @@ impl Mistake {
             file: file.to_owned(),
             line,
             column,
-            problem,
-            fix,
-            source_code: NamedSource::new(file, text.to_owned()).with_language("toml"),
+            problem: printable(&problem),
+            fix: printable(&fix),
+            source_code: NamedSource::new(file, printable(text)).with_language("toml"),
             labels,
         }))
     }
+}
+
+/// `text` with a question mark for each byte of its control characters, so that a file that is no text cannot command
+/// the terminal that shows it. Lines, tabs and the places of all else stay.
+fn printable(text: &str) -> String {
+    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if harmless(c) { shown.push(c) } else { shown.extend(std::iter::repeat_n('?', c.len_utf8())) }
+    }
+    shown
 }
 
 /// `span` inside `text`, on character boundaries: a parser's span may point just behind the end.
@@ -136,4 +147,21 @@ pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
         }
     }
     (lines, offset - start + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_binary_file_does_not_command_the_terminal() {
+        let text = "name = \"\u{1b}[2Jcell\u{9b}\"\nrate = 1\n";
+        let shown = printable(text);
+        assert_eq!(shown, "name = \"?[2Jcell??\"\nrate = 1\n");
+        assert_eq!(shown.len(), text.len(), "places stay");
+        let at = text.find("rate").unwrap();
+        let error = Mistake::new(&(at..at + 4), "`\u{7}` is no key", "mend it").within(text, "cell.toml");
+        let shown = format!("{:?}", miette::Report::new(error));
+        assert!(!shown.contains(['\u{7}', '\u{9b}']) && !shown.contains("\u{1b}[2J"), "{shown}");
+    }
 }

@@ -42,6 +42,12 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
         return Err(Mistake::new(&stop.span, problem, format!("write a stop above {start}"))
             .and(&table.span_of("start"), "the flow starts here"));
     }
+    let latest = start + defaults.run.start_spread;
+    if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= latest) {
+        let problem = format!("`stop` in a flow: {} may come before its start, which is up to {latest}", stop.value);
+        let fix = format!("write a stop above {latest}, or `start_spread = \"0 s\"` in [run]");
+        return Err(Mistake::new(&stop.span, problem, fix));
+    }
     let wire = table.table("wire", "the flow's wire")?;
     let flow = Flow {
         direction,

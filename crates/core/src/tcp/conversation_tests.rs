@@ -246,6 +246,22 @@ fn sack_repairs_two_losses_in_one_round_trip() {
     assert_eq!(host.sender.stats().timeouts, 0);
 }
 
+/// RFC 6675 section 5.1: after a timeout, what the peer holds is not out, so that the window counts repairs only.
+#[test]
+fn after_a_timeout_held_segments_take_no_window() {
+    let mut host = Host::established(TcpParams { initial_cwnd: 8, sack: true, limited_transmit: false, ..params() });
+    host.expect(100, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    // Only 1 and 3 arrive: too little for a fast retransmit.
+    host.sack(200, 0, &[(1, 2)]);
+    host.sack(201, 0, &[(3, 4), (1, 2)]);
+    host.expect(201, &[]);
+    host.timeout(400);
+    host.expect(400, &[0]);
+    // Two segments may be out: the holes 2 and 4, on both sides of 3.
+    host.sack(500, 2, &[(3, 4)]);
+    host.expect(500, &[2, 4]);
+}
+
 #[test]
 fn sack_recovery_outlasts_partial_acks_with_reno_too() {
     // RFC 6675 section 5: recovery ends when all that was out at its start is acknowledged.

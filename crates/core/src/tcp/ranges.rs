@@ -48,6 +48,11 @@ impl Ranges {
         self.0.iter().rev().take_while(|range| range.1 > from).map(|range| range.1 - range.0.max(from)).sum()
     }
 
+    /// Bytes covered below `to`.
+    pub(super) fn bytes_below(&self, to: u64) -> u64 {
+        self.0.iter().take_while(|range| range.0 < to).map(|range| range.1.min(to) - range.0).sum()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

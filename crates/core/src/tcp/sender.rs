@@ -236,7 +236,8 @@ impl Sender {
             // Go-back-N steps over what the peer is known to hold.
             self.next = self.sacked.skip(self.next);
         }
-        if self.next >= self.size || self.next - self.una >= self.usable_window() {
+        let peer_window = self.peer_window as u64 * u64::from(self.params.mss);
+        if self.next >= self.size || self.out() >= self.usable_window() || self.next - self.una >= peer_window {
             return None;
         }
         let segment = self.segment(now, self.next);
@@ -390,6 +391,12 @@ impl Sender {
             Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
             Preset::Ns2 => window,
         }
+    }
+
+    /// Bytes that are out: after a timeout without those that the peer is known to hold (RFC 6675 section 5.1).
+    fn out(&self) -> u64 {
+        let held = if self.phase == Phase::Loss { self.sacked.bytes_below(self.next) } else { 0 };
+        self.next - self.una - held
     }
 
     /// Bytes that may be out.

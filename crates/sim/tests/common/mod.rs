@@ -28,9 +28,15 @@ pub(crate) fn parse(text: &str) -> Scenario {
     Scenario::from_toml(text, "test").unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
+/// The first replica to look at; `FIRST_REPLICA` in the environment names another one.
+pub(crate) fn first_replica(usual: u32) -> u32 {
+    std::env::var("FIRST_REPLICA").map_or(usual, |first| first.parse().expect("FIRST_REPLICA is a number"))
+}
+
 /// All replicas.
 pub(crate) fn runs(scenario: &Scenario, replicas: u32) -> Vec<Record> {
-    (0..replicas).map(|replica| fairair_sim::run(scenario, replica)).collect()
+    let first = first_replica(0);
+    (first..first + replicas).map(|replica| fairair_sim::run(scenario, replica)).collect()
 }
 
 /// The mean of a number over replicas.

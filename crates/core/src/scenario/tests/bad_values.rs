@@ -129,6 +129,7 @@ fn flows_have_sense() {
         ("start = ~\"60 s\"", "60 s is not before the run's end at 60 s", "below 60 s"),
         ("stop = ~\"0 s\"", "0 s is not after its start at 0 s", "above 0 s"),
         ("start = \"9 s\", stop = ~\"9 s\"", "9 s is not after its start at 9 s", "above 9 s"),
+        ("start = \"9 s\", stop = ~\"9500 ms\"", "may come before its start, which is up to 10 s", "start_spread"),
         ("tcp = { window = ~0 }", "`window` in the flow's tcp: 0 is outside the range", "from 1"),
         ("wire = { rate = ~\"1 Mb/s\" }", "`Mb/s` is no unit of a rate", "\"1 Mbit/s\""),
         ("wire = { queue = ~0 }", "`queue` in the flow's wire: 0 is outside", "from 1"),
