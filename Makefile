@@ -6,10 +6,10 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 FAIRAIR = cargo run --release --locked --quiet -p fairair --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint deny audit bench plots install setup setup-test
+.PHONY: help demo test lint deny audit bench plots install install-vsb setup setup-test
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: setup ## build, then show who gets the air in two published hot-spots
 	cargo build --release --locked -p fairair
@@ -29,6 +29,11 @@ plots: ## draw the plots of docs/models.md anew from the committed data (Python 
 
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli
+
+install-vsb: setup ## install fairair and the systemd unit of the live box (as root)
+	cargo build --release --locked -p fairair
+	install -D -m 755 target/release/fairair $(DESTDIR)/usr/local/bin/fairair
+	install -D -m 644 packaging/fairair-vsb.service $(DESTDIR)/etc/systemd/system/fairair-vsb.service
 
 audit: setup ## look for known vulnerabilities in dependencies (downloads the advisory database)
 	cargo deny --locked check advisories

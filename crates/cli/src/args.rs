@@ -47,6 +47,9 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Testbed(crate::testbed::TestbedCommand),
+    /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
+    #[cfg(target_os = "linux")]
+    Vsb(crate::vsb::VsbArgs),
 }
 
 /// Options of `fairair run`.
