@@ -47,6 +47,9 @@ pub enum Command {
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
     Testbed(crate::testbed::TestbedCommand),
+    /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
+    #[cfg(target_os = "linux")]
+    Vsb(crate::vsb::VsbArgs),
 }
 
 /// Options of `fairair run`.
@@ -252,6 +255,8 @@ pub enum ModelName {
     Ha2009,
     /// Channel errors and buffer losses, one flow a station, all stations alike.
     Pokhrel2016,
+    /// What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours.
+    Shares,
     /// All of it at once; ours.
     Unified,
 }

@@ -92,6 +92,18 @@ pub enum CliError {
         help: String,
     },
 
+    /// The live box, or the daemon that runs it.
+    #[error("{what}")]
+    Box {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+        /// Whether nothing was done.
+        is_input: bool,
+    },
+
     /// The threads could not be started.
     #[error("cannot start the worker threads: {0}")]
     #[diagnostic(help("try fewer with --jobs"))]
@@ -112,8 +124,13 @@ impl CliError {
     /// The exit code that it leads to.
     pub const fn exit(&self) -> Exit {
         match self {
-            CliError::Scenario(_) | CliError::Usage { .. } | CliError::Unwritable { .. } => Exit::BadInput,
-            CliError::Write { .. } | CliError::Testbed { .. } | CliError::Threads(_) => Exit::Failure,
+            CliError::Scenario(_)
+            | CliError::Usage { .. }
+            | CliError::Unwritable { .. }
+            | CliError::Box { is_input: true, .. } => Exit::BadInput,
+            CliError::Box { .. } | CliError::Write { .. } | CliError::Testbed { .. } | CliError::Threads(_) => {
+                Exit::Failure
+            }
         }
     }
 }

@@ -130,7 +130,7 @@ pub struct RoundTrips {
 /// What a model says of its own answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSection {
-    /// Which model: `detti2011`, `ha2009`, `pokhrel2016` or `unified`.
+    /// Which model: `detti2011`, `ha2009`, `pokhrel2016`, `shares` or `unified`.
     pub name: String,
     /// Where values come from.
     pub values: Vec<ValueSource>,

@@ -78,7 +78,11 @@ impl TheBox {
     fn look(&mut self, now: Instant) {
         for (index, view) in self.views.iter_mut().enumerate() {
             let node = NodeId::station(index);
-            *view = StationView { backlog: self.vsb.backlog_of(node, now), totals: self.vsb.totals(node) };
+            *view = StationView {
+                backlog: self.vsb.backlog_of(node, now),
+                totals: self.vsb.totals(node),
+                is_absent: false,
+            };
         }
     }
 
