@@ -6,10 +6,10 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python test lint deny audit bench install setup setup-python setup-test
+.PHONY: help demo gallery python test lint deny audit bench plots install install-vsb setup setup-python setup-test
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The Python package carries the same command, so that one build does for both.
 demo: python ## build, then show who gets the air in a published hot-spot, and what to do about it
@@ -29,8 +29,18 @@ test: setup-test lint deny ## check formatting, lints, docs and licences, then r
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
 
+plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
+	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
+	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
+	target/plots-venv/bin/python scripts/plots.py
+
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli
+
+install-vsb: setup ## install fairair and the systemd unit of the live box (as root)
+	cargo build --release --locked -p fairair
+	install -D -m 755 target/release/fairair $(DESTDIR)/usr/local/bin/fairair
+	install -D -m 644 packaging/fairair-vsb.service $(DESTDIR)/etc/systemd/system/fairair-vsb.service
 
 audit: setup ## look for known vulnerabilities in dependencies (downloads the advisory database)
 	cargo deny --locked check advisories

@@ -77,7 +77,10 @@ need_test_tools() {
         rustup component add clippy rustfmt
         break
     done
+    have nft && have tc || [ "$(uname)" != Linux ] || apt_install nftables iproute2 || say "without nft and tc the tests of vsb are skipped"
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
+    have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
+        say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
 }
 
 # python_fits COMMAND: a Python of at least 3.11, which the locked requirements are for, that can make environments.

@@ -14,6 +14,10 @@ pub mod pcap;
 mod plan;
 mod progress;
 mod run;
+#[cfg(target_os = "linux")]
+mod testbed;
+#[cfg(target_os = "linux")]
+mod vsb;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -30,6 +34,8 @@ pub use error::{CliError, Exit};
 pub use model::model_command;
 pub use plan::{Goal, plan_command};
 pub use run::run_command;
+#[cfg(target_os = "linux")]
+pub use vsb::{VsbArgs, VsbCommand, vsb_command};
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -45,6 +51,10 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
             Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
+            #[cfg(target_os = "linux")]
+            Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
+            #[cfg(target_os = "linux")]
+            Command::Vsb(args) => exit_of(vsb_command(&args)),
         },
         Err(error) => {
             // A closed stdout or stderr leaves nobody to tell.

@@ -1,7 +1,13 @@
-"""The gallery: figures and tables of the papers, ours beside the published numbers, with a verdict by rule."""
+"""The gallery: every figure and table of the five papers, computed anew, beside what the papers say.
 
-from fairair.gallery.build import build
-from fairair.gallery.rules import Claim, Finding, Verdict, verdict_of
-from fairair.gallery.spec import Curve, Figure, Paper, read_papers
+``python -m fairair.gallery build`` writes a static site. What is run, what the papers say and how near is near enough
+stand as data in ``gallery/`` of the repository (docs/gallery.md); the verdict is computed by `fairair.gallery.verdict`.
+"""
 
-__all__ = ["Claim", "Curve", "Figure", "Finding", "Paper", "Verdict", "build", "read_papers", "verdict_of"]
+from __future__ import annotations
+
+from fairair.gallery.build import Built, build
+from fairair.gallery.spec import Figure, Paper, load
+from fairair.gallery.verdict import Outcome, Verdict, judge
+
+__all__ = ["Built", "Figure", "Outcome", "Paper", "Verdict", "build", "judge", "load"]

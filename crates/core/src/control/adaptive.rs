@@ -151,6 +151,12 @@ impl Adaptive {
         self.probe(now);
     }
 
+    /// Makes room for more stations.
+    pub fn grow(&mut self, stations: usize) {
+        self.signal.grow(stations);
+        self.delays.grow(stations);
+    }
+
     /// A reply is back.
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         let Some(probe) = self.prober.take(id) else { return };

@@ -33,17 +33,27 @@ struct StationDelay {
     ask_again: Instant,
 }
 
-impl Delays {
-    pub(super) fn new(stations: usize) -> Self {
-        let none = StationDelay {
+impl Default for StationDelay {
+    fn default() -> Self {
+        StationDelay {
             least: LONGEST_BASELINE,
             least_before: LONGEST_BASELINE,
             since: Instant::ZERO,
             latest: None,
             lost_in_row: 0,
             ask_again: Instant::ZERO,
-        };
-        Delays { stations: vec![none; stations] }
+        }
+    }
+}
+
+impl Delays {
+    pub(super) fn new(stations: usize) -> Self {
+        Delays { stations: vec![StationDelay::default(); stations] }
+    }
+
+    pub(super) fn grow(&mut self, stations: usize) {
+        let stations = stations.max(self.stations.len());
+        self.stations.resize(stations, StationDelay::default());
     }
 
     /// Number of stations.

@@ -33,6 +33,8 @@ pub struct StationView {
     pub backlog: usize,
     /// IP bytes since the start of the box.
     pub totals: Totals,
+    /// Nobody is at this position now: it is not asked.
+    pub is_absent: bool,
 }
 
 /// How much a machine knows.
@@ -199,6 +201,23 @@ impl Capacity {
             Capacity::Fixed(_) => None,
             Capacity::Wce(wce) => wce.poll_decision(),
             Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
+        }
+    }
+
+    /// Makes room for `stations` stations, if that is more than before; those that are known keep their positions.
+    pub fn grow(&mut self, stations: usize) {
+        match self {
+            Capacity::Fixed(_) => {}
+            Capacity::Wce(wce) => wce.grow(stations),
+            Capacity::Adaptive(adaptive) => adaptive.grow(stations),
+        }
+    }
+
+    /// What is known. `wce` and `fixed` are always sure.
+    pub const fn state(&self) -> State {
+        match self {
+            Capacity::Fixed(_) | Capacity::Wce(_) => State::Run,
+            Capacity::Adaptive(adaptive) => adaptive.state(),
         }
     }
 

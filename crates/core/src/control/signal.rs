@@ -63,6 +63,11 @@ impl Signal {
         }
     }
 
+    pub(super) fn grow(&mut self, stations: usize) {
+        let stations = stations.max(self.stations.len());
+        self.stations.resize(stations, Seen::default());
+    }
+
     /// A look at the counters.
     pub(super) fn observe(&mut self, now: Instant, views: &[StationView]) {
         let mut is_heard = false;

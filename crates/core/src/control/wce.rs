@@ -67,6 +67,8 @@ pub struct Wce {
     rng: Rng,
     /// Bytes of uplink UDP when last seen, and when they last grew.
     udp: Vec<(Bytes, Option<Instant>)>,
+    /// Where nobody is.
+    absent: Vec<bool>,
     /// Minimum of the current group of samples, and their number.
     group: (Duration, u32),
     base: Duration,
@@ -83,6 +85,7 @@ impl Wce {
             prober: Prober::new(params.timeout),
             rng,
             udp: vec![(Bytes(0), None); stations],
+            absent: vec![false; stations],
             group: (Duration::from_nanos(u64::MAX), 0),
             base: Duration::ZERO,
             decisions: VecDeque::new(),
@@ -109,14 +112,22 @@ impl Wce {
             return;
         }
         self.next_probe = now + self.params.interval;
-        let eligible = |udp: &(Bytes, Option<Instant>)| udp.1.is_none_or(|last| last + UDP_MEMORY <= now);
-        let candidates = self.udp.iter().filter(|udp| eligible(udp)).count();
+        let is_quiet = |udp: &(Bytes, Option<Instant>)| udp.1.is_none_or(|last| last + UDP_MEMORY <= now);
+        let eligible = |index: &usize| is_quiet(&self.udp[*index]) && !self.absent[*index];
+        let candidates = (0..self.udp.len()).filter(eligible).count();
         if candidates == 0 {
             return;
         }
         let chosen = (self.rng.uniform() * candidates as f64) as usize;
-        let station = self.udp.iter().enumerate().filter(|(_, udp)| eligible(udp)).nth(chosen).map(|(index, _)| index);
+        let station = (0..self.udp.len()).filter(eligible).nth(chosen);
         self.prober.send(now, station.unwrap_or_default(), Bytes(0));
+    }
+
+    /// Makes room for more stations.
+    pub fn grow(&mut self, stations: usize) {
+        let stations = stations.max(self.udp.len());
+        self.udp.resize(stations, (Bytes(0), None));
+        self.absent.resize(stations, true);
     }
 
     /// A reply is back.
@@ -143,7 +154,8 @@ impl Wce {
 
     /// App. IV: the RTT of a station with greedy uplink UDP says nothing about C.
     fn watch_udp(&mut self, now: Instant, stations: &[StationView]) {
-        for (udp, view) in self.udp.iter_mut().zip(stations) {
+        for ((udp, absent), view) in self.udp.iter_mut().zip(&mut self.absent).zip(stations) {
+            *absent = view.is_absent;
             if view.totals.up_bypassing > udp.0 {
                 *udp = (view.totals.up_bypassing, Some(now));
             }

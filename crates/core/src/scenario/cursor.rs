@@ -1,7 +1,9 @@
 //! A typed view of a parsed TOML tree that remembers where everything stands.
 //!
 //! Open a [`Table`], say with [`Table::allow`] which keys it may have (so that a misspelt key is reported
-//! as such and not as a missing one), then read each key once.
+//! as such and not as a missing one), then read each key once. Every error is the mistake at its place.
+
+#![allow(clippy::missing_errors_doc)]
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -11,45 +13,53 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Checked, Mistake, Span};
 use super::value::{FromToml, Reason, choose, nearest, wrong_type};
-use super::{ap, enforce, sections, station, tcp, traffic};
 use crate::units::quote;
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct At<T> {
+pub struct At<T> {
     /// What was read.
-    pub(super) value: T,
+    pub value: T,
     /// Where.
-    pub(super) span: Span,
+    pub span: Span,
 }
 
 /// One way to fill a table with a `kind` key: its name, the keys it adds, and its reader.
-pub(super) struct Kind<T> {
+pub struct Kind<T> {
     /// Value of `kind`.
-    pub(super) name: &'static str,
+    pub name: &'static str,
     /// Keys besides those that all kinds have.
-    pub(super) keys: &'static [&'static str],
+    pub keys: &'static [&'static str],
     /// Reads them.
-    pub(super) read: fn(&Table) -> Checked<T>,
+    pub read: fn(&Table) -> Checked<T>,
 }
+
+/// Where keys belong: the names of tables, and the keys of each.
+pub type Homes = &'static [(&'static str, &'static [&'static str])];
 
 /// A table of the file, or the lack of one where all keys have defaults.
 #[derive(Clone, Debug)]
-pub(super) struct Table<'t> {
+pub struct Table<'t> {
     title: &'static str,
     span: Span,
     entries: Option<&'t DeTable<'t>>,
+    homes: Homes,
 }
 
 impl<'t> Table<'t> {
-    /// The whole file.
-    pub(super) fn root(entries: &'t DeTable<'t>) -> Self {
-        Table { title: "the file", span: 0..0, entries: Some(entries) }
+    /// The whole file; `homes` helps those who put a key in the wrong table.
+    pub fn root(entries: &'t DeTable<'t>, homes: Homes) -> Self {
+        Table { title: "the file", span: 0..0, entries: Some(entries), homes }
     }
 
     /// Its header, or its braces.
-    pub(super) fn span(&self) -> &Span {
+    pub fn span(&self) -> &Span {
         &self.span
+    }
+
+    /// The table that `key` belongs in, for a key that stands in another.
+    fn home(&self, key: &str) -> Option<&'static str> {
+        self.homes.iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| *home)
     }
 
     fn entry(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
@@ -57,12 +67,12 @@ impl<'t> Table<'t> {
     }
 
     /// Where the value of `key` stands; the table itself if it has none.
-    pub(super) fn span_of(&self, key: &str) -> Span {
+    pub fn span_of(&self, key: &str) -> Span {
         self.entry(key).map_or_else(|| self.span.clone(), Spanned::span)
     }
 
     /// Whether `key` is given.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub fn has(&self, key: &str) -> bool {
         self.entry(key).is_some()
     }
 
@@ -75,28 +85,28 @@ impl<'t> Table<'t> {
     }
 
     /// Whether the value of `key` is a string.
-    pub(super) fn is_string(&self, key: &str) -> bool {
+    pub fn is_string(&self, key: &str) -> bool {
         self.entry(key).is_some_and(|value| value.get_ref().as_str().is_some())
     }
 
     /// Whether the value of `key` is the string `word`.
-    pub(super) fn is(&self, key: &str, word: &str) -> bool {
+    pub fn is(&self, key: &str, word: &str) -> bool {
         self.entry(key).is_some_and(|value| value.get_ref().as_str() == Some(word))
     }
 
     /// The value of `key` where it may be a word or a table; `None` if it is no string.
-    pub(super) fn word<T: FromToml>(&self, key: &str) -> Checked<Option<T>> {
+    pub fn word<T: FromToml>(&self, key: &str) -> Checked<Option<T>> {
         if self.is_string(key) { Ok(self.optional(key)?.map(|read| read.value)) } else { Ok(None) }
     }
 
     /// Refuses every key that is not in `known`, and names the nearest that is.
-    pub(super) fn allow(&self, known: &[&str]) -> Checked<()> {
+    pub fn allow(&self, known: &[&str]) -> Checked<()> {
         match self.keys().into_iter().find(|key| !known.contains(&key.value)) {
             None => Ok(()),
             Some(At { value, span }) => {
                 let problem = format!("unknown key {} in {}", quote(value), self.title);
                 let list = known.join(", ");
-                let fix = match (nearest(value, known), home(value)) {
+                let fix = match (nearest(value, known), self.home(value)) {
                     (Some(near), _) => format!("did you mean `{near}`? Valid keys: {list}"),
                     (None, Some(home)) => format!("it belongs in {home}; valid keys here: {list}"),
                     (None, None) => format!("valid keys: {list}"),
@@ -108,7 +118,7 @@ impl<'t> Table<'t> {
 
     /// Finds the kind that the table's `kind` key names (`default` without one), and refuses keys that
     /// neither `common` nor that kind has.
-    pub(super) fn kind<'k, T>(
+    pub fn kind<'k, T>(
         &self,
         kinds: &'k [Kind<T>],
         default: Option<&str>,
@@ -145,7 +155,7 @@ impl<'t> Table<'t> {
     }
 
     /// The value of `key`, if it is given.
-    pub(super) fn optional<T: FromToml>(&self, key: &str) -> Checked<Option<At<T>>> {
+    pub fn optional<T: FromToml>(&self, key: &str) -> Checked<Option<At<T>>> {
         let Some(value) = self.entry(key) else { return Ok(None) };
         match T::from_toml(value.get_ref()) {
             Ok(read) => Ok(Some(At { value: read, span: value.span() })),
@@ -154,17 +164,17 @@ impl<'t> Table<'t> {
     }
 
     /// The value of `key`, which must be given; `example` is a good line for it.
-    pub(super) fn required<T: FromToml>(&self, key: &str, example: &str) -> Checked<At<T>> {
+    pub fn required<T: FromToml>(&self, key: &str, example: &str) -> Checked<At<T>> {
         self.optional(key)?.ok_or_else(|| self.lacks(key, example))
     }
 
     /// The value of `key`, or `default`.
-    pub(super) fn or<T: FromToml>(&self, key: &str, default: T) -> Checked<T> {
+    pub fn or<T: FromToml>(&self, key: &str, default: T) -> Checked<T> {
         Ok(self.optional(key)?.map_or(default, |read| read.value))
     }
 
     /// The value of `key`, which must lie in `range` if it is given.
-    pub(super) fn optional_within<T>(&self, key: &str, range: RangeInclusive<T>) -> Checked<Option<T>>
+    pub fn optional_within<T>(&self, key: &str, range: RangeInclusive<T>) -> Checked<Option<T>>
     where
         T: FromToml + PartialOrd + Display,
     {
@@ -181,7 +191,7 @@ impl<'t> Table<'t> {
     }
 
     /// The value of `key`, or `default`; given, it must lie in `range`.
-    pub(super) fn within<T>(&self, key: &str, range: RangeInclusive<T>, default: T) -> Checked<T>
+    pub fn within<T>(&self, key: &str, range: RangeInclusive<T>, default: T) -> Checked<T>
     where
         T: FromToml + PartialOrd + Display,
     {
@@ -189,9 +199,9 @@ impl<'t> Table<'t> {
     }
 
     /// The table under `key`; an empty one if there is none.
-    pub(super) fn table(&self, key: &str, title: &'static str) -> Checked<Table<'t>> {
+    pub fn table(&self, key: &str, title: &'static str) -> Checked<Table<'t>> {
         match self.entry(key) {
-            None => Ok(Table { title, span: self.span.clone(), entries: None }),
+            None => Ok(Table { title, span: self.span.clone(), entries: None, homes: self.homes }),
             Some(value) => {
                 self.open(key, value, title, &format!("write {title} and its keys below, or {key} = {{ .. }}"))
             }
@@ -199,7 +209,7 @@ impl<'t> Table<'t> {
     }
 
     /// The tables of the list under `key`; `None` if there is no such key.
-    pub(super) fn tables(&self, key: &str, title: &'static str, example: &str) -> Checked<Option<Vec<Table<'t>>>> {
+    pub fn tables(&self, key: &str, title: &'static str, example: &str) -> Checked<Option<Vec<Table<'t>>>> {
         let Some(value) = self.entry(key) else { return Ok(None) };
         let DeValue::Array(items) = value.get_ref() else {
             let mut reason = wrong_type(value.get_ref(), "a list of tables", example);
@@ -212,7 +222,9 @@ impl<'t> Table<'t> {
 
     fn open(&self, key: &str, value: &'t Spanned<DeValue<'t>>, title: &'static str, fix: &str) -> Checked<Table<'t>> {
         match value.get_ref() {
-            DeValue::Table(entries) => Ok(Table { title, span: value.span(), entries: Some(entries) }),
+            DeValue::Table(entries) => {
+                Ok(Table { title, span: value.span(), entries: Some(entries), homes: self.homes })
+            }
             other => {
                 let problem = format!("`{key}` in {}: expected a table, found {}", self.title, article(other));
                 Err(Mistake::new(&value.span(), problem, fix))
@@ -221,28 +233,14 @@ impl<'t> Table<'t> {
     }
 
     /// The mistake that `reason` makes of the value of `key`.
-    pub(super) fn blame(&self, key: &str, reason: Reason) -> Mistake {
+    pub fn blame(&self, key: &str, reason: Reason) -> Mistake {
         Mistake::new(&self.span_of(key), format!("`{key}` in {}: {}", self.title, reason.problem), reason.fix)
     }
 
     /// The mistake that `key` is not there.
-    pub(super) fn lacks(&self, key: &str, example: &str) -> Mistake {
+    pub fn lacks(&self, key: &str, example: &str) -> Mistake {
         Mistake::new(&self.span, format!("`{key}` is missing in {}", self.title), format!("add {example}"))
     }
-}
-
-/// The table that `key` belongs in, for a key that stands in another.
-fn home(key: &str) -> Option<&'static str> {
-    let homes: [(&str, &[&str]); 7] = [
-        ("[run]", sections::RUN),
-        ("[radio]", sections::RADIO),
-        ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
-        ("[[station]]", station::KEYS),
-        ("[ap]", ap::AP),
-        ("[enforce]", enforce::ENFORCE),
-        ("a flow: flows = [{ .. }] of a station", traffic::COMMON),
-    ];
-    homes.into_iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| home)
 }
 
 /// The type of `value` with its article.

@@ -55,11 +55,14 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
         quantum: table.within("quantum", Bytes(100)..=Bytes(1_000_000), usual.quantum)?,
         udp: table.or("udp", UdpRule::BypassUplink)?,
     };
-    Ok(Some(Enforce { vsb, capacity: capacity(&table, radio)? }))
+    Ok(Some(Enforce { vsb, capacity: capacity(&table, Enforce::most(radio.phy))? }))
 }
 
-fn capacity(enforce: &Table, radio: &Radio) -> Checked<CapacityParams> {
-    let max = Enforce::most(radio.phy);
+/// Reads the key `capacity` of `enforce`; `max` is the largest C where the file gives none.
+///
+/// # Errors
+/// The mistake at its place.
+pub fn capacity(enforce: &Table, max: Bitrate) -> Checked<CapacityParams> {
     if !enforce.has("capacity") || enforce.is("capacity", "auto") {
         return Ok(CapacityParams::Adaptive(AdaptiveParams { max, ..AdaptiveParams::default() }));
     }

@@ -6,20 +6,22 @@ use miette::{Diagnostic, LabeledSpan, NamedSource};
 use thiserror::Error;
 
 /// Bytes of the file that a value or a key covers.
-pub(super) type Span = Range<usize>;
+pub type Span = Range<usize>;
 
 /// The answer of every reader of this module.
-pub(super) type Checked<T> = Result<T, Mistake>;
+pub type Checked<T> = Result<T, Mistake>;
 
 /// Why a scenario could not be had. `Display` gives one line that begins with `file:line:column:`;
 /// as a [`miette::Report`] it also shows the line of the file and the fix.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ScenarioError {
     /// The file could not be read at all.
-    #[error("{path}: cannot read the scenario file: {reason}")]
+    #[error("{path}: cannot read the {what} file: {reason}")]
     Unreadable {
         /// The path as it was given.
         path: String,
+        /// What the file is.
+        what: &'static str,
         /// The system's words.
         reason: String,
         /// What to do.
@@ -65,7 +67,7 @@ impl ScenarioError {
 
 /// A mistake on its way out, still without the file around it.
 #[derive(Debug)]
-pub(super) struct Mistake(Box<Facts>);
+pub struct Mistake(Box<Facts>);
 
 /// Boxed, because every reader's answer has room for one.
 #[derive(Debug)]
@@ -78,18 +80,19 @@ struct Facts {
 
 impl Mistake {
     /// A mistake at `span`.
-    pub(super) fn new(span: &Span, problem: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub fn new(span: &Span, problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Mistake(Box::new(Facts { span: span.clone(), problem: problem.into(), fix: fix.into(), also: None }))
     }
 
     /// Points at a second place that has to do with it.
-    pub(super) fn and(mut self, span: &Span, label: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn and(mut self, span: &Span, label: impl Into<String>) -> Self {
         self.0.also = Some((span.clone(), label.into()));
         self
     }
 
     /// The public error, with the file's text around the mistake.
-    pub(super) fn within(self, text: &str, file: &str) -> ScenarioError {
+    pub fn within(self, text: &str, file: &str) -> ScenarioError {
         let Facts { span, problem, fix, also } = *self.0;
         let span = clamp(text, &span);
         let (line, column) = position(text, span.start);

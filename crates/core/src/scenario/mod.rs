@@ -5,6 +5,7 @@
 //! reads single values, `cursor` tables, `sections` and `station` know the keys, `error` says what is wrong and where.
 
 mod ap;
+mod build;
 mod cursor;
 mod enforce;
 mod error;
@@ -21,6 +22,15 @@ mod value;
 mod tests;
 
 pub use error::{InvalidScenario, ScenarioError};
+
+/// The reader of scenario files, for other TOML files of ours: the same checks and the same errors.
+pub mod reader {
+    pub use super::cursor::{At, Homes, Kind, Table};
+    pub use super::enforce::capacity;
+    pub use super::error::{Checked, Mistake, Span};
+    pub use super::parse::{checked_name, from_toml, load};
+    pub use super::value::{FromToml, Reason, choose, nearest, wrong_type};
+}
 
 use serde::{Deserialize, Serialize};
 

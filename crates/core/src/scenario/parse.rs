@@ -6,9 +6,9 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::cursor::Table;
+use super::cursor::{Homes, Table};
 use super::error::{Checked, Mistake, ScenarioError};
-use super::{Scenario, enforce, event, sections, station};
+use super::{Scenario, ap, enforce, event, sections, station, tcp, traffic};
 use crate::units::quote;
 
 /// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
@@ -16,28 +16,24 @@ const LARGEST_FILE: usize = 4 << 20;
 /// The longest name of a scenario or a station, in bytes.
 const LONGEST_NAME: usize = 100;
 
+/// Where keys of scenarios belong.
+const HOMES: Homes = &[
+    ("[run]", sections::RUN),
+    ("[radio]", sections::RADIO),
+    ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
+    ("[[station]]", station::KEYS),
+    ("[ap]", ap::AP),
+    ("[enforce]", enforce::ENFORCE),
+    ("a flow: flows = [{ .. }] of a station", traffic::COMMON),
+];
+
 impl Scenario {
     /// Reads the scenario in the file at `path`.
     ///
     /// # Errors
     /// The file cannot be read, or see [`Scenario::from_toml`].
     pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
-        let shown = path.display().to_string();
-        let unreadable =
-            |reason: String, fix: &str| ScenarioError::Unreadable { path: shown.clone(), reason, fix: fix.to_owned() };
-        let mut bytes = Vec::new();
-        File::open(path)
-            .and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes))
-            .map_err(|error| unreadable(error.to_string(), "name a scenario file that exists and that you may read"))?;
-        match String::from_utf8(bytes) {
-            Ok(text) => Scenario::from_toml(&text, &shown),
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                let text = String::from_utf8_lossy(error.as_bytes());
-                let mistake = Mistake::new(&(at..at + 1), "this is not UTF-8 text", "save the file in UTF-8");
-                Err(mistake.within(&text, &shown))
-            }
-        }
+        load(path, "scenario", HOMES, read)
     }
 
     /// Reads a scenario from the text of a file; `name_of_file` is for messages only.
@@ -46,11 +42,55 @@ impl Scenario {
     /// The text is no TOML, has an unknown key, lacks a required one, or has a value of the wrong type, unit or
     /// range. The error is the first that was found and says where it stands and how to mend it.
     pub fn from_toml(text: &str, name_of_file: &str) -> Result<Scenario, ScenarioError> {
-        read(text).map_err(|mistake| mistake.within(text, name_of_file))
+        from_toml(text, name_of_file, HOMES, read)
     }
 }
 
-fn read(text: &str) -> Checked<Scenario> {
+/// Reads the TOML file at `path` with `read`; `what` the file is and `homes` are for messages.
+///
+/// # Errors
+/// The file cannot be read, or see [`from_toml`].
+pub fn load<T>(
+    path: &Path,
+    what: &'static str,
+    homes: Homes,
+    read: impl FnOnce(&Table) -> Checked<T>,
+) -> Result<T, ScenarioError> {
+    let shown = path.display().to_string();
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(LARGEST_FILE as u64 + 1).read_to_end(&mut bytes)).map_err(|error| {
+        ScenarioError::Unreadable {
+            path: shown.clone(),
+            what,
+            reason: error.to_string(),
+            fix: format!("name a {what} file that exists and that you may read"),
+        }
+    })?;
+    match String::from_utf8(bytes) {
+        Ok(text) => from_toml(&text, &shown, homes, read),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes());
+            let mistake = Mistake::new(&(at..at + 1), "this is not UTF-8 text", "save the file in UTF-8");
+            Err(mistake.within(&text, &shown))
+        }
+    }
+}
+
+/// Reads the text of a TOML file with `read`; `name_of_file` and `homes` are for messages.
+///
+/// # Errors
+/// The text is no TOML, or what `read` finds.
+pub fn from_toml<T>(
+    text: &str,
+    name_of_file: &str,
+    homes: Homes,
+    read: impl FnOnce(&Table) -> Checked<T>,
+) -> Result<T, ScenarioError> {
+    parse(text, homes, read).map_err(|mistake| mistake.within(text, name_of_file))
+}
+
+fn parse<T>(text: &str, homes: Homes, read: impl FnOnce(&Table) -> Checked<T>) -> Checked<T> {
     if text.len() > LARGEST_FILE {
         let problem = format!("the file has more than {} MiB", LARGEST_FILE >> 20);
         return Err(Mistake::new(&(0..0), problem, "describe alike stations with `count`, not one by one"));
@@ -59,23 +99,29 @@ fn read(text: &str) -> Checked<Scenario> {
         let span = error.span().unwrap_or(0..0);
         Mistake::new(&span, format!("not TOML: {}", error.message()), mend_toml(error.message()))
     })?;
-    let root = Table::root(document.get_ref());
+    read(&Table::root(document.get_ref(), homes))
+}
+
+fn read(root: &Table) -> Checked<Scenario> {
     root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "enforce", "station", "event"])?;
-    let name = checked_name(&root, "name = \"my-cell\"")?.value;
-    let run = sections::run(&root)?;
-    let radio = sections::radio(&root, run.preset)?;
-    let wire = sections::wire(&root)?;
-    let tcp = super::tcp::common(&root, run.preset)?;
-    let ap = super::ap::ap(&root, &wire, &tcp)?;
-    let enforce = enforce::enforce(&root, &radio.radio)?;
-    let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp };
-    let stations = station::stations(&root, &defaults)?;
-    let events = event::events(&root, &run, &radio.radio, &stations)?;
-    Ok(Scenario { name, run, radio: radio.radio, ap, wire, stations, enforce, events })
+    let name = checked_name(root, "name = \"my-cell\"")?.value;
+    let run = sections::run(root)?;
+    let radio = sections::radio(root, run.preset)?;
+    let wire = sections::wire(root)?;
+    let tcp_params = tcp::common(root, run.preset)?;
+    let access_point = ap::ap(root, &wire, &tcp_params)?;
+    let enforce = enforce::enforce(root, &radio.radio)?;
+    let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp: tcp_params };
+    let stations = station::stations(root, &defaults)?;
+    let events = event::events(root, &run, &radio.radio, &stations)?;
+    Ok(Scenario { name, run, radio: radio.radio, ap: access_point, wire, stations, enforce, events })
 }
 
 /// The `name` of `table`: it becomes part of file names and of lines of text.
-pub(super) fn checked_name(table: &Table, example: &str) -> Checked<super::cursor::At<String>> {
+///
+/// # Errors
+/// It is missing, or no good name.
+pub fn checked_name(table: &Table, example: &str) -> Checked<super::cursor::At<String>> {
     let name = table.required::<String>("name", example)?;
     let text = &name.value;
     let problem = if text.is_empty() {

@@ -1,4 +1,6 @@
-//! Single values of the file: numbers, words, quantities.
+//! Single values of the file: numbers, words, quantities. Every error says what is wrong and how to mend it.
+
+#![allow(clippy::missing_errors_doc)]
 
 use toml::de::{DeInteger, DeValue};
 
@@ -17,32 +19,33 @@ const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 const FASTEST: Bitrate = Bitrate::mbps(1_000_000);
 
 /// What is wrong with one value, before it is known which key it belongs to.
-pub(super) struct Reason {
+pub struct Reason {
     /// What is wrong.
-    pub(super) problem: String,
+    pub problem: String,
     /// How to mend it.
-    pub(super) fix: String,
+    pub fix: String,
 }
 
 impl Reason {
-    fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+    /// A reason and its remedy.
+    pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Reason { problem: problem.into(), fix: fix.into() }
     }
 }
 
 /// A type that a value of the file can be read as.
-pub(super) trait FromToml: Sized {
+pub trait FromToml: Sized {
     /// Reads `value`, or says what is wrong with it.
     fn from_toml(value: &DeValue) -> Result<Self, Reason>;
 }
 
 /// The reason for a value of the wrong type.
-pub(super) fn wrong_type(value: &DeValue, expected: &str, example: &str) -> Reason {
+pub fn wrong_type(value: &DeValue, expected: &str, example: &str) -> Reason {
     Reason::new(format!("expected {expected}, found {}", article(value)), format!("write for example {example}"))
 }
 
 /// The known word that looks most like `word`, if one is near enough to be what was meant.
-pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
+pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     // A word of any length may come from the file, and the comparison takes time by the product of both.
     if word.len() > 60 {
         return None;
@@ -57,7 +60,7 @@ pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 /// Which of `words` the string `value` is.
-pub(super) fn choose(value: &DeValue, words: &[&str]) -> Result<usize, Reason> {
+pub fn choose(value: &DeValue, words: &[&str]) -> Result<usize, Reason> {
     let list = words.iter().map(|word| format!("\"{word}\"")).collect::<Vec<_>>().join(", ");
     let Some(word) = value.as_str() else {
         return Err(Reason::new(
@@ -77,6 +80,13 @@ pub(super) fn choose(value: &DeValue, words: &[&str]) -> Result<usize, Reason> {
 impl FromToml for String {
     fn from_toml(value: &DeValue) -> Result<Self, Reason> {
         value.as_str().map(str::to_owned).ok_or_else(|| wrong_type(value, "a string", "\"sta1\""))
+    }
+}
+
+impl<T: FromToml> FromToml for Vec<T> {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        let DeValue::Array(items) = value else { return Err(wrong_type(value, "a list", "[\"first\", \"second\"]")) };
+        items.iter().map(|item| T::from_toml(item.get_ref())).collect()
     }
 }
 

@@ -1,1 +1,14 @@
 //! The live Virtual Shared Bottleneck: kernel datapath, capacity control, discovery, journal.
+
+pub mod config;
+pub mod daemon;
+pub mod datapath;
+pub mod discovery;
+mod error;
+pub mod journal;
+pub mod preflight;
+pub mod protocol;
+pub mod site;
+pub mod state;
+
+pub use error::VsbError;

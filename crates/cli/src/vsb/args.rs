@@ -1,0 +1,87 @@
+//! Options of `fairair vsb`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use fairair_core::units::Duration;
+
+/// Options of `fairair vsb`.
+#[derive(Clone, Debug, Args)]
+pub struct VsbArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: VsbCommand,
+}
+
+/// The subcommands.
+#[derive(Clone, Debug, Subcommand)]
+pub enum VsbCommand {
+    /// Check a configuration and this box, and print what `run` would do, without doing it.
+    Check(CheckArgs),
+    /// Shape until stopped, in the foreground, for systemd.
+    ///
+    /// SIGHUP reads the configuration again; SIGTERM takes everything back. Needs CAP_NET_ADMIN and CAP_NET_RAW.
+    Run(RunArgs),
+    /// Say what the daemon does: pools, capacities, states.
+    Status(ClientArgs),
+    /// List the stations with their rates and queues.
+    Stations(ClientArgs),
+    /// The stations with the highest rates, again and again until Ctrl-C.
+    Top(ClientArgs),
+    /// Say why a station gets its rate, or why it is not shaped.
+    Explain(ExplainArgs),
+    /// Have the daemon read its configuration again; if that is wrong the old one stays.
+    Reload(ClientArgs),
+    /// Keep what `run --confirm-within` applied.
+    Confirm(ClientArgs),
+    /// Stop the daemon, or clean up after one that was killed: everything is as before.
+    Stop(ClientArgs),
+}
+
+/// Options of `fairair vsb check`.
+#[derive(Clone, Debug, Args)]
+pub struct CheckArgs {
+    /// Configuration file (TOML), see docs/vsb.md.
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+}
+
+/// Options of `fairair vsb run`.
+#[derive(Clone, Debug, Args)]
+pub struct RunArgs {
+    /// Configuration file (TOML), see docs/vsb.md.
+    #[arg(value_name = "CONFIG")]
+    pub config: PathBuf,
+
+    /// Take everything back unless `fairair vsb confirm` is run within this time, such as 60s.
+    #[arg(long, value_name = "TIME")]
+    pub confirm_within: Option<Duration>,
+
+    /// Log in JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of everything that talks to the daemon.
+#[derive(Clone, Debug, Args)]
+pub struct ClientArgs {
+    /// Directory of the daemon's control socket: `state` of its configuration.
+    #[arg(long, value_name = "DIR", default_value = "/run/fairair")]
+    pub state: PathBuf,
+
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `fairair vsb explain`.
+#[derive(Clone, Debug, Args)]
+pub struct ExplainArgs {
+    /// Name, address or MAC address of a station.
+    #[arg(value_name = "STATION")]
+    pub station: String,
+
+    /// Where the daemon is.
+    #[command(flatten)]
+    pub client: ClientArgs,
+}

@@ -1,0 +1,139 @@
+//! What the daemon answers, for people.
+
+use std::fmt::Write as _;
+
+use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Status};
+use unicode_width::UnicodeWidthStr as _;
+
+/// As JSON, the way the daemon sent it.
+pub(super) fn json(answer: &Answer) -> String {
+    let text = serde_json::to_string_pretty(answer).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
+    text + "\n"
+}
+
+/// As a table or as sentences.
+pub(super) fn of(answer: &Answer) -> String {
+    match answer {
+        Answer::Status(status) => self::status(status),
+        Answer::Stations(stations) => self::stations(stations),
+        Answer::Explain(explanation) => explain(explanation),
+        Answer::Done(told) => format!("{told}\n"),
+    }
+}
+
+fn status(status: &Status) -> String {
+    let mut text = format!(
+        "{}: {}, process {}, up {:.0} s\n",
+        printable(&status.name),
+        status.policy,
+        status.pid,
+        status.uptime_s
+    );
+    if let Some(left) = status.confirm_within_s {
+        let _ = writeln!(text, "NOT CONFIRMED: taken back in {left:.0} s unless `fairair vsb confirm` is run");
+    }
+    for trouble in &status.troubles {
+        let _ = writeln!(text, "TROUBLE: {}", printable(trouble));
+    }
+    let mut rows = vec![
+        ["AP", "interface", "C", "by", "state", "reason", "in use", "stations", "waiting", "dropped", "RTT"]
+            .map(str::to_owned),
+    ];
+    rows.extend(status.pools.iter().map(|pool| {
+        [
+            printable(&pool.ap),
+            pool.interface.clone(),
+            pool.capacity.to_string(),
+            pool.control.clone(),
+            format!("{:?}", pool.state).to_uppercase(),
+            format!("{:?}", pool.reason).to_lowercase(),
+            pool.rate.to_string(),
+            pool.stations.to_string(),
+            pool.backlog.to_string(),
+            pool.drops.to_string(),
+            pool.rtt_s.map_or_else(|| "-".to_owned(), |rtt| format!("{:.1} ms", rtt * 1e3)),
+        ]
+    }));
+    text + "\n" + &table(&rows)
+}
+
+fn stations(stations: &[StationReport]) -> String {
+    if stations.is_empty() {
+        return "no station has been seen yet\n".to_owned();
+    }
+    let mut rows = vec![
+        ["station", "AP", "addresses", "weight", "cap", "rate", "waiting", "dropped", "found by"].map(str::to_owned),
+    ];
+    rows.extend(stations.iter().map(|station| {
+        let mut addresses = station.addresses.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
+        if station.addresses.len() > 2 {
+            let _ = write!(addresses, " +{}", station.addresses.len() - 2);
+        }
+        [
+            printable(&station.name),
+            printable(&station.ap),
+            addresses,
+            station.weight.to_string(),
+            station.cap.map_or_else(|| "-".to_owned(), |cap| cap.to_string()),
+            station.rate.to_string(),
+            station.backlog.to_string(),
+            station.drops.to_string(),
+            format!("{:?}", station.source).to_lowercase(),
+        ]
+    }));
+    table(&rows)
+}
+
+fn explain(explanation: &Explanation) -> String {
+    let mut text = match &explanation.station {
+        Some(station) => format!(
+            "{} at {}: {}, class {}, {} B a round\n",
+            printable(&station.name),
+            printable(&station.ap),
+            station.rate,
+            station.class,
+            station.quantum
+        ),
+        None => format!("{}: no class of its own\n", printable(&explanation.what)),
+    };
+    for reason in &explanation.because {
+        let _ = writeln!(text, "- {}", printable(reason));
+    }
+    text
+}
+
+/// Text from outside without what a terminal would obey.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Columns as wide as their widest cell.
+fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let width = rows.iter().map(|row| row[column].width()).max().unwrap_or(0);
+            let _ = write!(line, "{cell}{}", " ".repeat(width - cell.width() + 2));
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hostile_name_moves_no_cursor() {
+        assert_eq!(printable("\u{1b}[2Jdesk\n\u{9b}x"), "\u{fffd}[2Jdesk\u{fffd}\u{fffd}x");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [["a".to_owned(), "b".to_owned()], ["long".to_owned(), "c".to_owned()]];
+        assert_eq!(table(&rows), "a     b\nlong  c\n");
+    }
+}

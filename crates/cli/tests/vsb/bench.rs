@@ -1,0 +1,227 @@
+//! Namespaces: stations and one other device, the box, the host.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+static BENCHES: AtomicU32 = AtomicU32::new(0);
+
+/// Ends the test early, and says so, where it cannot run.
+macro_rules! needs_root {
+    () => {
+        if !crate::bench::is_root() {
+            assert!(std::env::var_os("CI").is_none(), "CI must run this as root");
+            eprintln!("*** SKIPPED (needs root, ip, tc and nft): {} ***", module_path!());
+            return;
+        }
+    };
+}
+pub(crate) use needs_root;
+
+pub(crate) fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().expect("id");
+    let has_tools = ["ip", "tc", "nft"].iter().all(|tool| Command::new(tool).arg("-V").output().is_ok());
+    id.stdout == b"0\n" && has_tools
+}
+
+/// The namespaces and the daemon's directory; all goes when it is dropped.
+pub(crate) struct Bench {
+    prefix: String,
+    pub(crate) directory: TempDir,
+    daemon: Option<Child>,
+}
+
+/// Where a command runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    Stations,
+    /// A device with a MAC address of its own: 10.1.9.9 and 10.1.9.10, fd01::909.
+    Other,
+    Box,
+    Host,
+}
+
+const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host];
+
+impl Bench {
+    /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
+    pub(crate) fn new(stations: u32) -> Bench {
+        let number = BENCHES.fetch_add(1, Ordering::Relaxed);
+        let prefix = format!("fv{}-{number}", std::process::id());
+        let bench = Bench { prefix, directory: tempfile::tempdir().expect("a directory"), daemon: None };
+        let [sta, other, router, host] = ALL.map(|place| bench.name(place));
+        for name in [&sta, &other, &router, &host] {
+            ok("ip", &["netns", "add", name]);
+            ok("ip", &["-n", name, "link", "set", "lo", "up"]);
+        }
+        ok("ip", &["-n", &router, "link", "add", "lan", "type", "bridge"]);
+        for (device, peer) in [("lan0", &sta), ("lan1", &other), ("wan", &host)] {
+            ok("ip", &["link", "add", device, "netns", &router, "type", "veth", "peer", "name", "eth0", "netns", peer]);
+        }
+        for port in ["lan0", "lan1"] {
+            ok("ip", &["-n", &router, "link", "set", port, "master", "lan", "up"]);
+        }
+        bench.run(Place::Box, &["sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"]);
+        let mut lines = String::new();
+        for (device, net) in [("lan", 1), ("wan", 2)] {
+            let _ = write!(
+                lines,
+                "addr add 10.{net}.0.1/16 dev {device}\naddr add fd0{net}::1/64 dev {device} nodad\nlink set {device} up\n"
+            );
+        }
+        bench.ip(Place::Box, &lines);
+        let mut lines = String::new();
+        for own in 2..2 + stations {
+            let (high, low) = (own >> 8, own & 255);
+            let _ = write!(lines, "addr add 10.1.{high}.{low}/16 dev eth0\naddr add fd01::{own:x}/64 dev eth0 nodad\n");
+        }
+        lines += "link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
+        bench.ip(Place::Stations, &lines);
+        let lines = "addr add 10.1.9.9/16 dev eth0\naddr add 10.1.9.10/16 dev eth0\naddr add fd01::909/64 dev eth0 nodad\n\
+            link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
+        bench.ip(Place::Other, lines);
+        let lines = "addr add 10.2.0.2/16 dev eth0\naddr add fd02::2/64 dev eth0 nodad\nlink set eth0 up\n\
+            route add default via 10.2.0.1\n-6 route add default via fd02::1\n";
+        bench.ip(Place::Host, lines);
+        bench
+    }
+
+    fn name(&self, place: Place) -> String {
+        let suffix = match place {
+            Place::Stations => "st",
+            Place::Other => "ot",
+            Place::Box => "bx",
+            Place::Host => "ho",
+        };
+        format!("{}-{suffix}", self.prefix)
+    }
+
+    /// Commands for `ip`, one a line.
+    fn ip(&self, place: Place, lines: &str) {
+        use std::io::Write as _;
+        let mut command = Command::new("ip");
+        command.args(["-n", &self.name(place), "-batch", "-"]).stdin(Stdio::piped());
+        let mut child = command.spawn().expect("ip");
+        child.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("written");
+        assert!(child.wait().expect("ip").success(), "{lines}");
+    }
+
+    /// A command in a namespace, not yet started.
+    pub(crate) fn command(&self, place: Place, words: &[&str]) -> Command {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.name(place)]).args(words);
+        command
+    }
+
+    /// What a command in a namespace prints; it must succeed.
+    #[track_caller]
+    pub(crate) fn run(&self, place: Place, words: &[&str]) -> String {
+        let output = self.command(place, words).output().expect("ip");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    pub(crate) fn config(&self) -> PathBuf {
+        self.directory.path().join("vsb.toml")
+    }
+
+    /// Writes the configuration: `text` after name, uplink and state.
+    pub(crate) fn configure(&self, text: &str) {
+        let state = self.directory.path().join("state");
+        let text = format!("name = \"bench\"\nuplink = \"wan\"\nstate = \"{}\"\n{text}", state.display());
+        std::fs::write(self.config(), text).expect("written");
+    }
+
+    /// `fairair vsb` with these words, in the box.
+    pub(crate) fn vsb(&self, words: &[&str]) -> Output {
+        let state = self.directory.path().join("state");
+        let mut all = vec![env!("CARGO_BIN_EXE_fairair"), "vsb"];
+        all.extend(words);
+        let config = self.config();
+        match words[0] {
+            "run" | "check" => all.push(config.to_str().expect("text")),
+            _ => all.extend(["--state", state.to_str().expect("text")]),
+        }
+        self.command(Place::Box, &all).output().expect("ip")
+    }
+
+    /// Starts the daemon and waits until it answers.
+    #[track_caller]
+    pub(crate) fn start(&mut self, options: &[&str]) {
+        let config = self.config();
+        let mut words = vec![env!("CARGO_BIN_EXE_fairair"), "vsb", "run", config.to_str().expect("text")];
+        words.extend(options);
+        let log = std::fs::File::create(self.directory.path().join("log")).expect("a log");
+        let child = self.command(Place::Box, &words).stdin(Stdio::null()).stderr(log).spawn().expect("started");
+        self.daemon = Some(child);
+        let begin = Instant::now();
+        while !self.vsb(&["status"]).status.success() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "no answer: {}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What a client command prints in JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, words: &[&str]) -> serde_json::Value {
+        let mut words = words.to_vec();
+        words.push("--json");
+        let output = self.vsb(&words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+
+    /// Process of the daemon (`ip netns exec` becomes it).
+    pub(crate) fn daemon(&mut self) -> &mut Child {
+        self.daemon.as_mut().expect("it was started")
+    }
+
+    /// All qdiscs, filters and nftables rules of the box, without what our own counters say.
+    pub(crate) fn dump(&self) -> String {
+        let mut dump = String::new();
+        for words in [
+            &["tc", "qdisc", "show"][..],
+            &["tc", "filter", "show", "dev", "lan", "egress"],
+            &["tc", "filter", "show", "dev", "wan", "egress"],
+            &["nft", "list", "ruleset"],
+            &["ip", "-o", "link", "show"],
+        ] {
+            let output = self.command(Place::Box, words).output().expect("ip");
+            dump += &String::from_utf8_lossy(&output.stdout);
+        }
+        let mut before = "";
+        let counts = ["direct_packets_stat", "packets", "bytes"];
+        let scrubbed = dump.split_inclusive([' ', '\n']).filter(|word| {
+            let is_count = counts.contains(&before.trim());
+            before = word;
+            !is_count
+        });
+        scrubbed.collect()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if let Some(daemon) = &mut self.daemon {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        for place in ALL {
+            let _ = Command::new("ip").args(["netns", "del", &self.name(place)]).status();
+        }
+    }
+}
+
+#[track_caller]
+fn ok(tool: &str, words: &[&str]) {
+    let output = Command::new(tool).args(words).output().expect("iproute2");
+    assert!(output.status.success(), "{tool} {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,60 @@
+//! `adaptive` against a bottleneck behind the box: a queue of 75 packets at 5 Mbit/s towards the stations.
+
+use std::time::Duration;
+
+use crate::bench::{Bench, Place, needs_root};
+use crate::worker::{down, start};
+
+const ADAPTIVE: &str = "
+[[ap]]
+name = \"ap1\"
+interface = \"lan\"
+capacity = { kind = \"adaptive\", max = \"20 Mbit/s\" }
+[[station]]
+name = \"a\"
+addresses = [\"10.1.0.2\"]
+[[station]]
+name = \"b\"
+addresses = [\"10.1.0.3\"]
+";
+
+/// C in Mbit/s, and the state.
+fn pool(bench: &Bench) -> (f64, String) {
+    let status = bench.json(&["status"]);
+    let pool = &status["status"]["pools"][0];
+    let capacity: fairair_core::units::Bitrate = pool["capacity"].as_str().expect("text").parse().expect("a rate");
+    (capacity.as_bps() as f64 / 1e6, pool["state"].as_str().expect("text").to_owned())
+}
+
+/// C goes from 20 Mbit/s to what the path carries, stays when no probe is answered, and says what it knows.
+#[test]
+fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
+    bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
+    bench.configure(ADAPTIVE);
+    bench.start(&[]);
+    assert_eq!(pool(&bench), (20.0, "idle".to_owned()));
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 24);
+    std::thread::sleep(Duration::from_secs(10));
+    let mut found = Vec::new();
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(300));
+        found.push(pool(&bench).0);
+    }
+    let mean = found.iter().sum::<f64>() / found.len() as f64;
+    println!("C by adaptive: {found:.2?}, mean {mean:.2} Mbit/s; the path carries 4.95");
+    assert!((0.85..1.1).contains(&(mean / 4.95)), "{found:?}\n{}", bench.log());
+    bench.run(Place::Stations, &["nft", "add", "table", "inet", "deaf"]);
+    bench
+        .run(Place::Stations, &["nft", "add", "chain", "inet", "deaf", "in", "{ type filter hook input priority 0; }"]);
+    bench.run(Place::Stations, &["nft", "add", "rule", "inet", "deaf", "in", "icmp", "type", "echo-request", "drop"]);
+    let before = pool(&bench).0;
+    std::thread::sleep(Duration::from_secs(5));
+    let (after, state) = pool(&bench);
+    println!("all probes lost for 5 s: C from {before:.2} to {after:.2} Mbit/s, {state}");
+    assert!(after / before > 0.9, "from {before} to {after}");
+    assert_eq!(state, "blind");
+    transfers.finish();
+}

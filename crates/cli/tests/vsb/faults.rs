@@ -1,0 +1,159 @@
+//! What goes wrong, and what must hold all the same.
+
+use std::time::{Duration, Instant};
+
+use crate::bench::{Bench, Place, needs_root};
+
+const ONE: &str = "
+[[ap]]
+name = \"ap1\"
+interface = \"lan\"
+capacity = \"20 Mbit/s\"
+[[station]]
+name = \"a\"
+addresses = [\"10.1.0.2\"]
+";
+
+/// An operator with rules, qdiscs and filters of their own.
+fn furnish(bench: &Bench) {
+    bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "lan", "root", "handle", "7:", "pfifo", "limit", "77"]);
+    bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "wan", "clsact"]);
+    let own = "tc filter add dev wan egress protocol ip pref 10 u32 match ip dst 192.0.2.1/32 action mirred egress mirror dev lo";
+    bench.run(Place::Box, &own.split(' ').collect::<Vec<_>>());
+    bench.run(Place::Box, &["nft", "add", "table", "ip", "own"]);
+    bench.run(Place::Box, &["nft", "add", "chain", "ip", "own", "nat", "{ type nat hook postrouting priority 100; }"]);
+    bench.run(Place::Box, &["nft", "add", "rule", "ip", "own", "nat", "oifname", "wan", "masquerade"]);
+}
+
+fn stop(bench: &Bench) {
+    let stopped = bench.vsb(&["stop"]);
+    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
+}
+
+fn ping(bench: &Bench) -> bool {
+    // A connection is refused at once, a lost packet is not.
+    bench
+        .run(Place::Stations, &["bash", "-c", "timeout 2 bash -c '</dev/tcp/10.2.0.2/9' 2>&1 || true"])
+        .contains("refused")
+}
+
+#[test]
+fn stop_restores_byte_for_byte() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    furnish(&bench);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    assert!(bench.dump().contains("table inet fairair") && bench.dump().contains("fairair0"));
+    assert!(ping(&bench));
+    stop(&bench);
+    assert_eq!(bench.dump(), before);
+    assert!(bench.daemon().wait().unwrap().success());
+}
+
+#[test]
+fn sigterm_restores_too() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    furnish(&bench);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    let id = bench.daemon().id().to_string();
+    bench.run(Place::Box, &["kill", "-TERM", &id]);
+    assert!(bench.daemon().wait().unwrap().success(), "{}", bench.log());
+    assert_eq!(bench.dump(), before);
+}
+
+#[test]
+fn a_second_instance_refuses_and_changes_nothing() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(ONE);
+    bench.start(&[]);
+    let before = bench.dump();
+    let second = bench.vsb(&["run"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&second.stderr).contains("another fairair vsb"));
+    assert_eq!(bench.dump(), before);
+}
+
+#[test]
+fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    furnish(&bench);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    bench.daemon().kill().unwrap();
+    bench.daemon().wait().unwrap();
+    assert!(bench.dump().contains("fairair0"), "what was there stays");
+    assert!(ping(&bench), "and passes packets");
+    bench.start(&[]);
+    assert!(bench.log().contains("without cleaning up"), "{}", bench.log());
+    assert!(ping(&bench));
+    bench.daemon().kill().unwrap();
+    bench.daemon().wait().unwrap();
+    stop(&bench);
+    assert_eq!(bench.dump(), before);
+}
+
+#[test]
+fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(ONE);
+    bench.start(&[]);
+    let before = bench.dump();
+    for (broken, told) in [
+        (ONE.replace("capacity", "capasity"), "did you mean `capacity`"),
+        (ONE.replace("\"lan\"", "\"nosuch0\""), "no interface nosuch0"),
+        (
+            format!("mode = \"bridged\"\n{}", ONE.replace("addresses = [\"10.1.0.2\"]", "mac = \"02:00:5e:10:00:01\"")),
+            "cannot change",
+        ),
+    ] {
+        bench.configure(&broken);
+        let reload = bench.vsb(&["reload"]);
+        let words = String::from_utf8_lossy(&reload.stderr).replace('│', "");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!reload.status.success() && words.contains(told), "{words}");
+        assert_eq!(bench.dump(), before);
+    }
+    bench.configure(&ONE.replace("20 Mbit/s", "3 Mbit/s"));
+    assert!(bench.vsb(&["reload"]).status.success());
+    assert!(bench.run(Place::Box, &["tc", "class", "show", "dev", "fairair0"]).contains("rate 3Mbit"));
+}
+
+#[test]
+fn what_nobody_confirms_is_taken_back() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&["--confirm-within", "1s"]);
+    let ended = bench.daemon().wait().unwrap();
+    assert_eq!(ended.code(), Some(1), "{}", bench.log());
+    assert_eq!(bench.dump(), before);
+    bench.start(&["--confirm-within", "1s"]);
+    assert!(bench.vsb(&["confirm"]).status.success());
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_millis(1500) {
+        assert!(bench.daemon().try_wait().unwrap().is_none(), "it was confirmed");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn a_start_that_fails_leaves_nothing() {
+    needs_root!();
+    let bench = Bench::new(1);
+    bench.configure(&ONE.replace("\"lan\"", "\"nosuch0\""));
+    let before = bench.dump();
+    let run = bench.vsb(&["run"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert_eq!(bench.dump(), before);
+    assert!(bench.vsb(&["status"]).status.code() == Some(1), "nobody is there");
+}

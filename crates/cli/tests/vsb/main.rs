@@ -1,0 +1,13 @@
+//! `fairair vsb` on this kernel: stations, box and host are network namespaces, TCP is Linux's own.
+//!
+//! Needs root; loudly skipped otherwise, and a failure where the environment has `CI`.
+
+#![cfg(target_os = "linux")]
+
+mod bars;
+mod bench;
+mod capacity;
+mod discovery;
+mod faults;
+mod shares;
+mod worker;

@@ -1,0 +1,66 @@
+//! Who gets what.
+
+use crate::bench::{Bench, needs_root};
+use crate::worker::{Transfer, down, goodputs, up};
+
+const TWO: &str = "
+[[ap]]
+name = \"ap1\"
+interface = \"lan\"
+capacity = \"20 Mbit/s\"
+[[station]]
+name = \"a\"
+addresses = [\"10.1.0.2\", \"fd01::2\"]
+[[station]]
+name = \"b\"
+addresses = [\"10.1.0.3\", \"fd01::3\"]
+";
+
+/// Goodput of station a (its transfers first) and of station b.
+fn two(bench: &Bench, a: &[Transfer], b: &[Transfer]) -> (f64, f64) {
+    let all: Vec<_> = a.iter().chain(b).copied().collect();
+    let rates = goodputs(bench, &all, 5, 5);
+    (rates[..a.len()].iter().sum(), rates[a.len()..].iter().sum())
+}
+
+/// The claim of the whole box: equal shares of one capacity, whatever the number and direction of connections.
+#[test]
+fn four_uploads_get_no_more_than_a_download() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    bench.configure(TWO);
+    bench.start(&[]);
+    let (a, b) = two(&bench, &[up("10.1.0.2"); 4], &[down("10.1.0.3")]);
+    println!("4 up against 1 down: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
+    assert!((a / b - 1.0).abs() < 0.05, "{a} against {b}");
+    // 20 Mbit/s of IP bytes of both directions, of which ACKs and headers take about 6 %.
+    assert!((0.9..1.0).contains(&((a + b) / 20e6)), "{a} and {b}");
+}
+
+#[test]
+fn both_ip_versions_of_a_station_are_one_class() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    bench.configure(TWO);
+    bench.start(&[]);
+    let (a, b) = two(&bench, &[down("10.1.0.2"), down("fd01::2"), up("fd01::2")], &[up("10.1.0.3")]);
+    println!("IPv4 and IPv6 against IPv4: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
+    assert!((a / b - 1.0).abs() < 0.05, "{a} against {b}");
+}
+
+#[test]
+fn weights_divide_and_caps_hold() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    bench.configure(&TWO.replace("name = \"a\"", "name = \"a\"\nweight = 3"));
+    bench.start(&[]);
+    let (a, b) = two(&bench, &[down("10.1.0.2")], &[down("10.1.0.3")]);
+    println!("weights 3 and 1: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
+    assert!((a / b / 3.0 - 1.0).abs() < 0.05, "{a} against {b}");
+    bench.configure(&TWO.replace("name = \"a\"", "name = \"a\"\ncap = \"4 Mbit/s\""));
+    assert!(bench.vsb(&["reload"]).status.success());
+    let (a, b) = two(&bench, &[down("10.1.0.2")], &[down("10.1.0.3")]);
+    println!("a cap of 4 Mbit/s: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
+    assert!((0.9..1.0).contains(&(a / 4e6)), "{a}");
+    assert!((0.9..1.0).contains(&(b / 16e6)), "{b}");
+}

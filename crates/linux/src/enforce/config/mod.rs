@@ -1,0 +1,191 @@
+//! What the operator chose: the checked configuration file.
+//!
+//! [`Config::load`] reads it with the reader of scenario files, so that mistakes are told with line, column and remedy
+//! (docs/vsb.md has all keys).
+
+mod mac;
+mod read;
+#[cfg(test)]
+mod tests;
+
+pub use mac::Mac;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use fairair_core::control::CapacityParams;
+use fairair_core::mac::Phy;
+use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::units::{Bitrate, Bytes, Duration};
+use ipnet::IpNet;
+
+/// A checked configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Name of the site, for logs.
+    pub name: String,
+    /// Whether the box routes or bridges.
+    pub mode: Mode,
+    /// Interfaces towards the gateway, at least one.
+    pub uplinks: Vec<String>,
+    /// What equal shares are equal between.
+    pub policy: Policy,
+    /// Uplink UDP.
+    pub udp: UdpRule,
+    /// Queue of a class.
+    pub leaf: Leaf,
+    /// What happens to packets that the kernel carries as one (GSO, GRO).
+    pub gso: Gso,
+    /// Who is not shaped: addresses of stations (routed mode) or MAC addresses (bridged mode).
+    pub exclude: Vec<Matcher>,
+    /// The pools, at least one.
+    pub aps: Vec<Ap>,
+    /// Stations that are known beforehand.
+    pub stations: Vec<Station>,
+    /// How other stations are found.
+    pub discovery: Discovery,
+    /// Where Prometheus asks; `None`: nowhere.
+    pub metrics: Option<SocketAddr>,
+    /// Directory of the control socket and the state of the running daemon.
+    pub state: PathBuf,
+    /// The journal's file; `None`: no journal.
+    pub journal: Option<Journal>,
+}
+
+/// How packets pass the box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The box is the stations' router.
+    Routed,
+    /// Both interfaces are ports of one bridge.
+    Bridged,
+}
+
+/// Queue of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Discipline.
+    pub kind: LeafKind,
+    /// Most packets that wait (detti2011: 200).
+    pub limit: u32,
+    /// Bytes that a class of the least weight sends a round.
+    pub quantum: Bytes,
+}
+
+/// Discipline of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafKind {
+    /// One first-in first-out queue, as in detti2011.
+    Fifo,
+    /// FQ-CoDel, where the kernel has it.
+    FqCodel,
+}
+
+/// What happens to packets that the kernel carries as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gso {
+    /// Split in pools that may be slower than 1 Gbit/s: there, 64 kB at once hold up all others.
+    Auto,
+    /// Always split.
+    Split,
+    /// Never.
+    Keep,
+}
+
+/// One access point: a pool of capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ap {
+    /// Name, unique.
+    pub name: String,
+    /// Interface towards it; several may share one if they have prefixes.
+    pub interface: String,
+    /// Prefixes of its stations; empty: all behind the interface.
+    pub prefixes: Vec<IpNet>,
+    /// What sets its capacity.
+    pub capacity: CapacityParams,
+    /// Its radio, for `airtime` and the largest capacity.
+    pub phy: Option<Phy>,
+}
+
+impl Ap {
+    /// The largest C that this pool may have.
+    pub const fn most(&self) -> Bitrate {
+        match &self.capacity {
+            CapacityParams::Fixed { rate } => *rate,
+            CapacityParams::Wce(params) => params.max,
+            CapacityParams::Adaptive(params) => params.max,
+        }
+    }
+
+    /// C to begin with.
+    pub const fn first(&self) -> Bitrate {
+        self.most()
+    }
+}
+
+/// A station that is known beforehand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// Name, unique.
+    pub name: String,
+    /// Name of its AP, where the prefixes do not say.
+    pub ap: Option<String>,
+    /// MAC address: all addresses that the neighbour table has for it belong to the station.
+    pub mac: Option<Mac>,
+    /// Addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Weight and cap.
+    pub plan: Plan,
+    /// PHY rate of its data frames, for `airtime`.
+    pub rate: Option<Bitrate>,
+}
+
+/// A station's part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Share of C against the others' when all have backlog.
+    pub weight: f64,
+    /// Most that it gets.
+    pub cap: Option<Bitrate>,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { weight: 1.0, cap: None }
+    }
+}
+
+/// An address or a set of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matcher {
+    /// Addresses.
+    Net(IpNet),
+    /// One device.
+    Mac(Mac),
+}
+
+/// How stations are found that the file does not name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discovery {
+    /// By the kernel's neighbour table.
+    pub neighbours: bool,
+    /// By their first packet.
+    pub first_sight: bool,
+    /// dnsmasq's lease file.
+    pub dnsmasq: Option<PathBuf>,
+    /// Kea's lease file.
+    pub kea: Option<PathBuf>,
+    /// Radios of this box that `iw` is asked about.
+    pub iw: Vec<String>,
+    /// A station that has not been seen for so long is forgotten.
+    pub age: Duration,
+}
+
+/// Where decisions and stations are kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Journal {
+    /// SQLite database.
+    pub file: PathBuf,
+    /// Rows older than this go.
+    pub keep: Duration,
+}

@@ -1,0 +1,378 @@
+//! From a file to a [`Config`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use fairair_core::control::CapacityParams;
+use fairair_core::mac::Phy;
+use fairair_core::scenario::reader::{
+    At, Checked, Homes, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
+};
+use fairair_core::scenario::{Enforce, ScenarioError};
+use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::units::{Bitrate, Bytes, Duration};
+use ipnet::IpNet;
+
+use super::{Ap, Config, Discovery, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
+
+const ROOT: &[&str] = &[
+    "name",
+    "mode",
+    "uplink",
+    "policy",
+    "udp",
+    "queue",
+    "quantum",
+    "leaf",
+    "gso",
+    "exclude",
+    "metrics",
+    "state",
+    "journal",
+    "ap",
+    "plan",
+    "station",
+    "discovery",
+];
+const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
+const PLAN: &[&str] = &["name", "weight", "cap"];
+const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
+const DISCOVERY: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "age"];
+const JOURNAL: &[&str] = &["file", "keep"];
+const HOMES: Homes = &[
+    ("[[ap]]", AP),
+    ("[[station]]", STATION),
+    ("[[plan]]", PLAN),
+    ("[discovery]", DISCOVERY),
+    ("[journal]", JOURNAL),
+    ("the top of the file, before the first [table]", ROOT),
+];
+
+/// Most access points: each has a class for newcomers among the first 255.
+pub(crate) const MOST_APS: usize = 255;
+const MOST_STATIONS: usize = 3800;
+const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+/// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
+const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
+
+impl Config {
+    /// Reads the configuration in the file at `path`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or see [`Config::from_toml`].
+    pub fn load(path: &Path) -> Result<Config, ScenarioError> {
+        load(path, "configuration", HOMES, config)
+    }
+
+    /// Reads a configuration from the text of a file; `name_of_file` is for messages only.
+    ///
+    /// # Errors
+    /// The first mistake, with its place and remedy.
+    pub fn from_toml(text: &str, name_of_file: &str) -> Result<Config, ScenarioError> {
+        from_toml(text, name_of_file, HOMES, config)
+    }
+}
+
+fn config(root: &Table) -> Checked<Config> {
+    root.allow(ROOT)?;
+    let name = checked_name(root, "name = \"lobby\"")?.value;
+    let mode = match root.optional::<String>("mode")?.map(|mode| mode.value).as_deref() {
+        None | Some("routed") => Mode::Routed,
+        Some("bridged") => Mode::Bridged,
+        Some(_) => return Err(root.blame("mode", Reason::new("not known", "write \"routed\" or \"bridged\""))),
+    };
+    let leaf = match root.optional::<String>("leaf")?.map(|leaf| leaf.value).as_deref() {
+        None | Some("fifo") => LeafKind::Fifo,
+        Some("fq_codel") => LeafKind::FqCodel,
+        Some(_) => return Err(root.blame("leaf", Reason::new("not known", "write \"fifo\" or \"fq_codel\""))),
+    };
+    let gso = match root.optional::<String>("gso")?.map(|gso| gso.value).as_deref() {
+        None | Some("auto") => Gso::Auto,
+        Some("split") => Gso::Split,
+        Some("keep") => Gso::Keep,
+        Some(_) => return Err(root.blame("gso", Reason::new("not known", "write \"auto\", \"split\" or \"keep\""))),
+    };
+    let policy = root.or("policy", Policy::PerStation)?;
+    let uplinks = uplinks(root)?;
+    let aps = aps(root, policy, &uplinks)?;
+    let plans = plans(root)?;
+    Ok(Config {
+        name,
+        mode,
+        policy,
+        udp: root.or("udp", UdpRule::BypassUplink)?,
+        leaf: Leaf {
+            kind: leaf,
+            limit: root.within("queue", 1..=10_000, 200)?,
+            quantum: root.within("quantum", Bytes(1500)..=Bytes(1_000_000), Bytes(1500))?,
+        },
+        gso,
+        exclude: exclude(root, mode)?,
+        stations: stations(root, policy, mode, &aps, &plans)?,
+        uplinks,
+        aps,
+        discovery: discovery(root)?,
+        metrics: parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?,
+        state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
+        journal: journal(root)?,
+    })
+}
+
+/// The value of `key` as anything that parses.
+fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Option<T>> {
+    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
+    match text.value.parse() {
+        Ok(value) => Ok(Some(value)),
+        Err(_) => Err(no(table, key, &text.value, what, example)),
+    }
+}
+
+/// The list under `key`, each entry as anything that parses.
+fn list<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Vec<T>> {
+    let texts = table.or::<Vec<String>>(key, Vec::new())?;
+    texts.iter().map(|text| text.parse().map_err(|_| no(table, key, text, what, example))).collect()
+}
+
+fn no(table: &Table, key: &str, text: &str, what: &str, example: &str) -> Mistake {
+    let shown: String = text.escape_debug().take(60).collect();
+    table.blame(key, Reason::new(format!("\"{shown}\" is not {what}"), format!("write for example {example}")))
+}
+
+fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
+    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
+    if text.value.starts_with('/') && !text.value.contains('\0') {
+        return Ok(Some(PathBuf::from(text.value)));
+    }
+    Err(table.blame(key, Reason::new("not an absolute path", "write a path that begins with /")))
+}
+
+/// An interface's name, safe to be part of a command.
+fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
+    if (1..=15).contains(&name.len()) && name.bytes().all(good) && !name.starts_with(['-', '.']) && name != "fairair0" {
+        return Ok(name.to_owned());
+    }
+    Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
+}
+
+fn uplinks(root: &Table) -> Checked<Vec<String>> {
+    const EXAMPLE: &str = "uplink = \"eth0\"";
+    if root.is_string("uplink") {
+        let name = root.required::<String>("uplink", EXAMPLE)?.value;
+        return Ok(vec![interface(root, "uplink", &name)?]);
+    }
+    let names = root.required::<Vec<String>>("uplink", EXAMPLE)?.value;
+    if names.is_empty() {
+        return Err(root.blame("uplink", Reason::new("the list is empty", format!("write {EXAMPLE}"))));
+    }
+    names.iter().map(|name| interface(root, "uplink", name)).collect()
+}
+
+fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
+    const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
+    let tables = root.tables("ap", "[[ap]]", EXAMPLE)?.unwrap_or_default();
+    if tables.is_empty() || tables.len() > MOST_APS {
+        let problem = if tables.is_empty() { "there is no AP".to_owned() } else { format!("more than {MOST_APS} APs") };
+        return Err(Mistake::new(&root.span_of("ap"), problem, format!("add {EXAMPLE}")));
+    }
+    let mut aps: Vec<Ap> = Vec::new();
+    for table in &tables {
+        let ap = ap(table, policy)?;
+        if aps.iter().any(|other| other.name == ap.name) {
+            return Err(table.blame("name", Reason::new("another AP has this name", "give each its own")));
+        }
+        if uplinks.contains(&ap.interface) {
+            let fix = "an AP's interface is the one towards its stations";
+            return Err(table.blame("interface", Reason::new("this is an uplink", fix)));
+        }
+        for other in aps.iter().filter(|other| other.interface == ap.interface) {
+            let overlap = |one: &IpNet| other.prefixes.iter().any(|two| one.contains(two) || two.contains(one));
+            if ap.prefixes.is_empty() || other.prefixes.is_empty() || ap.prefixes.iter().any(overlap) {
+                let problem =
+                    format!("\"{}\" has the same interface, and nothing tells their stations apart", other.name);
+                return Err(table.blame("interface", Reason::new(problem, "give both prefixes that do not overlap")));
+            }
+        }
+        aps.push(ap);
+    }
+    Ok(aps)
+}
+
+fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
+    table.allow(AP)?;
+    let name = checked_name(table, "name = \"ap1\"")?.value;
+    let device = table.required::<String>("interface", "interface = \"eth1\"")?.value;
+    let phy = table.optional::<Phy>("phy")?.map(|phy| phy.value);
+    let is_automatic = !table.has("capacity") || table.is("capacity", "auto");
+    if is_automatic && phy.is_none() {
+        let fix = "write capacity = \"5 Mbit/s\", capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }, or add phy = \"802.11b\"";
+        return Err(Mistake::new(&table.span_of("capacity"), "nothing says how much the cell may carry at most", fix));
+    }
+    let inner = table.has("capacity") && !table.is_string("capacity");
+    if inner && phy.is_none() && !table.is("capacity", "auto") {
+        let capacity = table.table("capacity", "capacity")?;
+        if !capacity.is("kind", "fixed") && !capacity.has("max") {
+            return Err(capacity.lacks("max", "max = \"6 Mbit/s\", the most that the cell may carry"));
+        }
+    }
+    if policy == Policy::Airtime && phy.is_none() {
+        return Err(table.lacks("phy", "phy = \"802.11b\": policy = \"airtime\" computes with it"));
+    }
+    let max = phy.map_or(*RATES.end(), Enforce::most);
+    let ap = Ap {
+        name,
+        interface: interface(table, "interface", &device)?,
+        prefixes: list(table, "prefixes", "a prefix", "[\"10.1.0.0/16\", \"fd00:1::/64\"]")?,
+        capacity: capacity(table, max)?,
+        phy,
+    };
+    let least = match &ap.capacity {
+        CapacityParams::Fixed { rate } => *rate,
+        CapacityParams::Wce(params) => params.min,
+        CapacityParams::Adaptive(params) => params.min,
+    };
+    if !RATES.contains(&ap.most()) || !RATES.contains(&least) {
+        let problem = format!("{least} to {} is outside the range", ap.most());
+        let fix = format!("capacities lie between {} and {}", RATES.start(), RATES.end());
+        return Err(table.blame("capacity", Reason::new(problem, fix)));
+    }
+    Ok(ap)
+}
+
+fn plan(table: &Table, usual: Plan) -> Checked<Plan> {
+    Ok(Plan {
+        weight: table.within("weight", WEIGHTS, usual.weight)?,
+        cap: table.optional_within("cap", RATES)?.or(usual.cap),
+    })
+}
+
+fn plans(root: &Table) -> Checked<BTreeMap<String, Plan>> {
+    let mut plans = BTreeMap::new();
+    let example = "[[plan]] with name = \"gold\" and weight = 2";
+    for table in root.tables("plan", "[[plan]]", example)?.unwrap_or_default() {
+        table.allow(PLAN)?;
+        let name = checked_name(&table, "name = \"gold\"")?.value;
+        if plans.insert(name, plan(&table, Plan::default())?).is_some() {
+            return Err(table.blame("name", Reason::new("another plan has this name", "give each its own")));
+        }
+    }
+    Ok(plans)
+}
+
+fn stations(
+    root: &Table,
+    policy: Policy,
+    mode: Mode,
+    aps: &[Ap],
+    plans: &BTreeMap<String, Plan>,
+) -> Checked<Vec<Station>> {
+    let example = "[[station]] with name = \"desk\" and addresses = [\"10.1.0.2\"]";
+    let tables = root.tables("station", "[[station]]", example)?.unwrap_or_default();
+    if tables.len() > MOST_STATIONS {
+        let problem = format!("{} stations, more than {MOST_STATIONS}", tables.len());
+        return Err(Mistake::new(tables[MOST_STATIONS].span(), problem, "run a second box"));
+    }
+    let mut names = BTreeSet::new();
+    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut stations = Vec::new();
+    for table in &tables {
+        let At { value: station, span } = station(table, mode, aps, plans)?;
+        if !policy.is_by_station() && (table.has("weight") || table.has("cap") || table.has("plan")) {
+            let fix = "remove weight, cap and plan, or choose a policy by station";
+            return Err(Mistake::new(&span, "weights and caps have no meaning with this policy", fix));
+        }
+        if !names.insert(station.name.clone()) {
+            return Err(table.blame("name", Reason::new("another station has this name", "give each its own")));
+        }
+        let mac = station.mac.iter().map(ToString::to_string);
+        for key in mac.chain(station.addresses.iter().map(ToString::to_string)) {
+            if let Some(owner) = owners.insert(key.clone(), station.name.clone()) {
+                let problem = format!("{key} is that of station \"{owner}\" too");
+                return Err(Mistake::new(&span, problem, "give each station its own addresses"));
+            }
+        }
+        stations.push(station);
+    }
+    Ok(stations)
+}
+
+fn station(table: &Table, mode: Mode, aps: &[Ap], plans: &BTreeMap<String, Plan>) -> Checked<At<Station>> {
+    table.allow(STATION)?;
+    let name = checked_name(table, "name = \"desk\"")?.value;
+    let mac = parsed::<Mac>(table, "mac", "a MAC address", "\"02:00:5e:10:00:01\"")?;
+    let addresses = list::<IpAddr>(table, "addresses", "an address", "[\"10.1.0.2\"]")?;
+    if mac.is_none() && (addresses.is_empty() || mode == Mode::Bridged) {
+        return Err(table.lacks("mac", "mac = \"02:00:5e:10:00:01\", or in routed mode addresses = [\"10.1.0.2\"]"));
+    }
+    let ap = table.optional::<String>("ap")?.map(|ap| ap.value);
+    if let Some(name) = &ap
+        && !aps.iter().any(|known| known.name == *name)
+    {
+        let list = aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(table.blame("ap", Reason::new("there is no such AP", format!("write one of {list}"))));
+    }
+    if ap.is_none() && aps.len() > 1 {
+        let of = |address: &IpAddr| aps.iter().position(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(address)));
+        if addresses.is_empty() || addresses.iter().any(|address| of(address).is_none()) {
+            return Err(table.lacks("ap", "ap = \"ap1\": no prefix of an AP says where this station is"));
+        }
+    }
+    let usual = match table.optional::<String>("plan")? {
+        None => Plan::default(),
+        Some(named) => *plans.get(&named.value).ok_or_else(|| {
+            let list = plans.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let fix =
+                if list.is_empty() { "add a [[plan]] of that name".to_owned() } else { format!("write one of {list}") };
+            table.blame("plan", Reason::new("there is no such plan", fix))
+        })?,
+    };
+    let rate = table.optional::<Bitrate>("rate")?.map(|rate| rate.value);
+    let station = Station { name, ap, mac, addresses, plan: plan(table, usual)?, rate };
+    Ok(At { value: station, span: table.span().clone() })
+}
+
+fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
+    let texts = root.or::<Vec<String>>("exclude", Vec::new())?;
+    let read = |text: &String| {
+        let (example, found) = match mode {
+            Mode::Routed => {
+                let net = text.parse::<IpNet>().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
+                ("[\"10.1.0.9\", \"10.2.0.0/24\"]", net.map(Matcher::Net))
+            }
+            Mode::Bridged => ("[\"02:00:5e:10:00:01\"]", text.parse().ok().map(Matcher::Mac)),
+        };
+        found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example))
+    };
+    texts.iter().map(read).collect()
+}
+
+fn discovery(root: &Table) -> Checked<Discovery> {
+    let table = root.table("discovery", "[discovery]")?;
+    table.allow(DISCOVERY)?;
+    let radios = table.or::<Vec<String>>("iw", Vec::new())?;
+    Ok(Discovery {
+        dnsmasq: path(&table, "dnsmasq")?,
+        kea: path(&table, "kea")?,
+        iw: radios.iter().map(|name| interface(&table, "iw", name)).collect::<Checked<_>>()?,
+        neighbours: table.or("neighbours", true)?,
+        first_sight: table.or("first_sight", true)?,
+        age: table.within(
+            "age",
+            Duration::from_secs(1)..=Duration::from_secs(30 * 86_400),
+            Duration::from_secs(600),
+        )?,
+    })
+}
+
+fn journal(root: &Table) -> Checked<Option<Journal>> {
+    if !root.has("journal") {
+        return Ok(None);
+    }
+    let table = root.table("journal", "[journal]")?;
+    table.allow(JOURNAL)?;
+    let file = path(&table, "file")?.ok_or_else(|| table.lacks("file", "file = \"/var/lib/fairair/journal.db\""))?;
+    let keep = Duration::from_secs(60)..=Duration::from_secs(3650 * 86_400);
+    Ok(Some(Journal { file, keep: table.within("keep", keep, Duration::from_secs(30 * 86_400))? }))
+}

@@ -1,0 +1,251 @@
+//! The daemon: one thread that owns the datapath and does everything in turn.
+
+mod control;
+mod metrics;
+mod pools;
+mod probes;
+mod rates;
+mod report;
+mod work;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
+use tracing::{error, info, warn};
+
+use self::control::{Controls, Query};
+use self::metrics::Metrics;
+use self::pools::PoolControl;
+use self::probes::Probes;
+use self::rates::Rates;
+use super::config::Config;
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named};
+use super::discovery::Discovery;
+use super::error::VsbError;
+use super::journal::Journal;
+use super::protocol::{Answer, Ask};
+use super::site::Site;
+use super::state::Lock;
+
+/// How often counters are read.
+const TICK: Duration = Duration::from_millis(100);
+
+/// How to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The configuration's path.
+    pub config: PathBuf,
+    /// Take everything back unless confirmed within this time.
+    pub confirm_within: Option<Duration>,
+}
+
+/// Runs until it is told to stop, by signal or over the control socket; then everything is as before.
+///
+/// # Errors
+/// It cannot start, or nobody confirmed.
+pub fn run(options: &Options) -> Result<Restored, VsbError> {
+    let path = std::path::absolute(&options.config).unwrap_or_else(|_| options.config.clone());
+    let config = Config::load(&path)?;
+    let lock = Lock::take().map_err(|reason| VsbError::System { what: "cannot take the lock", reason })?;
+    let Some(_lock) = lock else { return Err(VsbError::Taken) };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|reason| VsbError::System { what: "cannot start", reason })?;
+    runtime.block_on(async {
+        let mut daemon = Daemon::start(config, path, options)?;
+        let end = daemon.serve().await;
+        daemon.controls.finish().await;
+        let restored = daemon.engine.stop()?;
+        for difference in &restored.differences {
+            warn!("{difference}");
+        }
+        info!("stopped; everything is as before");
+        end.map(|()| restored)
+    })
+}
+
+struct Daemon {
+    path: PathBuf,
+    engine: Engine,
+    site: Site,
+    started: Instant,
+    confirm: Option<(Instant, Duration)>,
+    controls: Controls,
+    signals: [Signal; 3],
+    ticks: Interval,
+    counters: BTreeMap<u16, ClassStats>,
+    rates: Rates,
+    netfilter: Netfilter,
+    arrivals: BTreeMap<u16, Arrivals>,
+    /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
+    udp: BTreeMap<u16, u64>,
+    udp_before: BTreeMap<Key, u64>,
+    pools: Vec<PoolControl>,
+    probes: Probes,
+    discovery: Vec<Box<dyn Discovery>>,
+    /// What classes had sent at the last look for silent stations.
+    sent_before: BTreeMap<u16, u64>,
+    ticks_done: u64,
+    journal: Journal,
+    /// What the journal knows of each slot: bytes, drops.
+    noted: BTreeMap<u16, (u64, u32)>,
+    metrics: Option<Metrics>,
+    troubles: BTreeMap<&'static str, String>,
+}
+
+impl Daemon {
+    /// Cleans up after a predecessor that was killed, and applies `config`.
+    fn start(config: Config, path: PathBuf, options: &Options) -> Result<Daemon, VsbError> {
+        let system = |what| move |reason| VsbError::System { what, reason };
+        let directory = config.state.clone();
+        if Engine::is_present()? {
+            warn!("another run ended without cleaning up; what it left goes now");
+            Engine::restore(&directory)?;
+        }
+        let mtu = mtu(&config)?;
+        let site = Site::new(config)?;
+        // Signals from here on end the daemon in order.
+        let on = |kind| signal(kind).map_err(system("cannot listen to signals"));
+        let signals = [on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?];
+        let controls = Controls::listen(&directory)?;
+        let mut troubles = BTreeMap::new();
+        // Shaping goes on without a journal.
+        let journal = Journal::open(site.config().journal.as_ref()).unwrap_or_else(|error| {
+            warn!("{error}");
+            troubles.insert("journal-file", error);
+            Journal::default()
+        });
+        let metrics = match site.config().metrics {
+            None => None,
+            Some(address) => Some(Metrics::listen(address).map_err(system("cannot listen for metrics"))?),
+        };
+        let probes = Probes::open().map_err(system("cannot open a socket for probes"))?;
+        let netfilter = Netfilter::new(site.config().mode).map_err(system("cannot talk to nftables"))?;
+        let engine = Engine::start(site.layout(mtu), &path, &directory)?;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let confirm = options.confirm_within.map(|within| (Instant::now() + within, within));
+        info!(stations = site.stations().len(), pools = site.pools().len(), "shaping");
+        let mut daemon = Daemon {
+            path,
+            engine,
+            site,
+            started: Instant::now(),
+            confirm,
+            controls,
+            signals,
+            ticks,
+            counters: BTreeMap::new(),
+            rates: Rates::default(),
+            netfilter,
+            arrivals: BTreeMap::new(),
+            udp: BTreeMap::new(),
+            udp_before: BTreeMap::new(),
+            pools: Vec::new(),
+            probes,
+            discovery: Vec::new(),
+            sent_before: BTreeMap::new(),
+            ticks_done: 0,
+            journal,
+            noted: BTreeMap::new(),
+            metrics,
+            troubles,
+        };
+        daemon.follow_config();
+        // systemd is told when there is one.
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+        Ok(daemon)
+    }
+
+    async fn serve(&mut self) -> Result<(), VsbError> {
+        loop {
+            let [terminate, interrupt, hangup] = &mut self.signals;
+            let deadline = self.confirm.map(|(at, _)| at);
+            let unconfirmed = async {
+                match deadline {
+                    Some(at) => sleep_until(at.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                _ = terminate.recv() => return Ok(()),
+                _ = interrupt.recv() => return Ok(()),
+                _ = hangup.recv() => match self.reload() {
+                    Ok(told) => info!("{told}"),
+                    Err(told) => error!("the configuration stays as it was: {told}"),
+                },
+                Some(query) = self.controls.next() => if self.answer(query) { return Ok(()) },
+                () = unconfirmed => {
+                    let within = self.confirm.map(|(_, within)| within).unwrap_or_default();
+                    return Err(VsbError::Unconfirmed(within));
+                }
+                Some(scrape) = Metrics::next(&mut self.metrics) => {
+                    let (status, stations) = (self.status(), self.stations());
+                    scrape.reply(&status, &stations);
+                }
+                echo = self.probes.next() => self.echo(echo),
+                _ = self.ticks.tick() => self.tick(),
+            }
+        }
+    }
+
+    /// Answers; true if the daemon is to end.
+    fn answer(&mut self, query: Query) -> bool {
+        let mut ends = false;
+        let answer = match &query.ask {
+            Ask::Status => Ok(Answer::Status(self.status())),
+            Ask::Stations => Ok(Answer::Stations(self.stations())),
+            Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
+            Ask::Reload => self.reload().map(Answer::Done),
+            Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
+                Some(_) => "confirmed: this configuration stays".to_owned(),
+                None => "nothing had to be confirmed".to_owned(),
+            })),
+            Ask::Stop => {
+                ends = true;
+                Ok(Answer::Done("stopping".to_owned()))
+            }
+        };
+        query.reply(answer);
+        ends
+    }
+
+    /// Reads the configuration again; a mistake in it changes nothing.
+    fn reload(&mut self) -> Result<String, String> {
+        let config = Config::load(&self.path).map_err(|error| format!("{error}. {}", error.fix()))?;
+        let fixed = |what: &str| format!("`{what}` cannot change while the daemon runs: stop and start it");
+        let old = self.site.config();
+        if config.state != old.state {
+            return Err(fixed("state"));
+        }
+        if config.metrics != old.metrics {
+            return Err(fixed("metrics"));
+        }
+        if config.journal != old.journal {
+            return Err(fixed("journal"));
+        }
+        if config.mode != old.mode {
+            return Err(fixed("mode"));
+        }
+        let mtu = mtu(&config).map_err(|error| error.to_string())?;
+        let mut site = self.site.clone();
+        site.configure(config).map_err(|error| error.to_string())?;
+        self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+        self.site = site;
+        self.follow_config();
+        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+    }
+}
+
+/// The largest of the interfaces' MTUs.
+pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
+    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
+    let mut largest = 1500;
+    for name in names {
+        let link = link_named(name).map_err(|_| VsbError::NoInterface(name.clone()))?;
+        largest = largest.max(link.mtu);
+    }
+    Ok(largest)
+}

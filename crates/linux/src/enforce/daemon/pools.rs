@@ -1,0 +1,176 @@
+//! The capacity loop: one machine of `core::control` a pool, fed with what the kernel counts.
+
+use std::collections::BTreeMap;
+
+use fairair_core::control::{Capacity, CapacityParams, Decision, Reason, State, StationView};
+use fairair_core::rng::Rng;
+use fairair_core::units::{Bytes, Duration, Instant};
+
+use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor};
+use crate::enforce::site::{SitePool, Station};
+
+/// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
+const UDP_LOAD: u64 = 1500;
+/// The weight of the newest look in the share of bytes that go down.
+const SMOOTHING: f64 = 0.2;
+
+/// A pool's machine.
+#[derive(Debug)]
+pub(super) struct PoolControl {
+    pub(super) id: u16,
+    params: CapacityParams,
+    capacity: Capacity,
+    /// Who is at which position of the machine: the slot of the station's class, and what that had sent when seen last.
+    positions: Vec<Option<(u16, u64)>>,
+    views: Vec<StationView>,
+    arrivals: Option<Arrivals>,
+    /// Share of the shaped bytes that go down.
+    down: f64,
+    pub(super) reason: Reason,
+    /// Probes on their way, to tell round-trip times.
+    sent: BTreeMap<u64, Instant>,
+    pub(super) rtt: Option<Duration>,
+}
+
+impl PoolControl {
+    pub(super) fn new(pool: &SitePool, seed: u64) -> Self {
+        PoolControl {
+            id: pool.id,
+            params: pool.ap.capacity,
+            capacity: Capacity::new(&pool.ap.capacity, 0, Rng::fork(seed, &pool.ap.name)),
+            positions: Vec::new(),
+            views: Vec::new(),
+            arrivals: None,
+            down: 0.5,
+            reason: Reason::Start,
+            sent: BTreeMap::new(),
+            rtt: None,
+        }
+    }
+
+    /// Whether it is still what `pool` asks for.
+    pub(super) fn is_for(&self, pool: &SitePool) -> bool {
+        self.id == pool.id && self.params == pool.ap.capacity
+    }
+
+    /// Whether C ever changes.
+    pub(super) const fn is_fixed(&self) -> bool {
+        matches!(self.capacity, Capacity::Fixed(_))
+    }
+
+    pub(super) const fn state(&self) -> State {
+        self.capacity.state()
+    }
+
+    /// Probes sent, answered, lost.
+    pub(super) fn probes(&self) -> [u64; 3] {
+        let stats = self.capacity.stats();
+        [stats.probes, stats.replies, stats.lost]
+    }
+
+    /// Shows the machine what was counted. `udp` has the slots of stations that send UDP past the shaper.
+    pub(super) fn observe(
+        &mut self,
+        counters: &BTreeMap<u16, ClassStats>,
+        arrivals: Arrivals,
+        udp: &BTreeMap<u16, u64>,
+    ) {
+        let before = self.arrivals.replace(arrivals).unwrap_or(arrivals);
+        // A table that was made anew counts from zero.
+        let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);
+        let (down, up) = (grown(arrivals.down, before.down), grown(arrivals.up, before.up));
+        let bypassing = grown(arrivals.udp, before.udp).min(up);
+        let shaped = down + up - bypassing;
+        if shaped > 0 {
+            self.down += SMOOTHING * (down as f64 / shaped as f64 - self.down);
+        }
+        let mut sent = vec![0; self.views.len()];
+        for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
+            let Some((slot, bytes)) = position else { continue };
+            let class = counters.get(&leaf_minor(*slot)).copied().unwrap_or_default();
+            *sent = grown(class.bytes, *bytes);
+            *bytes = class.bytes;
+            view.backlog = class.backlog as usize;
+            // The class counts both directions together.
+            view.totals.down += Bytes((*sent as f64 * self.down) as u64);
+            if udp.get(slot).is_some_and(|bytes| *bytes >= UDP_LOAD) {
+                view.totals.up_bypassing += Bytes(bypassing.max(1));
+            }
+        }
+        // What came up is known of the pool, so it is given to those that had traffic.
+        let all: u64 = sent.iter().sum();
+        let present = self.positions.iter().position(Option::is_some);
+        if all > 0 {
+            let mut left = up;
+            for (view, sent) in self.views.iter_mut().zip(&sent) {
+                let own = (up as f64 * *sent as f64 / all as f64) as u64;
+                view.totals.up += Bytes(own.min(left));
+                left -= own.min(left);
+            }
+        } else if let Some(first) = present {
+            self.views[first].totals.up += Bytes(up);
+        }
+    }
+
+    /// Gives each station of the pool a position, for as long as it is there.
+    pub(super) fn seat(&mut self, stations: &[Station]) {
+        let own = |slot: u16| stations.iter().any(|station| station.pool == self.id && station.slot == slot);
+        for (position, view) in self.positions.iter_mut().zip(&mut self.views) {
+            if position.is_some_and(|(slot, _)| !own(slot)) {
+                *position = None;
+                view.is_absent = true;
+                view.backlog = 0;
+            }
+        }
+        for station in stations.iter().filter(|station| station.pool == self.id) {
+            if self.positions.iter().flatten().any(|(slot, _)| *slot == station.slot) {
+                continue;
+            }
+            let free = self.positions.iter().position(Option::is_none).unwrap_or_else(|| {
+                self.positions.push(None);
+                self.views.push(StationView::default());
+                self.positions.len() - 1
+            });
+            self.positions[free] = Some((station.slot, 0));
+            // Totals go on from those of whoever was here before: they never fall.
+            self.views[free].is_absent = false;
+        }
+        self.capacity.grow(self.positions.len());
+    }
+
+    /// Does what is due.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.capacity.poll_timeout().is_some_and(|at| at <= now) {
+            self.capacity.handle_timeout(now, &self.views);
+        }
+    }
+
+    /// The reply to probe `id` is back.
+    pub(super) fn handle_reply(&mut self, now: Instant, id: u64) {
+        if let Some(sent_at) = self.sent.remove(&id) {
+            self.rtt = Some(now.saturating_since(sent_at));
+            self.capacity.handle_reply(now, id, &self.views);
+        }
+    }
+
+    /// A probe to send: its number, and the slot of the station.
+    pub(super) fn poll_probe(&mut self, now: Instant) -> Option<(u64, u16)> {
+        loop {
+            let probe = self.capacity.poll_probe()?;
+            self.sent.insert(probe.id, now);
+            while self.sent.len() > 64 {
+                self.sent.pop_first();
+            }
+            let position = probe.station.station_index()?;
+            if let Some((slot, _)) = self.positions.get(position).copied().flatten() {
+                return Some((probe.id, slot));
+            }
+        }
+    }
+
+    pub(super) fn poll_decision(&mut self) -> Option<Decision> {
+        let decision = self.capacity.poll_decision()?;
+        self.reason = decision.reason;
+        Some(decision)
+    }
+}

@@ -1,0 +1,170 @@
+//! What the daemon says of itself.
+
+use fairair_core::control::{CapacityParams, Reason, State};
+use fairair_core::units::Bitrate;
+
+use super::super::config::Matcher;
+use super::super::datapath::leaf_minor;
+use super::super::protocol::{Explanation, PoolReport, StationReport, Status};
+use super::super::site::{SitePool, Station};
+use super::Daemon;
+use super::pools::PoolControl;
+
+impl Daemon {
+    pub(super) fn status(&self) -> Status {
+        let left = |(at, _): (std::time::Instant, _)| at.saturating_duration_since(std::time::Instant::now());
+        Status {
+            name: self.site.config().name.clone(),
+            pid: std::process::id(),
+            uptime_s: self.started.elapsed().as_secs_f64(),
+            policy: word(&self.site.config().policy),
+            confirm_within_s: self.confirm.map(|confirm| left(confirm).as_secs_f64()),
+            troubles: self.troubles.values().cloned().collect(),
+            pools: self.site.pools().values().map(|pool| self.pool_report(pool)).collect(),
+        }
+    }
+
+    fn pool_report(&self, pool: &SitePool) -> PoolReport {
+        let leaves = self.engine.layout().leaves.iter().filter(|(_, leaf)| leaf.pool == pool.id);
+        let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counters.get(minor)).collect();
+        let control = self.pools.iter().find(|control| control.id == pool.id);
+        PoolReport {
+            ap: pool.ap.name.clone(),
+            interface: pool.ap.interface.clone(),
+            control: match pool.ap.capacity {
+                CapacityParams::Fixed { .. } => "fixed".to_owned(),
+                CapacityParams::Wce(_) => "wce".to_owned(),
+                CapacityParams::Adaptive(_) => "adaptive".to_owned(),
+            },
+            capacity: pool.rate,
+            state: control.map_or(State::Run, PoolControl::state),
+            reason: control.map_or(Reason::Start, |control| control.reason),
+            stations: self.site.stations().iter().filter(|station| station.pool == pool.id).count(),
+            rate: self.rates.of_pool(pool.id),
+            backlog: counters.iter().map(|class| u64::from(class.backlog)).sum(),
+            drops: counters.iter().map(|class| u64::from(class.drops)).sum(),
+            rtt_s: control.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
+            probes: control.map_or([0; 3], PoolControl::probes),
+        }
+    }
+
+    pub(super) fn stations(&self) -> Vec<StationReport> {
+        self.site.stations().iter().map(|station| self.station_report(station)).collect()
+    }
+
+    fn station_report(&self, station: &Station) -> StationReport {
+        let minor = leaf_minor(station.slot);
+        let class = self.counters.get(&minor).copied().unwrap_or_default();
+        StationReport {
+            name: station.name.clone(),
+            ap: self.ap_name(station.pool),
+            mac: station.mac,
+            addresses: station.addresses.iter().map(ToString::to_string).collect(),
+            source: station.source,
+            weight: station.plan.weight,
+            cap: station.plan.cap,
+            quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
+            class: format!("1:{minor:x}"),
+            rate: self.rates.of_class(minor),
+            bytes: class.bytes,
+            backlog: class.backlog,
+            drops: u64::from(class.drops),
+        }
+    }
+
+    fn ap_name(&self, pool: u16) -> String {
+        self.site.pools().values().find(|own| own.id == pool).map_or_else(String::new, |pool| pool.ap.name.clone())
+    }
+
+    /// Why `what` (a name, an address, a MAC address) gets its rate.
+    pub(super) fn explain(&self, what: &str) -> Explanation {
+        let is_it = |station: &&Station| {
+            station.name == what
+                || station.mac.is_some_and(|mac| what.parse() == Ok(mac))
+                || what.parse().is_ok_and(|address| station.addresses.contains(&address))
+        };
+        match self.site.stations().iter().find(is_it) {
+            Some(station) => {
+                let report = self.station_report(station);
+                let because = self.reasons(station, &report);
+                Explanation { what: what.to_owned(), station: Some(report), because }
+            }
+            None => Explanation { what: what.to_owned(), station: None, because: self.stranger(what) },
+        }
+    }
+
+    fn reasons(&self, station: &Station, report: &StationReport) -> Vec<String> {
+        let mut because = Vec::new();
+        let Some(pool) = self.site.pools().values().find(|pool| pool.id == station.pool) else { return because };
+        let (capacity, in_use) = (pool.rate, self.rates.of_pool(pool.id));
+        let busy: Vec<_> = self
+            .site
+            .stations()
+            .iter()
+            .filter(|other| {
+                let waits = self.counters.get(&leaf_minor(other.slot)).is_some_and(|class| class.backlog > 0);
+                other.pool == station.pool
+                    && (waits || self.rates.of_class(leaf_minor(other.slot)) > Bitrate::from_bps(1000))
+            })
+            .collect();
+        let quanta = |station: &Station| {
+            let leaf = self.engine.layout().leaves.get(&leaf_minor(station.slot));
+            leaf.map_or(0.0, |leaf| f64::from(leaf.quantum))
+        };
+        let sum: f64 = busy.iter().map(|other| quanta(other)).sum();
+        let others = busy.iter().filter(|other| other.slot != station.slot).count();
+        if report.backlog == 0 {
+            because.push(format!("nothing of it waits in the box: it gets the {} that it asks for", report.rate));
+        } else if station.plan.cap.is_some_and(|cap| report.rate.as_bps() as f64 > 0.9 * cap.as_bps() as f64) {
+            because.push(format!("it has {}, all that its cap allows", report.rate));
+        } else {
+            let share = quanta(station) / sum.max(1.0) * capacity.as_bps() as f64;
+            let share = Bitrate::from_bps(share as u64);
+            because.push(format!(
+                "{} packets of it wait: it shares {capacity} with {others} others that are active; its weight makes that \
+                 {share} if all of them want as much, and what they leave comes on top",
+                report.backlog
+            ));
+        }
+        because.push(format!("{} of {} is in use at {}", in_use, capacity, pool.ap.name));
+        if report.drops > 0 {
+            because.push(format!(
+                "{} of its packets were dropped since its queue of {} was full",
+                report.drops,
+                self.site.config().leaf.limit
+            ));
+        }
+        because
+    }
+
+    /// Why `what` has no class.
+    fn stranger(&self, what: &str) -> Vec<String> {
+        let config = self.site.config();
+        let mut because = Vec::new();
+        if !config.policy.is_by_station() {
+            because.push(format!("with policy {} stations have no classes of their own", word(&config.policy)));
+        }
+        if let Ok(address) = what.parse::<std::net::IpAddr>() {
+            if config.exclude.iter().any(|matcher| matches!(matcher, Matcher::Net(net) if net.contains(&address))) {
+                because.push("the configuration excludes it: it is not shaped".to_owned());
+            }
+            let at = config.aps.iter().find(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(&address)));
+            match at {
+                Some(ap) => because.push(format!("it belongs to {}, but no packet of it has been seen", ap.name)),
+                None if config.aps.iter().all(|ap| !ap.prefixes.is_empty()) => {
+                    because.push("no AP has a prefix with this address: it is not shaped".to_owned());
+                }
+                None => {}
+            }
+        }
+        if because.is_empty() {
+            because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());
+        }
+        because
+    }
+}
+
+/// An enumeration as files spell it.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+}

@@ -1,0 +1,278 @@
+//! What the daemon does by itself: counters, capacity, discovery.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use fairair_core::units::Instant;
+use tracing::{info, warn};
+
+use super::Daemon;
+use super::pools::PoolControl;
+use super::probes::Echo;
+use crate::enforce::datapath::{Key, leaf_minor, links, neighbours, slot_of};
+use crate::enforce::discovery::{Discovery, Dnsmasq, Iw, Kea, Neighbours, Sighting};
+use crate::enforce::site::{Site, Source};
+
+/// Ticks in a second.
+const SECOND: u64 = 10;
+/// Ticks between two looks where C never changes.
+const SLOW: u64 = 5;
+/// Seconds between two lines of goodput in the journal.
+const MINUTE: u64 = 60;
+
+impl Daemon {
+    /// Makes machines and discovery what the configuration says; what stays the same goes on.
+    pub(super) fn follow_config(&mut self) {
+        let mut before = std::mem::take(&mut self.pools);
+        for pool in self.site.pools().values() {
+            let kept = before.iter().position(|control| control.is_for(pool));
+            let seed = u64::from(std::process::id());
+            self.pools.push(kept.map_or_else(|| PoolControl::new(pool, seed), |kept| before.swap_remove(kept)));
+        }
+        self.seat();
+        let wanted = &self.site.config().discovery;
+        self.discovery.clear();
+        if wanted.neighbours {
+            self.discovery.push(Box::new(Neighbours));
+        }
+        let (dnsmasq, kea) = (wanted.dnsmasq.clone(), wanted.kea.clone());
+        self.discovery.extend(dnsmasq.map(|file| Box::new(Dnsmasq { file }) as Box<dyn Discovery>));
+        self.discovery.extend(kea.map(|file| Box::new(Kea { file }) as Box<dyn Discovery>));
+        for interface in wanted.iw.clone() {
+            self.discovery.push(Box::new(Iw { interface }));
+        }
+    }
+
+    /// Tells the machines who is there.
+    fn seat(&mut self) {
+        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
+            pool.seat(self.site.stations());
+        }
+    }
+
+    /// Time since the start, as the machines count it.
+    fn now(&self) -> Instant {
+        Instant::from_nanos(self.started.elapsed().as_nanos() as u64)
+    }
+
+    /// Ten times a second.
+    pub(super) fn tick(&mut self) {
+        self.ticks_done += 1;
+        let is_second = self.ticks_done.is_multiple_of(SECOND);
+        let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
+        if is_adaptive || self.ticks_done.is_multiple_of(SLOW) {
+            let read = self.engine.read(&mut self.counters);
+            if self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}"))).is_none() {
+                return;
+            }
+            self.rates.observe(std::time::Instant::now(), &self.counters);
+        }
+        if is_second {
+            self.survey();
+        }
+        if is_adaptive {
+            self.control(is_second);
+        }
+    }
+
+    /// Keeps in mind what is wrong and lasts; told once when it begins and once when it ends.
+    pub(super) fn watch<T>(&mut self, what: &'static str, result: Result<T, String>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                if self.troubles.remove(what).is_some() {
+                    info!("{what}: well again");
+                }
+                Some(value)
+            }
+            Err(error) => {
+                if self.troubles.insert(what, error.clone()).is_none() {
+                    warn!("{error}");
+                }
+                None
+            }
+        }
+    }
+
+    /// Shows the machines what was counted, and does what they decide.
+    fn control(&mut self, is_second: bool) {
+        let arrived = self.netfilter.arrivals(&mut self.arrivals);
+        self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
+        if is_second {
+            self.find_udp_senders();
+        }
+        let now = self.now();
+        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
+            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+            pool.observe(&self.counters, arrivals, &self.udp);
+            pool.handle_timeout(now);
+        }
+        self.act();
+    }
+
+    /// Sends the probes and sets the capacities that the machines ask for.
+    fn act(&mut self) {
+        let now = self.now();
+        let mut failed = None;
+        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
+            while let Some((id, slot)) = pool.poll_probe(now) {
+                let station = self.site.stations().iter().find(|station| station.slot == slot);
+                let Some(address) = station.and_then(|station| station.addresses.first().copied()) else { continue };
+                // A station that cannot be reached has a probe lost; that is the machine's to judge.
+                if let Err(error) = self.probes.send(address, Echo { pool: pool.id, id }) {
+                    failed = Some(format!("cannot send a probe: {error}"));
+                }
+            }
+            while let Some(decision) = pool.poll_decision() {
+                self.site.set_rate(pool.id, decision.capacity);
+                if let Err(error) = self.engine.set_capacity(pool.id, decision.capacity) {
+                    failed = Some(format!("cannot change C: {error}"));
+                }
+                let ap =
+                    self.site.pools().values().find(|own| own.id == pool.id).map_or("", |own| own.ap.name.as_str());
+                tracing::debug!(ap, capacity = %decision.capacity, state = ?decision.state, reason = ?decision.reason, "decided");
+                self.journal.decision(ap, &decision);
+            }
+        }
+        self.watch("control", failed.map_or(Ok(()), Err));
+    }
+
+    /// A probe is back.
+    pub(super) fn echo(&mut self, echo: Echo) {
+        let now = self.now();
+        if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
+            pool.handle_reply(now, echo.id);
+        }
+        self.act();
+    }
+
+    fn find_udp_senders(&mut self) {
+        let senders = self.netfilter.udp_senders();
+        let Some(senders) = self.watch("udp", senders.map_err(|error| format!("cannot read nftables sets: {error}")))
+        else {
+            return;
+        };
+        self.udp.clear();
+        let mut now = BTreeMap::new();
+        for (key, bytes) in senders {
+            let before = self.udp_before.get(&key).copied().unwrap_or(0);
+            let slot = self.engine.layout().members.get(&key).and_then(|minor| slot_of(*minor));
+            if let Some(slot) = slot {
+                *self.udp.entry(slot).or_default() += bytes.saturating_sub(before);
+            }
+            now.insert(key, bytes);
+        }
+        self.udp_before = now;
+    }
+
+    /// Looks for stations, forgets silent ones, removes empty classes: once a second.
+    fn survey(&mut self) {
+        let now_s = self.started.elapsed().as_secs();
+        let mut site = self.site.clone();
+        let mut changed = self.look(&mut site, now_s);
+        let active: BTreeSet<u16> = site
+            .stations()
+            .iter()
+            .map(|station| station.slot)
+            .filter(|slot| {
+                let minor = leaf_minor(*slot);
+                let sent = self.counters.get(&minor).map_or(0, |class| class.bytes);
+                self.sent_before.insert(minor, sent).is_some_and(|before| before != sent)
+            })
+            .collect();
+        for name in site.age(&active, now_s) {
+            info!(station = name, "forgotten: silent for too long");
+            self.journal.station(&name, "gone");
+            changed = true;
+        }
+        if changed {
+            let mtu = super::mtu(site.config()).map_err(|error| error.to_string());
+            let changed = mtu.and_then(|mtu| self.engine.change(site.layout(mtu)).map_err(|error| error.to_string()));
+            if self.watch("datapath", changed).is_some() {
+                self.site = site;
+                self.seat();
+            }
+        }
+        if now_s.is_multiple_of(MINUTE) {
+            self.note_goodput();
+        }
+        let journal = if self.journal.has_failed() {
+            Err("the journal loses lines: the disk is full or slow".to_owned())
+        } else {
+            Ok(())
+        };
+        if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
+            self.watch("journal", journal);
+        }
+        match self.engine.sweep(&self.counters) {
+            Ok(gone) => {
+                for minor in gone {
+                    self.sent_before.remove(&minor);
+                    self.site.release_minor(minor);
+                }
+            }
+            Err(error) => drop(self.watch::<()>("sweep", Err(format!("cannot remove a class: {error}")))),
+        }
+    }
+
+    /// What each station got in the last minute, for the journal.
+    fn note_goodput(&mut self) {
+        for station in self.site.stations() {
+            let class = self.counters.get(&leaf_minor(station.slot)).copied().unwrap_or_default();
+            let (bytes, drops) = self.noted.insert(station.slot, (class.bytes, class.drops)).unwrap_or_default();
+            let bytes = class.bytes.checked_sub(bytes).unwrap_or(class.bytes);
+            if bytes > 0 {
+                self.journal.goodput(&station.name, bytes, u64::from(class.drops.wrapping_sub(drops)));
+            }
+        }
+    }
+
+    /// Asks all ways of discovery; answers whether anything is new.
+    fn look(&mut self, site: &mut Site, now_s: u64) -> bool {
+        let known: BTreeSet<String> = site.stations().iter().map(|station| station.name.clone()).collect();
+        let interfaces: BTreeMap<u32, String> =
+            links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
+        let mut sightings = Vec::new();
+        let mut failed = None;
+        for way in &mut self.discovery {
+            match way.look() {
+                Ok(found) => sightings.extend(found.into_iter().map(|sighting| (way.source(), sighting))),
+                Err(error) => failed = Some(error),
+            }
+        }
+        self.watch("discovery", failed.map_or(Ok(()), Err));
+        if site.config().discovery.first_sight {
+            let newcomers = self.netfilter.newcomers().map_err(|error| format!("cannot read nftables sets: {error}"));
+            let table = neighbours().unwrap_or_default();
+            for key in self.watch("newcomers", newcomers).unwrap_or_default() {
+                sightings.push((
+                    Source::FirstSight,
+                    match key {
+                        Key::Mac(mac) => Sighting { mac: Some(mac), ..Sighting::default() },
+                        Key::Ip(address) => {
+                            let entry = table.iter().find(|entry| entry.address == address);
+                            Sighting {
+                                address: Some(address),
+                                mac: entry.map(|entry| entry.mac),
+                                interface: entry.map(|entry| entry.interface),
+                                ..Sighting::default()
+                            }
+                        }
+                    },
+                ));
+            }
+        }
+        let mut changed = false;
+        let mut full = None;
+        for (source, sighting) in sightings {
+            match site.sight(&sighting, source, &interfaces, now_s) {
+                Ok(news) => changed |= news,
+                Err(error) => full = Some(error.to_string()),
+            }
+        }
+        self.watch("classes", full.map_or(Ok(()), Err));
+        for station in site.stations().iter().filter(|station| !known.contains(&station.name)) {
+            info!(station = station.name, by = ?station.source, "found");
+            self.journal.station(&station.name, "found");
+        }
+        changed
+    }
+}

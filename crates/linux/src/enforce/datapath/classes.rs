@@ -1,0 +1,130 @@
+//! HTB classes over netlink: counters and backlogs ten times a second, and changes of C, without starting a process.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use fairair_core::units::Bitrate;
+
+use super::layout::pool_minor;
+use super::script::burst;
+use super::wire::{Requests, attribute, attributes, put, put_nested};
+
+const ROUTE: isize = 0;
+const NEW_CLASS: u16 = 40;
+const GET_CLASS: u16 = 42;
+/// HTB is qdisc 1: of the IFB.
+const MAJOR: u32 = 1 << 16;
+
+const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
+const TCA_STATS2: u16 = 7;
+const STATS_BASIC: u16 = 1;
+const STATS_QUEUE: u16 = 3;
+const HTB_PARMS: u16 = 1;
+const ETHERNET: u8 = 1;
+
+/// Counters of a class since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassStats {
+    /// IP bytes sent, both directions.
+    pub bytes: u64,
+    /// Packets sent; wraps.
+    pub packets: u32,
+    /// Packets waiting now.
+    pub backlog: u32,
+    /// IP bytes waiting now.
+    pub backlog_bytes: u32,
+    /// Packets dropped since the queue was full; wraps.
+    pub drops: u32,
+}
+
+/// The classes of the IFB.
+#[derive(Debug)]
+pub struct Classes {
+    requests: Requests,
+    interface: i32,
+}
+
+impl Classes {
+    /// For the IFB with index `interface`.
+    ///
+    /// # Errors
+    /// The system has no netlink socket left.
+    pub fn new(interface: u32) -> io::Result<Self> {
+        Ok(Classes { requests: Requests::new(ROUTE)?, interface: interface as i32 })
+    }
+
+    /// Counters of all classes, by minor number.
+    ///
+    /// # Errors
+    /// The IFB is gone.
+    pub fn read(&mut self, into: &mut BTreeMap<u16, ClassStats>) -> io::Result<()> {
+        into.clear();
+        // With a parent only the classes of that qdisc are told, not those of the leaves' queues.
+        let request = header(self.interface, 0, MAJOR);
+        self.requests.dump(GET_CLASS, &request, |payload| {
+            if let Some((minor, stats)) = class(payload) {
+                into.insert(minor, stats);
+            }
+        })
+    }
+
+    /// Gives pool `id` the capacity `rate`. Packets stay where they are.
+    ///
+    /// # Errors
+    /// There is no such pool.
+    pub fn set_capacity(&mut self, id: u16, rate: Bitrate) -> io::Result<()> {
+        let bytes_per_second = (rate.as_bps() / 8).min(u64::from(u32::MAX)) as u32;
+        // The kernel counts a burst as time, in units of 64 ns.
+        let ticks = (burst(rate) * 1_000_000_000 / u64::from(bytes_per_second.max(1))) >> 6;
+        let mut rate = [0; 12];
+        rate[1] = ETHERNET;
+        rate[8..].copy_from_slice(&bytes_per_second.to_ne_bytes());
+        let mut parameters = Vec::with_capacity(44);
+        parameters.extend(rate);
+        parameters.extend(rate);
+        for word in [ticks as u32, ticks as u32, 1500, 0, 0] {
+            parameters.extend(u32::to_ne_bytes(word));
+        }
+        let mut options = Vec::new();
+        put(&mut options, HTB_PARMS, &parameters);
+        let mut request = header(self.interface, MAJOR | u32::from(pool_minor(id)), MAJOR);
+        put(&mut request, TCA_KIND, b"htb\0");
+        put_nested(&mut request, TCA_OPTIONS, &options);
+        self.requests.change(NEW_CLASS, &request)
+    }
+}
+
+/// `struct tcmsg`.
+fn header(interface: i32, handle: u32, parent: u32) -> Vec<u8> {
+    let mut header = vec![0; 4];
+    header.extend(interface.to_ne_bytes());
+    header.extend(handle.to_ne_bytes());
+    header.extend(parent.to_ne_bytes());
+    header.extend([0; 4]);
+    header
+}
+
+fn class(payload: &[u8]) -> Option<(u16, ClassStats)> {
+    let handle = word(payload, 8)?;
+    let mut stats = ClassStats::default();
+    for (kind, value) in attributes(attribute(payload.get(20..)?, TCA_STATS2)?) {
+        match kind {
+            STATS_BASIC => {
+                stats.bytes = u64::from_ne_bytes(*value.first_chunk()?);
+                stats.packets = word(value, 8)?;
+            }
+            STATS_QUEUE => {
+                stats.backlog = word(value, 0)?;
+                stats.backlog_bytes = word(value, 4)?;
+                stats.drops = word(value, 8)?;
+            }
+            _ => {}
+        }
+    }
+    (handle & 0xffff_0000 == MAJOR).then_some((handle as u16, stats))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
+}

@@ -1,0 +1,115 @@
+//! What the kernel should hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::net::IpAddr;
+
+use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::units::Bitrate;
+use ipnet::IpNet;
+use serde::{Deserialize, Serialize};
+
+use crate::enforce::config::{Leaf, Mac, Matcher, Mode};
+
+/// How a packet shows its station: by address when routing, by MAC address when bridging.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    /// Routed mode.
+    Ip(IpAddr),
+    /// Bridged mode.
+    Mac(Mac),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Ip(ip) => ip.fmt(f),
+            Key::Mac(mac) => mac.fmt(f),
+        }
+    }
+}
+
+/// A pool: an AP's capacity, shared by the leaves in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Number of the pool, below 255; it stays as long as the AP has its name.
+    pub id: u16,
+    /// Interface towards the AP.
+    pub interface: String,
+    /// Prefixes of its stations; empty: all behind the interface.
+    pub prefixes: Vec<IpNet>,
+    /// C.
+    pub rate: Bitrate,
+    /// Packets that the kernel carries as one are split.
+    pub splits: bool,
+}
+
+/// The class of a station (or of a direction, or of a bucket of flows).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeafClass {
+    /// Its pool.
+    pub pool: u16,
+    /// IP bytes a round.
+    pub quantum: u32,
+    /// Most that it gets.
+    pub cap: Option<Bitrate>,
+}
+
+/// Everything that the kernel should hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout {
+    /// Routed or bridged.
+    pub mode: Mode,
+    /// Decides how packets are told apart.
+    pub policy: Policy,
+    /// Whether uplink UDP passes by.
+    pub udp: UdpRule,
+    /// Queue of each leaf.
+    pub leaf: Leaf,
+    /// Interfaces towards the gateway.
+    pub uplinks: BTreeSet<String>,
+    /// Largest packet with its link header, in bytes.
+    pub largest: u32,
+    /// Who is not shaped.
+    pub exclude: Vec<Matcher>,
+    /// By number.
+    pub pools: BTreeMap<u16, Pool>,
+    /// By minor number of the class.
+    pub leaves: BTreeMap<u16, LeafClass>,
+    /// Which leaf an address belongs to.
+    pub members: BTreeMap<Key, u16>,
+}
+
+impl Layout {
+    /// All interfaces that are redirected, each once.
+    pub fn interfaces(&self) -> BTreeSet<&str> {
+        self.uplinks.iter().map(String::as_str).chain(self.pools.values().map(|pool| pool.interface.as_str())).collect()
+    }
+}
+
+/// Minor number of a pool's class; never that of a leaf, so no packet can name it.
+pub const fn pool_minor(id: u16) -> u16 {
+    newcomers_minor(id) | 1
+}
+
+/// Minor number of the leaf of a pool's unknown stations.
+pub const fn newcomers_minor(id: u16) -> u16 {
+    (id + 1) << 4
+}
+
+/// Most leaves besides those of newcomers.
+pub const MOST_LEAVES: u16 = 3840;
+
+/// Minor number of leaf `slot`, below [`MOST_LEAVES`], for stations.
+///
+/// Leaves are multiples of 16: after the shaper a packet keeps its priority, of which `pfifo_fast` and others read the
+/// lowest four bits only. So all stations stay best effort there.
+pub const fn leaf_minor(slot: u16) -> u16 {
+    (slot + 256) << 4
+}
+
+/// The slot of a leaf; `None` if the minor number is that of newcomers or a pool.
+pub const fn slot_of(minor: u16) -> Option<u16> {
+    if minor.is_multiple_of(16) { (minor >> 4).checked_sub(256) } else { None }
+}

@@ -1,0 +1,35 @@
+//! The kernel's side: what it should hold ([`Layout`]), the commands that bring it there (`script`), and the tools
+//! that carry them out.
+//!
+//! nftables maps an address to a class (`skb->priority`) where packets leave; a filter at the egress of each interface
+//! redirects them to one IFB device; HTB there has a class a pool at C, and in it a leaf a station. Nothing of the
+//! operator's is replaced: all that is added is a table, a device, and filters behind all others.
+
+mod classes;
+mod engine;
+mod layout;
+mod links;
+mod neighbours;
+mod netfilter;
+mod script;
+mod tools;
+mod wire;
+
+pub use classes::{ClassStats, Classes};
+pub use engine::{Engine, Restored};
+pub use layout::MOST_LEAVES;
+pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
+pub use links::{Link, link_named, links};
+pub use neighbours::{Neighbour, neighbours};
+pub use netfilter::{Arrivals, Netfilter};
+pub use script::{FLOW_BUCKETS, Script};
+pub use tools::{DatapathError, Dump, Tools};
+
+/// The IFB device that all pools share.
+pub const IFB: &str = "fairair0";
+/// The nftables table.
+pub const TABLE: &str = "fairair";
+/// `skb->priority` of the box's own probes: they pass by the shaper. No packet from outside can have it.
+pub const BYPASS: u32 = 0xffff_fff0;
+/// Preference of the filters: behind all others, so that the operator's come first.
+pub(crate) const PREFERENCES: [(&str, u16); 2] = [("ip", 65_100), ("ipv6", 65_101)];

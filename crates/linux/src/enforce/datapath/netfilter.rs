@@ -1,0 +1,122 @@
+//! What nftables has counted and seen, over netlink and without starting a process.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+
+use super::TABLE;
+use super::layout::Key;
+use super::wire::{Requests, attribute, attributes, put};
+use crate::enforce::config::{Mac, Mode};
+
+const NETFILTER: isize = 12;
+/// `NFNL_SUBSYS_NFTABLES` and `NFT_MSG_GETSETELEM`, `NFT_MSG_GETOBJ`.
+const GET_ELEMENTS: u16 = 0x0a0d;
+const GET_OBJECTS: u16 = 0x0a13;
+const INET: u8 = 1;
+const BRIDGE: u8 = 7;
+
+/// IP bytes that came to the box for or from a pool, before the shaper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
+    /// Towards the stations.
+    pub down: u64,
+    /// From the stations, uplink UDP that passes by included.
+    pub up: u64,
+    /// Uplink UDP that passes by.
+    pub udp: u64,
+}
+
+/// Counters and sets of our table.
+#[derive(Debug)]
+pub struct Netfilter {
+    requests: Requests,
+    mode: Mode,
+}
+
+impl Netfilter {
+    /// For the table of `mode`.
+    ///
+    /// # Errors
+    /// The system has no netlink socket left.
+    pub fn new(mode: Mode) -> io::Result<Self> {
+        Ok(Netfilter { requests: Requests::new(NETFILTER)?, mode })
+    }
+
+    fn header(&self) -> Vec<u8> {
+        let family = if self.mode == Mode::Routed { INET } else { BRIDGE };
+        let mut header = vec![family, 0, 0, 0];
+        put(&mut header, 1, format!("{TABLE}\0").as_bytes());
+        header
+    }
+
+    /// Counters of the pools, by their number.
+    ///
+    /// # Errors
+    /// The table is gone.
+    pub fn arrivals(&mut self, into: &mut BTreeMap<u16, Arrivals>) -> io::Result<()> {
+        into.clear();
+        let request = self.header();
+        self.requests.dump(GET_OBJECTS, &request, |payload| {
+            let Some((pool, direction, bytes)) = counter(payload) else { return };
+            let arrivals = into.entry(pool).or_default();
+            match direction {
+                "down" => arrivals.down = bytes,
+                "up" => arrivals.up = bytes,
+                _ => arrivals.udp = bytes,
+            }
+        })
+    }
+
+    /// Addresses that have no class.
+    ///
+    /// # Errors
+    /// The table is gone.
+    pub fn newcomers(&mut self) -> io::Result<Vec<Key>> {
+        Ok(self.elements("new")?.into_iter().map(|(key, _)| key).collect())
+    }
+
+    /// Who sends UDP past the shaper, and how many bytes since it was first seen.
+    ///
+    /// # Errors
+    /// The table is gone.
+    pub fn udp_senders(&mut self) -> io::Result<Vec<(Key, u64)>> {
+        self.elements("udp")
+    }
+
+    fn elements(&mut self, set: &str) -> io::Result<Vec<(Key, u64)>> {
+        let suffixes: &[&str] = if self.mode == Mode::Routed { &["4", "6"] } else { &["_mac"] };
+        let mut elements = Vec::new();
+        for suffix in suffixes {
+            let mut request = self.header();
+            put(&mut request, 2, format!("{set}{suffix}\0").as_bytes());
+            self.requests.dump(GET_ELEMENTS, &request, |payload| {
+                let list = payload.get(4..).and_then(|rest| attribute(rest, 3)).unwrap_or_default();
+                elements.extend(attributes(list).filter_map(|(_, item)| element(item)));
+            })?;
+        }
+        Ok(elements)
+    }
+}
+
+/// A counter of the table: pool, direction, bytes.
+fn counter(payload: &[u8]) -> Option<(u16, &str, u64)> {
+    let rest = payload.get(4..)?;
+    let name = std::str::from_utf8(attribute(rest, 2)?).ok()?.trim_end_matches('\0');
+    let (pool, direction) = name.strip_prefix('p')?.split_once('_')?;
+    let bytes = attribute(attribute(rest, 4)?, 1)?;
+    Some((pool.parse().ok()?, direction, u64::from_be_bytes(*bytes.first_chunk()?)))
+}
+
+/// An element of a set: its key, and what its counter says.
+fn element(item: &[u8]) -> Option<(Key, u64)> {
+    let value = attribute(attribute(item, 1)?, 1)?;
+    let key = match value.len() {
+        4 => Key::Ip(IpAddr::from(*value.first_chunk::<4>()?)),
+        // Padded to eight.
+        6 | 8 => Key::Mac(Mac(*value.first_chunk()?)),
+        _ => Key::Ip(IpAddr::from(*value.first_chunk::<16>()?)),
+    };
+    let counter = attribute(item, 7).and_then(|expression| attribute(attribute(expression, 2)?, 1)?.first_chunk());
+    Some((key, counter.map_or(0, |bytes| u64::from_be_bytes(*bytes))))
+}

@@ -1,0 +1,331 @@
+//! From one [`Layout`] to another: lines for `tc -batch` and `nft -f`.
+//!
+//! Lines are made of numbers, addresses and checked names of interfaces only; names of stations never appear in them.
+
+use std::fmt::Write as _;
+use std::net::IpAddr;
+
+use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::units::Bitrate;
+
+use super::layout::{Key, Layout, LeafClass, Pool, newcomers_minor, pool_minor};
+use super::{BYPASS, IFB, PREFERENCES, TABLE};
+use crate::enforce::config::{LeafKind, Matcher, Mode};
+
+/// Buckets of connections with `per-flow`.
+pub const FLOW_BUCKETS: u16 = 256;
+
+/// Commands, in the order in which they must be done: `add`, then `nft`, then `remove`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Script {
+    /// For `tc -batch`: classes that packets will be sent to, and changes of those that stay.
+    pub add: String,
+    /// For `nft -f`: one transaction.
+    pub nft: String,
+    /// Leaves that nobody names any more; they go when they are empty.
+    pub remove: Vec<u16>,
+}
+
+impl Script {
+    /// What makes all of `layout` on a fresh IFB.
+    pub fn create(layout: &Layout) -> Script {
+        // The stab takes the link header off: HTB counts IP bytes. Packets of no class pass at once (default 0).
+        let mut add = format!("qdisc add dev {IFB} root handle 1: stab overhead -14 htb default 0\n");
+        for pool in layout.pools.values() {
+            add_pool(&mut add, "add", pool);
+        }
+        for (minor, leaf) in &layout.leaves {
+            add_leaf(&mut add, "add", layout, *minor, leaf);
+        }
+        Script { add, nft: table(layout), remove: Vec::new() }
+    }
+
+    /// What redirects `interface` to the IFB, for `tc -batch`.
+    pub fn redirect(interface: &str) -> String {
+        PREFERENCES.iter().fold(String::new(), |mut lines, (protocol, preference)| {
+            let _ = writeln!(
+                lines,
+                "filter add dev {interface} egress protocol {protocol} pref {preference} u32 match u32 0 0 action mirred \
+                 egress redirect dev {IFB}"
+            );
+            lines
+        })
+    }
+
+    /// What leads from `old` to `new` without losing or overtaking a packet.
+    pub fn between(old: &Layout, new: &Layout) -> Script {
+        let mut script = Script::default();
+        let rebuilt = |pool: &Pool| old.pools.get(&pool.id).is_none_or(|before| before.splits != pool.splits);
+        for pool in new.pools.values() {
+            match old.pools.get(&pool.id) {
+                None => add_pool(&mut script.add, "replace", pool),
+                Some(before) if before.rate != pool.rate => add_pool(&mut script.add, "change", pool),
+                Some(_) => {}
+            }
+        }
+        for (minor, leaf) in &new.leaves {
+            match old.leaves.get(minor) {
+                None => add_leaf(&mut script.add, "replace", new, *minor, leaf),
+                Some(before) if before.pool != leaf.pool => unreachable!("a leaf never changes its pool"),
+                Some(before) => {
+                    if before != leaf {
+                        leaf_class(&mut script.add, "change", *minor, leaf);
+                    }
+                    if old.leaf != new.leaf || old.largest != new.largest || rebuilt(&new.pools[&leaf.pool]) {
+                        leaf_qdisc(&mut script.add, "replace", new, *minor, leaf);
+                    }
+                }
+            }
+        }
+        script.remove.extend(old.leaves.keys().filter(|minor| !new.leaves.contains_key(minor)));
+        script.nft = if skeleton(old) == skeleton(new) { elements(old, new) } else { table(new) };
+        script
+    }
+
+    /// What removes leaf `minor`, for `tc -batch`.
+    pub fn remove_leaf(minor: u16) -> String {
+        format!("class del dev {IFB} classid 1:{minor:x}\n")
+    }
+
+    /// What removes pool `id`, whose leaves are gone, for `tc -batch`.
+    pub fn remove_pool(id: u16) -> String {
+        format!("class del dev {IFB} classid 1:{:x}\n", pool_minor(id))
+    }
+}
+
+/// Bytes that a class at `rate` may send at once: a millisecond's, so that the kernel's timer need not be finer.
+pub(crate) fn burst(rate: Bitrate) -> u64 {
+    (rate.as_bps() / 8000).max(1600)
+}
+
+fn add_pool(lines: &mut String, verb: &str, pool: &Pool) {
+    let (minor, rate, burst) = (pool_minor(pool.id), pool.rate.as_bps(), burst(pool.rate));
+    let _ = writeln!(
+        lines,
+        "class {verb} dev {IFB} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
+         {burst} quantum 1500"
+    );
+}
+
+/// With `replace` it may be there already, from a try that failed half-way.
+fn add_leaf(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf: &LeafClass) {
+    leaf_class(lines, verb, minor, leaf);
+    leaf_qdisc(lines, verb, layout, minor, leaf);
+}
+
+fn leaf_class(lines: &mut String, verb: &str, minor: u16, leaf: &LeafClass) {
+    // A leaf sends at its own rate whatever the pool has left, so that rate is next to nothing and it borrows the
+    // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
+    let ceil = leaf.cap.map_or(40_000_000_000, Bitrate::as_bps);
+    let burst = leaf.cap.map_or(1600, burst);
+    let _ = writeln!(
+        lines,
+        "class {verb} dev {IFB} parent 1:{:x} classid 1:{minor:x} htb rate 8bit ceil {ceil}bit burst 1600 cburst {burst} \
+         quantum {}",
+        pool_minor(leaf.pool),
+        leaf.quantum
+    );
+}
+
+fn leaf_qdisc(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf: &LeafClass) {
+    let queue = match layout.leaf.kind {
+        LeafKind::Fifo => format!("pfifo limit {}", layout.leaf.limit),
+        LeafKind::FqCodel => format!("fq_codel limit {}", layout.leaf.limit),
+    };
+    if !layout.pools[&leaf.pool].splits {
+        let _ = writeln!(lines, "qdisc {verb} dev {IFB} parent 1:{minor:x} {queue}");
+        return;
+    }
+    // TBF splits what is longer than its burst; its rate never holds anything up.
+    let handle = (minor >> 4) + 1;
+    let _ = writeln!(
+        lines,
+        "qdisc {verb} dev {IFB} parent 1:{minor:x} handle {handle:x}: tbf rate 100gbit burst {} limit 1000000\nqdisc \
+         {verb} dev {IFB} parent {handle:x}:1 {queue}",
+        layout.largest
+    );
+}
+
+const fn family(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Routed => "inet",
+        Mode::Bridged => "bridge",
+    }
+}
+
+/// The part of the table that does not list stations.
+fn skeleton(layout: &Layout) -> String {
+    let mut table = String::new();
+    let maps: &[(&str, &str)] = match layout.mode {
+        Mode::Routed => &[("4", "ipv4_addr"), ("6", "ipv6_addr")],
+        Mode::Bridged => &[("_mac", "ether_addr")],
+    };
+    for (name, kind) in maps {
+        let _ = write!(
+            table,
+            "  map class{name} {{\n    type {kind} : classid;\n    size 65536;\n  }}\n  set new{name} {{\n    type \
+             {kind};\n    size 4096;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
+             {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
+        );
+    }
+    for pool in layout.pools.values() {
+        for direction in ["down", "up", "udp"] {
+            let _ = writeln!(table, "  counter p{}_{direction} {{\n  }}", pool.id);
+        }
+    }
+    for pool in layout.pools.values() {
+        pool_chains(&mut table, layout, pool);
+    }
+    let interfaces: std::collections::BTreeSet<_> = layout.pools.values().map(|pool| &pool.interface).collect();
+    for (index, interface) in interfaces.iter().enumerate() {
+        for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
+            let _ = writeln!(table, "  chain i{index}_{direction} {{");
+            dispatch(&mut table, layout, interface, direction, address);
+            table.push_str("  }\n");
+        }
+    }
+    // Before source NAT (100), so that the stations' own addresses are seen.
+    let hook = match layout.mode {
+        Mode::Routed => "postrouting priority -150",
+        Mode::Bridged => "forward priority 0",
+    };
+    let _ = writeln!(table, "  chain classify {{\n    type filter hook {hook}; policy accept;");
+    let _ = writeln!(table, "    meta priority {:x}:{:x} return", BYPASS >> 16, BYPASS & 0xffff);
+    excluded(&mut table, layout);
+    for (index, interface) in interfaces.iter().enumerate() {
+        let _ = writeln!(table, "    oifname \"{interface}\" goto i{index}_down");
+        let uplinks: Vec<_> = layout.uplinks.iter().map(|uplink| format!("\"{uplink}\"")).collect();
+        let _ = writeln!(table, "    iifname \"{interface}\" oifname {{ {} }} goto i{index}_up", uplinks.join(", "));
+    }
+    table.push_str("  }\n");
+    table
+}
+
+/// Chooses the pool of a packet that crosses `interface`.
+fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &str, address: &str) {
+    let pools: Vec<_> = layout.pools.values().filter(|pool| pool.interface == interface).collect();
+    if let [pool] = pools[..]
+        && pool.prefixes.is_empty()
+    {
+        let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
+        return;
+    }
+    for (protocol, is_v4) in [("ip", true), ("ip6", false)] {
+        let ways = pools.iter().flat_map(|pool| {
+            let own = pool.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
+            own.map(|prefix| format!("{} : goto p{}_{direction}", prefix.trunc(), pool.id))
+        });
+        let ways: Vec<_> = ways.collect();
+        if !ways.is_empty() {
+            let _ = writeln!(table, "    {protocol} {address} vmap {{ {} }}", ways.join(", "));
+        }
+    }
+}
+
+fn excluded(table: &mut String, layout: &Layout) {
+    if layout.mode == Mode::Bridged {
+        table.push_str("    ether daddr & 01:00:00:00:00:00 != 00:00:00:00:00:00 return\n");
+    } else {
+        table.push_str("    ip daddr 224.0.0.0/3 return\n    ip6 daddr { fe80::/10, ff00::/8 } return\n");
+    }
+    for matcher in &layout.exclude {
+        let (field, what) = match matcher {
+            Matcher::Net(net) if net.addr().is_ipv4() => ("ip", net.trunc().to_string()),
+            Matcher::Net(net) => ("ip6", net.trunc().to_string()),
+            Matcher::Mac(mac) => ("ether", mac.to_string()),
+        };
+        let _ = writeln!(table, "    {field} saddr {what} return\n    {field} daddr {what} return");
+    }
+}
+
+fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
+    let (id, newcomers) = (pool.id, newcomers_minor(pool.id));
+    let fields: &[(&str, &str)] = match layout.mode {
+        Mode::Routed => &[("ip", "4"), ("ip6", "6")],
+        Mode::Bridged => &[("ether", "_mac")],
+    };
+    for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
+        let _ = writeln!(table, "  chain p{id}_{direction} {{\n    counter name p{id}_{direction}");
+        if direction == "up" && layout.udp == UdpRule::BypassUplink {
+            for (field, suffix) in fields {
+                let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} counter }}");
+            }
+            let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp return");
+        }
+        match layout.policy {
+            Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => {
+                let _ = writeln!(table, "    meta priority set 1:{newcomers:x}");
+                for (field, suffix) in fields {
+                    let _ = writeln!(table, "    meta priority set {field} {address} map @class{suffix}");
+                }
+                for (field, suffix) in fields {
+                    let _ = writeln!(
+                        table,
+                        "    meta priority 1:{newcomers:x} update @new{suffix} {{ {field} {address} }}"
+                    );
+                }
+            }
+            Policy::PerDirection => {
+                let leaf = if direction == "down" { newcomers } else { direction_minor(layout, id) };
+                let _ = writeln!(table, "    meta priority set 1:{leaf:x}");
+            }
+            Policy::PerFlow => flows(table, layout, id, direction),
+        }
+        table.push_str("  }\n");
+    }
+}
+
+/// The leaf for uplink packets with `per-direction`: the second one of the pool.
+fn direction_minor(layout: &Layout, pool: u16) -> u16 {
+    let second = layout.leaves.iter().find(|(minor, leaf)| leaf.pool == pool && **minor != newcomers_minor(pool));
+    second.map_or_else(|| newcomers_minor(pool), |(minor, _)| *minor)
+}
+
+/// Buckets by a hash of addresses and ports that both directions of a connection agree on.
+fn flows(table: &mut String, layout: &Layout, pool: u16, direction: &str) {
+    let (near, far) = if direction == "down" { ("d", "s") } else { ("s", "d") };
+    let leaves = layout.leaves.iter().filter(|(minor, leaf)| leaf.pool == pool && **minor != newcomers_minor(pool));
+    let buckets: Vec<_> = leaves.enumerate().map(|(bucket, (minor, _))| format!("{bucket} : 1:{minor:x}")).collect();
+    let _ = writeln!(table, "    meta priority set 1:{:x}", newcomers_minor(pool));
+    for ip in ["ip", "ip6"] {
+        let _ = writeln!(
+            table,
+            "    meta l4proto {{ tcp, udp }} meta priority set jhash {ip} {near}addr . {ip} {far}addr . th {near}port . \
+             th {far}port mod {} seed 0x66616972 map {{ {} }}",
+            buckets.len().max(1),
+            buckets.join(", ")
+        );
+    }
+}
+
+/// The whole table, in place of what there may be.
+fn table(layout: &Layout) -> String {
+    let family = family(layout.mode);
+    let mut lines = format!("table {family} {TABLE}\ndelete table {family} {TABLE}\ntable {family} {TABLE} {{\n");
+    lines.push_str(&skeleton(layout));
+    lines.push_str("}\n");
+    for (key, minor) in &layout.members {
+        element(&mut lines, layout.mode, "add", key, *minor);
+    }
+    lines
+}
+
+fn elements(old: &Layout, new: &Layout) -> String {
+    let mut lines = String::new();
+    for (key, minor) in old.members.iter().filter(|(key, minor)| new.members.get(key) != Some(minor)) {
+        element(&mut lines, old.mode, "delete", key, *minor);
+    }
+    for (key, minor) in new.members.iter().filter(|(key, minor)| old.members.get(key) != Some(minor)) {
+        element(&mut lines, new.mode, "add", key, *minor);
+    }
+    lines
+}
+
+fn element(lines: &mut String, mode: Mode, verb: &str, key: &Key, minor: u16) {
+    let suffix = match key {
+        Key::Ip(IpAddr::V4(_)) => "4",
+        Key::Ip(IpAddr::V6(_)) => "6",
+        Key::Mac(_) => "_mac",
+    };
+    let _ = writeln!(lines, "{verb} element {} {TABLE} class{suffix} {{ {key} : 1:{minor:x} }}", family(mode));
+}

@@ -1,0 +1,239 @@
+//! `ip`, `tc` and `nft`: run without a shell, in batches, with their words in the error.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::{IFB, PREFERENCES, TABLE};
+
+/// Why the kernel could not be brought to what it should hold.
+#[derive(Debug, Error)]
+pub enum DatapathError {
+    /// A tool is not there.
+    #[error("cannot run {tool}: {reason}. Install {package}")]
+    NoTool {
+        /// Its name.
+        tool: &'static str,
+        /// The package that has it, on Debian.
+        package: &'static str,
+        /// The system's words.
+        reason: String,
+    },
+    /// A tool refused.
+    #[error("{tool} refused `{command}`: {words}")]
+    Refused {
+        /// Its name.
+        tool: &'static str,
+        /// What it was asked for, cut.
+        command: String,
+        /// What it said.
+        words: String,
+    },
+    /// Netlink failed.
+    #[error("netlink: {0}")]
+    Netlink(#[from] std::io::Error),
+}
+
+/// What was on an interface before, as `tc` prints it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dump {
+    /// Interface.
+    pub interface: String,
+    /// `tc qdisc show`.
+    pub qdiscs: String,
+    /// `tc filter show` at ingress and egress.
+    pub filters: String,
+}
+
+/// Runs the tools, in the namespace of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tools;
+
+impl Tools {
+    /// Makes the IFB device, without queues.
+    ///
+    /// # Errors
+    /// The kernel has no IFB, there is such a device already, or this process may not.
+    pub fn add_ifb(self) -> Result<(), DatapathError> {
+        run("ip", &["link", "add", IFB, "type", "ifb"], "")?;
+        run("ip", &["link", "set", IFB, "up"], "").map(drop)
+    }
+
+    /// Removes the IFB device with all its classes; packets in them are lost. No such device is fine.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn remove_ifb(self) -> Result<(), DatapathError> {
+        forgive(run("ip", &["link", "del", IFB], ""), &["Cannot find device"])
+    }
+
+    /// Does `lines`, all or up to the first that fails.
+    ///
+    /// # Errors
+    /// The line that failed, in the tool's words.
+    pub fn tc(self, lines: &str) -> Result<(), DatapathError> {
+        if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
+    }
+
+    /// Does the transaction `lines`, whole or not at all.
+    ///
+    /// # Errors
+    /// The line that failed, in the tool's words.
+    pub fn nft(self, lines: &str) -> Result<(), DatapathError> {
+        if lines.is_empty() { Ok(()) } else { run("nft", &["-f", "-"], lines).map(drop) }
+    }
+
+    /// Whether `nft` would accept `lines`.
+    ///
+    /// # Errors
+    /// The line that it would not, in its words.
+    pub fn nft_check(self, lines: &str) -> Result<(), DatapathError> {
+        run("nft", &["-c", "-f", "-"], lines).map(drop)
+    }
+
+    /// Adds the clsact qdisc to `interface` unless it is there; answers whether it was added.
+    ///
+    /// # Errors
+    /// There is no such interface, or this process may not.
+    pub fn add_clsact(self, interface: &str) -> Result<bool, DatapathError> {
+        if self.has_clsact(interface)? {
+            return Ok(false);
+        }
+        run("tc", &["qdisc", "add", "dev", interface, "clsact"], "").map(|_| true)
+    }
+
+    /// Whether `interface` has a clsact qdisc.
+    ///
+    /// # Errors
+    /// There is no such interface.
+    pub fn has_clsact(self, interface: &str) -> Result<bool, DatapathError> {
+        let shown = run("tc", &["qdisc", "show", "dev", interface], "")?;
+        Ok(shown.lines().any(|line| line.starts_with("qdisc clsact")))
+    }
+
+    /// Removes the clsact qdisc of `interface` if no filter is left in it; answers whether it is gone.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn remove_clsact(self, interface: &str) -> Result<bool, DatapathError> {
+        if !self.has_clsact(interface)? {
+            return Ok(true);
+        }
+        if !self.dump(interface)?.filters.trim().is_empty() {
+            return Ok(false);
+        }
+        run("tc", &["qdisc", "del", "dev", interface, "clsact"], "").map(|_| true)
+    }
+
+    /// Removes our filters from `interface`; none is fine.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn remove_filters(self, interface: &str) -> Result<(), DatapathError> {
+        for (protocol, preference) in PREFERENCES {
+            let preference = preference.to_string();
+            let command =
+                ["filter", "del", "dev", interface, "egress", "protocol", protocol, "pref", preference.as_str()];
+            forgive(
+                run("tc", &command, ""),
+                &["Cannot find", "Invalid handle", "No such file", "not found", "doesn't exist"],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Removes our table; none is fine.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn remove_table(self) -> Result<(), DatapathError> {
+        for family in ["inet", "bridge"] {
+            forgive(run("nft", &["delete", "table", family, TABLE], ""), &["No such file", "does not exist"])?;
+        }
+        Ok(())
+    }
+
+    /// What is on `interface`.
+    ///
+    /// # Errors
+    /// There is no such interface.
+    pub fn dump(self, interface: &str) -> Result<Dump, DatapathError> {
+        let mut filters = String::new();
+        for side in ["ingress", "egress"] {
+            filters.push_str(&forgive_text(
+                run("tc", &["filter", "show", "dev", interface, side], ""),
+                &["Parent Qdisc doesn't exists", "not found"],
+            )?);
+        }
+        let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
+        Ok(Dump { interface: interface.to_owned(), qdiscs, filters })
+    }
+
+    /// All of nftables, ours left out.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn ruleset(self) -> Result<String, DatapathError> {
+        let mut others = String::new();
+        let mut is_ours = false;
+        // Top-level blocks begin and end in the first column.
+        for line in run("nft", &["list", "ruleset"], "")?.lines() {
+            is_ours |= line == format!("table inet {TABLE} {{") || line == format!("table bridge {TABLE} {{");
+            if !is_ours {
+                others.push_str(line);
+                others.push('\n');
+            }
+            is_ours &= line != "}";
+        }
+        Ok(others)
+    }
+
+    /// Our part of the ruleset as the kernel has it; `None`: there is none.
+    ///
+    /// # Errors
+    /// `nft` is not there.
+    pub fn table(self, family: &str) -> Result<Option<String>, DatapathError> {
+        match run("nft", &["list", "table", family, TABLE], "") {
+            Ok(text) => Ok(Some(text)),
+            Err(DatapathError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn forgive(result: Result<String, DatapathError>, words: &[&str]) -> Result<(), DatapathError> {
+    forgive_text(result, words).map(drop)
+}
+
+/// A refusal with one of `words` means that there was nothing to do.
+fn forgive_text(result: Result<String, DatapathError>, fine: &[&str]) -> Result<String, DatapathError> {
+    match result {
+        Err(DatapathError::Refused { words, .. }) if fine.iter().any(|word| words.contains(word)) => Ok(String::new()),
+        other => other,
+    }
+}
+
+/// Runs `tool`; `input` is its standard input.
+fn run(tool: &'static str, arguments: &[&str], input: &str) -> Result<String, DatapathError> {
+    let package = if tool == "nft" { "nftables" } else { "iproute2" };
+    let missing = |error: std::io::Error| DatapathError::NoTool { tool, package, reason: error.to_string() };
+    let mut command = Command::new(tool);
+    // Messages are compared: they must not be translated.
+    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(missing)?;
+    let mut stdin = child.stdin.take().expect("piped");
+    let output = std::thread::scope(|scope| {
+        // A tool that gives up early closes its input; its own words say why.
+        scope.spawn(move || drop(stdin.write_all(input.as_bytes())));
+        child.wait_with_output()
+    })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    let words: Vec<_> = words.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    let command: String = format!("{tool} {}", arguments.join(" ")).chars().take(200).collect();
+    Err(DatapathError::Refused { tool, command, words: words.join("; ") })
+}

@@ -1,0 +1,127 @@
+//! DHCP leases: dnsmasq's file and Kea's memfile. Their names come from the devices and may be anything.
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::{Discovery, Sighting, tame};
+use crate::enforce::site::Source;
+
+/// No lease file is longer.
+const LONGEST: u64 = 16 << 20;
+
+/// dnsmasq's lease file: expiry, MAC address, address, name, client id on each line.
+#[derive(Debug)]
+pub struct Dnsmasq {
+    /// Where it is.
+    pub file: PathBuf,
+}
+
+/// Kea's lease file: comma-separated, appended to, the last line of an address counts.
+#[derive(Debug)]
+pub struct Kea {
+    /// Where it is.
+    pub file: PathBuf,
+}
+
+impl Discovery for Dnsmasq {
+    fn source(&self) -> Source {
+        Source::Leases
+    }
+
+    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        Ok(dnsmasq(&read(&self.file)?, now()))
+    }
+}
+
+impl Discovery for Kea {
+    fn source(&self) -> Source {
+        Source::Leases
+    }
+
+    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        Ok(kea(&read(&self.file)?, now()))
+    }
+}
+
+fn read(file: &std::path::Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(file).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+    opened.map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// Leases that have not expired; 0 never does. Lines of another form are passed over.
+fn dnsmasq(text: &str, now: u64) -> Vec<Sighting> {
+    let lease = |line: &str| {
+        let mut words = line.split(' ');
+        let expiry: u64 = words.next()?.parse().ok()?;
+        let mac = words.next()?.parse().ok();
+        let address = words.next()?.trim_matches(['[', ']']).parse().ok()?;
+        let name = words.next().filter(|name| *name != "*").and_then(tame);
+        (expiry == 0 || expiry > now).then_some(Sighting { address: Some(address), mac, name, ..Sighting::default() })
+    };
+    text.lines().filter_map(lease).collect()
+}
+
+/// Leases in state 0 (default) that have not expired.
+fn kea(text: &str, now: u64) -> Vec<Sighting> {
+    let mut lines = text.lines();
+    let Some(header) = lines.next() else { return Vec::new() };
+    let column = |name: &str| header.split(',').position(|own| own == name);
+    let (Some(address), Some(mac), Some(expire)) = (column("address"), column("hwaddr"), column("expire")) else {
+        return Vec::new();
+    };
+    let (hostname, state) = (column("hostname"), column("state"));
+    let mut leases = std::collections::BTreeMap::new();
+    for line in lines {
+        let cells: Vec<_> = line.split(',').collect();
+        let cell = |column: usize| cells.get(column).copied().unwrap_or_default();
+        let Ok(ip) = cell(address).parse() else { continue };
+        let is_good = state.is_none_or(|state| matches!(cell(state), "" | "0"));
+        let is_valid = cell(expire).parse::<u64>().is_ok_and(|expiry| expiry > now);
+        leases.remove(&ip);
+        if is_good && is_valid {
+            let name = hostname.and_then(|hostname| tame(cell(hostname)));
+            leases.insert(ip, Sighting { address: Some(ip), mac: cell(mac).parse().ok(), name, ..Sighting::default() });
+        }
+    }
+    leases.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dnsmasq_leases_are_read_and_hostile_names_tamed() {
+        let text = "2000 02:00:5e:10:00:01 10.1.0.2 phone 01:02\n\
+            10 02:00:5e:10:00:02 10.1.0.3 gone *\n\
+            0 02:00:5e:10:00:03 10.1.0.4 $(reboot);\u{1b}[2J\"}\n\
+            duid 00:01\n\
+            2000 12345 [fd00::5] * 00:01\nrubbish\n\n";
+        let leases = dnsmasq(text, 1000);
+        let names: Vec<_> = leases.iter().map(|lease| lease.name.as_deref()).collect();
+        assert_eq!(names, [Some("phone"), Some("reboot2J"), None]);
+        assert_eq!(leases[2].address, Some("fd00::5".parse().unwrap()));
+    }
+
+    #[test]
+    fn of_keas_lines_the_last_counts() {
+        let text = "address,hwaddr,client_id,valid_lifetime,expire,subnet_id,fqdn_fwd,fqdn_rev,hostname,state\n\
+            10.1.0.2,02:00:5e:10:00:01,,3600,2000,1,0,0,phone,0\n\
+            10.1.0.3,02:00:5e:10:00:02,,3600,2000,1,0,0,tablet,0\n\
+            10.1.0.2,02:00:5e:10:00:09,,3600,3000,1,0,0,other,0\n\
+            10.1.0.3,02:00:5e:10:00:02,,3600,2000,1,0,0,tablet,2\n\
+            10.1.0.4\n";
+        let leases = kea(text, 1000);
+        assert_eq!(leases.len(), 1);
+        assert_eq!(leases[0].mac, Some("02:00:5e:10:00:09".parse().unwrap()));
+        assert!(kea("", 0).is_empty() && kea("no,header\n1,2\n", 0).is_empty());
+    }
+}

@@ -1,0 +1,202 @@
+//! The journal: decisions and stations in SQLite, written by a thread of its own.
+//!
+//! A disk that is full or slow stops the journal, never the shaping.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, SystemTime};
+
+use fairair_core::control::Decision;
+use rusqlite::{Connection, params};
+
+use super::config;
+
+/// Entries that may wait for the disk.
+const WAITING: usize = 10_000;
+/// How often what waits is written.
+const BATCH: Duration = Duration::from_secs(1);
+const SCHEMA: &str = "\
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS decision (at_s REAL NOT NULL, ap TEXT NOT NULL, capacity_bps INTEGER NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS decision_at ON decision (at_s);
+CREATE TABLE IF NOT EXISTS station (at_s REAL NOT NULL, name TEXT NOT NULL, event TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS station_at ON station (at_s);
+CREATE TABLE IF NOT EXISTS goodput (at_s REAL NOT NULL, name TEXT NOT NULL, bytes INTEGER NOT NULL, dropped INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS goodput_at ON goodput (at_s);
+";
+
+/// A line of the journal.
+#[derive(Debug)]
+enum Entry {
+    Decision { ap: String, capacity_bps: i64, state: String, reason: String },
+    Station { name: String, event: &'static str },
+    Goodput { name: String, bytes: i64, dropped: i64 },
+}
+
+/// Where lines go; cheap to call, never waits.
+#[derive(Debug, Default)]
+pub struct Journal {
+    sender: Option<SyncSender<(f64, Entry)>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl Journal {
+    /// Opens or makes the database, and removes what is too old. `None` makes a journal that keeps nothing.
+    ///
+    /// # Errors
+    /// SQLite's words.
+    pub fn open(config: Option<&config::Journal>) -> Result<Journal, String> {
+        let Some(config) = config else { return Ok(Journal::default()) };
+        let shown = |error: rusqlite::Error| format!("journal {}: {error}", config.file.display());
+        let connection = connect(&config.file).map_err(shown)?;
+        let (sender, receiver) = sync_channel(WAITING);
+        let failed = Arc::new(AtomicBool::new(false));
+        let (keep_s, told) = (config.keep.as_secs_f64(), failed.clone());
+        std::thread::Builder::new()
+            .name("journal".to_owned())
+            .spawn(move || write(connection, &receiver, keep_s, &told))
+            .map_err(|error| format!("journal: {error}"))?;
+        Ok(Journal { sender: Some(sender), failed })
+    }
+
+    /// Whether lines are lost: the disk is full, or slow.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// A machine decided.
+    pub fn decision(&self, ap: &str, decision: &Decision) {
+        let word = |value: serde_json::Result<serde_json::Value>| {
+            value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+        };
+        self.put(Entry::Decision {
+            ap: ap.to_owned(),
+            capacity_bps: decision.capacity.as_bps() as i64,
+            state: word(serde_json::to_value(decision.state)),
+            reason: word(serde_json::to_value(decision.reason)),
+        });
+    }
+
+    /// A station came or went.
+    pub fn station(&self, name: &str, event: &'static str) {
+        self.put(Entry::Station { name: name.to_owned(), event });
+    }
+
+    /// What a station got since the last such line.
+    pub fn goodput(&self, name: &str, bytes: u64, dropped: u64) {
+        self.put(Entry::Goodput { name: name.to_owned(), bytes: bytes as i64, dropped: dropped as i64 });
+    }
+
+    fn put(&self, entry: Entry) {
+        let Some(sender) = &self.sender else { return };
+        let at_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        if sender.try_send((at_s, entry)).is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(file)?;
+    connection.busy_timeout(Duration::from_secs(5))?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(connection)
+}
+
+/// Writes what comes in batches, until nobody sends any more.
+fn write(mut connection: Connection, receiver: &Receiver<(f64, Entry)>, keep_s: f64, failed: &AtomicBool) {
+    let mut batch = Vec::new();
+    let mut open = true;
+    while open {
+        match receiver.recv_timeout(BATCH) {
+            Ok(entry) => {
+                batch.push(entry);
+                batch.extend(receiver.try_iter());
+                if batch.len() < 100 {
+                    std::thread::sleep(BATCH / 10);
+                    batch.extend(receiver.try_iter());
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => open = false,
+        }
+        if batch.is_empty() {
+            continue;
+        }
+        if store(&mut connection, &batch, keep_s).is_ok() {
+            batch.clear();
+            failed.store(false, Ordering::Relaxed);
+        } else {
+            failed.store(true, Ordering::Relaxed);
+            batch.drain(..batch.len().saturating_sub(WAITING));
+            std::thread::sleep(BATCH);
+        }
+    }
+}
+
+fn store(connection: &mut Connection, batch: &[(f64, Entry)], keep_s: f64) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for (at_s, entry) in batch {
+        match entry {
+            Entry::Decision { ap, capacity_bps, state, reason } => transaction
+                .prepare_cached("INSERT INTO decision VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute(params![at_s, ap, capacity_bps, state, reason])?,
+            Entry::Station { name, event } => transaction
+                .prepare_cached("INSERT INTO station VALUES (?1, ?2, ?3)")?
+                .execute(params![at_s, name, event])?,
+            Entry::Goodput { name, bytes, dropped } => transaction
+                .prepare_cached("INSERT INTO goodput VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![at_s, name, bytes, dropped])?,
+        };
+    }
+    let oldest = batch.last().map_or(0.0, |(at_s, _)| at_s - keep_s);
+    for table in ["decision", "station", "goodput"] {
+        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest])?;
+    }
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use fairair_core::control::{Reason, State};
+    use fairair_core::units::{Bitrate, Instant};
+
+    use super::*;
+
+    #[test]
+    fn lines_survive_a_restart_and_hostile_names_stay_names() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("journal.db");
+        let config = config::Journal { file: file.clone(), keep: fairair_core::units::Duration::from_secs(3600) };
+        let name = "x'); DROP TABLE station; --";
+        for _ in 0..2 {
+            let journal = Journal::open(Some(&config)).unwrap();
+            journal.station(name, "found");
+            let (at, state, reason) = (Instant::ZERO, State::Run, Reason::DelayLow);
+            journal.decision("ap1", &Decision { at, capacity: Bitrate::mbps(5), state, reason });
+            drop(journal);
+        }
+        let wanted = "SELECT (SELECT count(*) FROM station WHERE name = ?1) + (SELECT count(*) FROM decision WHERE reason = 'delay-low')";
+        let connection = Connection::open(file).unwrap();
+        for _ in 0..200 {
+            if connection.query_row(wanted, params![name], |row| row.get::<_, i64>(0)).unwrap() == 4 {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("lines are missing");
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_opened_says_so() {
+        let config = config::Journal {
+            file: "/nonexistent/journal.db".into(),
+            keep: fairair_core::units::Duration::from_secs(60),
+        };
+        assert!(Journal::open(Some(&config)).unwrap_err().contains("/nonexistent/journal.db"));
+    }
+}

@@ -1,0 +1,222 @@
+//! What is said over the control socket: a line of JSON each way.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use fairair_core::control::{Reason, State};
+use fairair_core::units::Bitrate;
+use serde::{Deserialize, Serialize};
+
+use super::config::Mac;
+use super::site::Source;
+use super::state;
+
+/// Of the protocol. A daemon answers requests of this version only.
+pub const VERSION: u32 = 1;
+/// The longest request, in bytes.
+pub const LONGEST_REQUEST: u64 = 4096;
+
+/// A line from the client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What is wanted.
+    pub ask: Ask,
+}
+
+/// What can be wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Ask {
+    /// Pools and their capacity.
+    Status,
+    /// All stations.
+    Stations,
+    /// One station, by name or address.
+    Explain(String),
+    /// Read the configuration again.
+    Reload,
+    /// Keep what was applied (`run --confirm-within`).
+    Confirm,
+    /// Take everything back and end.
+    Stop,
+}
+
+/// A line from the daemon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// [`VERSION`].
+    pub version: u32,
+    /// What was asked for, or why not.
+    pub answer: Result<Answer, String>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// To [`Ask::Status`].
+    Status(Status),
+    /// To [`Ask::Stations`].
+    Stations(Vec<StationReport>),
+    /// To [`Ask::Explain`].
+    Explain(Explanation),
+    /// Done.
+    Done(String),
+}
+
+/// The daemon and its pools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Status {
+    /// Of the site.
+    pub name: String,
+    /// Process.
+    pub pid: u32,
+    /// Seconds since the start.
+    pub uptime_s: f64,
+    /// As the configuration spells it.
+    pub policy: String,
+    /// Seconds left to confirm in, if it must be confirmed.
+    pub confirm_within_s: Option<f64>,
+    /// What is wrong and lasts, such as a journal that cannot be written.
+    pub troubles: Vec<String>,
+    /// Pools by name of the AP.
+    pub pools: Vec<PoolReport>,
+}
+
+/// A pool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PoolReport {
+    /// Name of the AP.
+    pub ap: String,
+    /// Interface towards it.
+    pub interface: String,
+    /// `fixed`, `wce` or `adaptive`.
+    pub control: String,
+    /// C.
+    pub capacity: Bitrate,
+    /// What the controller knows.
+    pub state: State,
+    /// Of the last decision.
+    pub reason: Reason,
+    /// Stations with a class.
+    pub stations: usize,
+    /// Rate through the pool in the last second, both directions, IP bytes.
+    pub rate: Bitrate,
+    /// Packets waiting now.
+    pub backlog: u64,
+    /// Packets dropped since the start.
+    pub drops: u64,
+    /// Round-trip time of the last probe, in seconds.
+    pub rtt_s: Option<f64>,
+    /// Probes sent, answered and lost since the start.
+    pub probes: [u64; 3],
+}
+
+/// A station.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StationReport {
+    /// Name.
+    pub name: String,
+    /// Name of its AP.
+    pub ap: String,
+    /// MAC address, if known.
+    pub mac: Option<Mac>,
+    /// Addresses.
+    pub addresses: Vec<String>,
+    /// How it was found.
+    pub source: Source,
+    /// Of its plan.
+    pub weight: f64,
+    /// Most that it gets.
+    pub cap: Option<Bitrate>,
+    /// Bytes that a round gives its class.
+    pub quantum: u32,
+    /// Class of the kernel.
+    pub class: String,
+    /// Rate in the last second, both directions, IP bytes.
+    pub rate: Bitrate,
+    /// IP bytes since the class was made.
+    pub bytes: u64,
+    /// Packets waiting now.
+    pub backlog: u32,
+    /// Packets dropped since the class was made.
+    pub drops: u64,
+}
+
+/// Why a station gets its rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explanation {
+    /// What was looked for.
+    pub what: String,
+    /// The station, if it has a class.
+    pub station: Option<StationReport>,
+    /// Sentences, the most important first.
+    pub because: Vec<String>,
+}
+
+impl Request {
+    /// The request in `line`.
+    ///
+    /// # Errors
+    /// It is no request of this version.
+    pub fn parse(line: &str) -> Result<Ask, String> {
+        // The version first, so that a newer client is told so, whatever else it says.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let Version { version } = serde_json::from_str(line).map_err(|error| format!("no request: {error}"))?;
+        if version != VERSION {
+            return Err(format!("this daemon speaks version {VERSION}, not {version}"));
+        }
+        let request: Request = serde_json::from_str(line).map_err(|error| format!("no request: {error}"))?;
+        Ok(request.ask)
+    }
+}
+
+/// Asks the daemon whose state is in `directory`.
+///
+/// # Errors
+/// There is none, or it does not answer.
+pub fn ask(directory: &Path, ask: Ask) -> io::Result<Result<Answer, String>> {
+    let mut stream = UnixStream::connect(state::State::socket(directory))?;
+    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+    stream.set_write_timeout(Some(Duration::from_secs(30)))?;
+    let mut line = serde_json::to_string(&Request { version: VERSION, ask })?;
+    line.push('\n');
+    stream.write_all(line.as_bytes())?;
+    let mut answer = String::new();
+    BufReader::new(stream.take(64 << 20)).read_line(&mut answer)?;
+    let response: Response = serde_json::from_str(&answer)?;
+    Ok(response.answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_read_back_and_strangers_are_told() {
+        for ask in [Ask::Status, Ask::Stations, Ask::Explain("desk\n\"".into()), Ask::Reload, Ask::Confirm, Ask::Stop] {
+            let line = serde_json::to_string(&Request { version: VERSION, ask: ask.clone() }).unwrap();
+            assert!(!line.contains('\n'), "one line a request");
+            assert_eq!(Request::parse(&line), Ok(ask));
+        }
+        assert!(Request::parse("{\"version\":2,\"ask\":\"fly\"}").unwrap_err().contains("speaks version 1"));
+        for wrong in [
+            "",
+            "{}",
+            "[]",
+            "{\"version\":1}",
+            "{\"version\":1,\"ask\":\"fly\"}",
+            "{\"version\":1,\"ask\":\"stop\",\"x\":1}",
+        ] {
+            assert!(Request::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

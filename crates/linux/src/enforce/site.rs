@@ -1,0 +1,493 @@
+//! Who is there: pools, stations, their classes. Pure bookkeeping; [`Site::layout`] says what the kernel should hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+
+use fairair_core::mac::MacParams;
+use fairair_core::scenario::{Preset, Radio};
+use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
+use fairair_core::units::Bitrate;
+
+use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
+use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
+use super::discovery::Sighting;
+
+/// Link header with a VLAN tag, and some room.
+const LINK: u32 = 64;
+
+/// A station with a class of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// Name by the file, else its MAC address or address.
+    pub name: String,
+    /// Its pool.
+    pub pool: u16,
+    /// Number of its class.
+    pub slot: u16,
+    /// MAC address, if known.
+    pub mac: Option<Mac>,
+    /// Addresses, for classes in routed mode and for probes.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Weight and cap.
+    pub plan: Plan,
+    /// PHY rate of its data frames, if known.
+    pub rate: Option<Bitrate>,
+    /// How it was found.
+    pub source: Source,
+    /// When a packet of it last passed, or when it was found, in seconds since the start.
+    pub seen_s: u64,
+}
+
+/// How a station was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The configuration names it.
+    Config,
+    /// The kernel's neighbour table.
+    Neighbours,
+    /// A packet of an unknown address.
+    FirstSight,
+    /// A DHCP lease.
+    Leases,
+    /// The AP's association table.
+    Association,
+}
+
+/// A pool of the site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SitePool {
+    /// Its number; it keeps it as long as its AP has the same name.
+    pub id: u16,
+    /// As configured.
+    pub ap: Ap,
+    /// C now.
+    pub rate: Bitrate,
+}
+
+/// All pools and stations.
+#[derive(Clone, Debug)]
+pub struct Site {
+    config: Config,
+    /// By name of the AP.
+    pools: BTreeMap<String, SitePool>,
+    stations: Vec<Station>,
+    /// Slots that may be used again: their classes are gone from the kernel.
+    free: BTreeSet<u16>,
+    /// Slots below this have been used.
+    used: u16,
+    /// Classes of policies that are not by station: pool and slot.
+    fixed: Vec<(u16, u16)>,
+}
+
+/// There is no class left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("all {MOST_LEAVES} classes are taken: run a second box, or shorten discovery.age")]
+pub struct Full;
+
+impl Site {
+    /// The pools and the stations that the configuration names.
+    ///
+    /// # Errors
+    /// More classes than there can be.
+    pub fn new(config: Config) -> Result<Site, Full> {
+        let mut site = Site {
+            config: config.clone(),
+            pools: BTreeMap::new(),
+            stations: Vec::new(),
+            free: BTreeSet::new(),
+            used: 0,
+            fixed: Vec::new(),
+        };
+        site.configure(config)?;
+        Ok(site)
+    }
+
+    /// Takes another configuration: what has the same name keeps its class.
+    ///
+    /// # Errors
+    /// More classes than there can be; the site is then as before.
+    pub fn configure(&mut self, config: Config) -> Result<(), Full> {
+        let mut next = self.clone();
+        next.take(config)?;
+        *self = next;
+        Ok(())
+    }
+
+    fn take(&mut self, config: Config) -> Result<(), Full> {
+        let before = std::mem::take(&mut self.pools);
+        let mut ids: BTreeSet<u16> = before.values().map(|pool| pool.id).collect();
+        for ap in &config.aps {
+            let (id, rate) = match before.get(&ap.name) {
+                Some(pool) if pool.ap.capacity == ap.capacity => (pool.id, pool.rate),
+                Some(pool) => (pool.id, ap.first()),
+                None => {
+                    let id = (0..=255).find(|id| !ids.contains(id)).expect("there are fewer APs than numbers");
+                    ids.insert(id);
+                    (id, ap.first())
+                }
+            };
+            self.pools.insert(ap.name.clone(), SitePool { id, ap: ap.clone(), rate });
+        }
+        if self.config.policy != config.policy {
+            self.fixed.clear();
+        }
+        self.config = config;
+        let known = std::mem::take(&mut self.stations);
+        if !self.config.policy.is_by_station() {
+            return self.fix_classes();
+        }
+        for station in self.config.stations.clone() {
+            let pool = self.pool_of(station.ap.as_deref(), &station.addresses);
+            // A station that was found before it was named keeps its class.
+            let old = known.iter().find(|old| {
+                let same = old.name == station.name && old.source == Source::Config
+                    || old.mac.is_some() && old.mac == station.mac
+                    || station.addresses.iter().any(|address| old.addresses.contains(address));
+                same && old.pool == pool && !self.stations.iter().any(|other| other.slot == old.slot)
+            });
+            let slot = old.map_or_else(|| self.slot(), |old| Ok(old.slot))?;
+            let mut addresses: BTreeSet<_> = station.addresses.into_iter().collect();
+            if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
+                addresses.extend(&old.addresses);
+            }
+            self.stations.push(Station {
+                name: station.name,
+                pool,
+                slot,
+                mac: station.mac,
+                addresses,
+                plan: station.plan,
+                rate: station.rate,
+                source: Source::Config,
+                seen_s: 0,
+            });
+        }
+        for old in known.into_iter().filter(|old| old.source != Source::Config) {
+            let is_named = self.stations.iter().any(|station| station.slot == old.slot);
+            if !is_named && self.pools.values().any(|pool| pool.id == old.pool) {
+                self.stations.push(old);
+            }
+        }
+        Ok(())
+    }
+
+    /// Classes of `per-direction` (one more than the newcomers') and `per-flow`.
+    fn fix_classes(&mut self) -> Result<(), Full> {
+        let wanted = if self.config.policy == Policy::PerDirection { 1 } else { super::datapath::FLOW_BUCKETS };
+        let pools: Vec<_> = self.pools.values().map(|pool| pool.id).collect();
+        self.fixed.retain(|(pool, _)| pools.contains(pool));
+        for pool in pools {
+            for _ in self.fixed.iter().filter(|(own, _)| *own == pool).count()..usize::from(wanted) {
+                let slot = self.slot()?;
+                self.fixed.push((pool, slot));
+            }
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self) -> Result<u16, Full> {
+        if let Some(slot) = self.free.pop_first() {
+            return Ok(slot);
+        }
+        if self.used == MOST_LEAVES {
+            return Err(Full);
+        }
+        self.used += 1;
+        Ok(self.used - 1)
+    }
+
+    /// The class of `slot` is gone from the kernel.
+    pub fn release(&mut self, slot: u16) {
+        if !self.stations.iter().any(|station| station.slot == slot) && !self.fixed.iter().any(|(_, own)| *own == slot)
+        {
+            self.free.insert(slot);
+        }
+    }
+
+    /// The class with this minor number is gone from the kernel.
+    pub fn release_minor(&mut self, minor: u16) {
+        if let Some(slot) = slot_of(minor) {
+            self.release(slot);
+        }
+    }
+
+    /// As it was read.
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// By name of the AP.
+    pub const fn pools(&self) -> &BTreeMap<String, SitePool> {
+        &self.pools
+    }
+
+    /// In the order in which they came.
+    pub fn stations(&self) -> &[Station] {
+        &self.stations
+    }
+
+    /// A device was seen by `source`; answers whether anything changed. Interfaces are told by index in `interfaces`.
+    ///
+    /// A station is known by its MAC address first, so that all its addresses share a class; without one, by address.
+    ///
+    /// # Errors
+    /// There is no class left for it.
+    pub fn sight(
+        &mut self,
+        sighting: &Sighting,
+        source: Source,
+        interfaces: &BTreeMap<u32, String>,
+        now_s: u64,
+    ) -> Result<bool, Full> {
+        let routable = |ip: &IpAddr| match ip {
+            IpAddr::V4(ip) => !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast()),
+            IpAddr::V6(ip) => {
+                !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_unicast_link_local())
+            }
+        };
+        let address = sighting.address.filter(routable);
+        if !self.config.policy.is_by_station() || self.is_excluded(address, sighting.mac) {
+            return Ok(false);
+        }
+        let by_mac = |station: &Station| station.mac.is_some() && station.mac == sighting.mac;
+        let by_address = |station: &Station| address.is_some_and(|address| station.addresses.contains(&address));
+        let known = self.stations.iter().position(by_mac).or_else(|| {
+            // An address whose owner has another MAC address has moved to another device.
+            let same = |station: &Station| by_address(station) && (station.mac.is_none() || sighting.mac.is_none());
+            self.stations.iter().position(same)
+        });
+        let Some(known) = known else { return self.admit(sighting, address, source, interfaces, now_s) };
+        let owned_by_file = |station: &Station| station.source == Source::Config;
+        let taken = self.stations.iter().position(by_address);
+        let mut changed = false;
+        if let Some(address) = address
+            && taken != Some(known)
+            && !taken.is_some_and(|taken| owned_by_file(&self.stations[taken]))
+        {
+            self.vacate(address);
+            self.stations[known].addresses.insert(address);
+            changed = true;
+        }
+        let station = &mut self.stations[known];
+        if station.mac.is_none() && sighting.mac.is_some() {
+            station.mac = sighting.mac;
+            changed = true;
+        }
+        if sighting.rate.is_some() && station.rate != sighting.rate && station.source != Source::Config {
+            station.rate = sighting.rate;
+            changed = true;
+        }
+        if let Some(name) = &sighting.name
+            && station.source != Source::Config
+            && station.name != *name
+            && !self.stations.iter().any(|other| other.name == *name)
+        {
+            self.stations[known].name.clone_from(name);
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    /// A station that was not known gets a class, if it is clear which AP it is at.
+    fn admit(
+        &mut self,
+        sighting: &Sighting,
+        address: Option<IpAddr>,
+        source: Source,
+        interfaces: &BTreeMap<u32, String>,
+        now_s: u64,
+    ) -> Result<bool, Full> {
+        let key = match self.config.mode {
+            Mode::Routed => address.map(Key::Ip),
+            Mode::Bridged => sighting.mac.map(Key::Mac),
+        };
+        // An index that is unknown is none of ours.
+        let device = sighting.interface.map(|index| interfaces.get(&index).map_or("", String::as_str));
+        let Some(pool) = self.pool_at(address, device, source) else {
+            return Ok(false);
+        };
+        let Some(key) = key else { return Ok(false) };
+        if let Some(address) = address {
+            if self.stations.iter().any(|own| own.source == Source::Config && own.addresses.contains(&address)) {
+                return Ok(false);
+            }
+            self.vacate(address);
+        }
+        let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
+        let free = |name: &&String| !self.stations.iter().any(|other| other.name == **name);
+        let name = sighting.name.as_ref().filter(free).cloned().unwrap_or(own);
+        let slot = self.slot()?;
+        self.stations.push(Station {
+            name,
+            pool,
+            slot,
+            mac: sighting.mac,
+            addresses: address.into_iter().collect(),
+            plan: Plan::default(),
+            rate: sighting.rate,
+            source,
+            seen_s: now_s,
+        });
+        Ok(true)
+    }
+
+    /// The pool of an address behind an interface (`None`: not known).
+    fn pool_at(&self, address: Option<IpAddr>, interface: Option<&str>, source: Source) -> Option<u16> {
+        let mut fits = self.pools.values().filter(|pool| match interface {
+            Some(own) => own == pool.ap.interface,
+            None => true,
+        });
+        let inside =
+            |pool: &&SitePool| address.is_some_and(|ip| pool.ap.prefixes.iter().any(|prefix| prefix.contains(&ip)));
+        if let Some(pool) = fits.clone().find(inside) {
+            return Some(pool.id);
+        }
+        // A lease or an association alone does not say where; a packet came by the only way there is.
+        let is_sure = interface.is_some() || source == Source::FirstSight;
+        let first = fits.find(|pool| pool.ap.prefixes.is_empty())?;
+        (is_sure && fits.next().is_none()).then_some(first.id)
+    }
+
+    fn is_excluded(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
+        self.config.exclude.iter().any(|matcher| match matcher {
+            Matcher::Net(net) => address.is_some_and(|address| net.contains(&address)),
+            Matcher::Mac(own) => mac == Some(*own),
+        })
+    }
+
+    /// Takes `address` from whoever has it.
+    fn vacate(&mut self, address: IpAddr) {
+        for station in &mut self.stations {
+            station.addresses.remove(&address);
+        }
+    }
+
+    /// Packets of the stations at `slots` passed; stations that were found and then silent for too long go. Answers
+    /// their names.
+    pub fn age(&mut self, slots: &BTreeSet<u16>, now_s: u64) -> Vec<String> {
+        let age = self.config.discovery.age.as_secs_f64() as u64;
+        let mut gone = Vec::new();
+        self.stations.retain_mut(|station| {
+            if slots.contains(&station.slot) {
+                station.seen_s = now_s;
+            }
+            let stays = station.source == Source::Config || now_s < station.seen_s + age;
+            if !stays {
+                gone.push(station.name.clone());
+            }
+            stays
+        });
+        gone
+    }
+
+    /// C of pool `id` is `rate` now.
+    pub fn set_rate(&mut self, id: u16, rate: Bitrate) {
+        if let Some(pool) = self.pools.values_mut().find(|pool| pool.id == id) {
+            pool.rate = rate;
+        }
+    }
+
+    /// The pool of a station that is at AP `named`, or has `addresses`.
+    fn pool_of(&self, named: Option<&str>, addresses: &[IpAddr]) -> u16 {
+        let named = named.and_then(|name| self.pools.get(name));
+        let by_prefix = || {
+            let has = |pool: &&SitePool| {
+                pool.ap.prefixes.iter().any(|prefix| addresses.iter().any(|own| prefix.contains(own)))
+            };
+            self.pools.values().find(has)
+        };
+        named.or_else(by_prefix).or_else(|| self.pools.values().next()).map_or(0, |pool| pool.id)
+    }
+
+    /// What the kernel should hold; `mtu` is the largest of the interfaces'.
+    pub fn layout(&self, mtu: u32) -> Layout {
+        let config = &self.config;
+        let quantum = config.leaf.quantum.0 as f64;
+        let mut lightest: BTreeMap<u16, f64> = BTreeMap::new();
+        for id in self.pools.values().map(|pool| pool.id) {
+            lightest.insert(id, self.newcomers_weight(id));
+        }
+        for station in &self.stations {
+            lightest.entry(station.pool).and_modify(|least| *least = least.min(self.weight(station)));
+        }
+        let mut layout = Layout {
+            mode: config.mode,
+            policy: config.policy,
+            udp: config.udp,
+            leaf: config.leaf,
+            uplinks: config.uplinks.iter().cloned().collect(),
+            largest: mtu + LINK,
+            exclude: config.exclude.clone(),
+            pools: BTreeMap::new(),
+            leaves: BTreeMap::new(),
+            members: BTreeMap::new(),
+        };
+        for SitePool { id, ap, rate } in self.pools.values() {
+            let splits = match config.gso {
+                Gso::Auto => ap.most() < Bitrate::mbps(1000),
+                Gso::Split => true,
+                Gso::Keep => false,
+            };
+            let (interface, prefixes) = (ap.interface.clone(), ap.prefixes.clone());
+            layout.pools.insert(*id, Pool { id: *id, interface, prefixes, rate: *rate, splits });
+            let own = self.newcomers_weight(*id) / lightest[id] * quantum;
+            layout.leaves.insert(newcomers_minor(*id), LeafClass { pool: *id, quantum: own as u32, cap: None });
+        }
+        for (pool, slot) in &self.fixed {
+            let leaf = LeafClass { pool: *pool, quantum: quantum as u32, cap: None };
+            layout.leaves.insert(leaf_minor(*slot), leaf);
+        }
+        for station in &self.stations {
+            // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.
+            let own = (quantum * self.weight(station) / lightest[&station.pool]).round() as u32;
+            let minor = leaf_minor(station.slot);
+            layout.leaves.insert(minor, LeafClass { pool: station.pool, quantum: own, cap: station.plan.cap });
+            match config.mode {
+                Mode::Routed => layout.members.extend(station.addresses.iter().map(|ip| (Key::Ip(*ip), minor))),
+                Mode::Bridged => layout.members.extend(station.mac.map(|mac| (Key::Mac(mac), minor))),
+            }
+        }
+        layout
+    }
+
+    fn ap(&self, pool: u16) -> Option<&Ap> {
+        self.pools.values().find(|own| own.id == pool).map(|own| &own.ap)
+    }
+
+    /// A newcomer's rate is not known.
+    fn newcomers_weight(&self, pool: u16) -> f64 {
+        self.air_weight(pool, None)
+    }
+
+    /// Weight by the file times weight by the policy.
+    fn weight(&self, station: &Station) -> f64 {
+        station.plan.weight * self.air_weight(station.pool, station.rate)
+    }
+
+    /// The policy's weight for a station with data at `rate`; unknown: the PHY's highest, so that nobody else suffers
+    /// from what is not known.
+    fn air_weight(&self, pool: u16, rate: Option<Bitrate>) -> f64 {
+        let phy = self.ap(pool).and_then(|ap| ap.phy);
+        let rates = phy.map_or(&[54_000][..], fairair_core::mac::Phy::rates_kbps);
+        let of_kbps = |kbps: Option<&u64>| Bitrate::from_bps(kbps.copied().unwrap_or(54_000) * 1000);
+        let rate = rate.unwrap_or_else(|| of_kbps(rates.iter().max()));
+        match (self.config.policy, phy) {
+            (Policy::Airtime, Some(phy)) => {
+                let radio = Radio {
+                    phy,
+                    rate,
+                    basic_rate: of_kbps(rates.iter().min()),
+                    preamble: fairair_core::mac::Preamble::Long,
+                    retry_limit: 7,
+                    eifs: true,
+                    cw_min: None,
+                    cw_max: None,
+                };
+                1e-6 / airtime_per_byte(&MacParams::new(&radio, Preset::Standard), rate, 1460, 0.5)
+            }
+            (Policy::AirtimePhy, _) => phy_rate_weight(rate),
+            _ => 1.0,
+        }
+    }
+}
