@@ -23,6 +23,9 @@ fn stations(count: u32, weight: u32) -> String {
     text
 }
 
+/// A large hot-spot, or many small ones.
+const STATIONS: u32 = 1000;
+
 fn one_ap(rate: &str) -> String {
     format!(
         "udp = \"shape\"\n[[ap]]\nname = \"ap1\"\ninterface = \"lan\"\ncapacity = \"{rate}\"\n[discovery]\nneighbours = false\nfirst_sight = false\n"
@@ -34,7 +37,6 @@ fn one_ap(rate: &str) -> String {
 #[test]
 fn changes_under_load_lose_and_reorder_nothing() {
     needs_root!();
-    const STATIONS: u32 = 1000;
     let mut bench = Bench::new(STATIONS);
     bench.configure(&format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1)));
     bench.start(&[]);
@@ -73,7 +75,6 @@ fn changes_under_load_lose_and_reorder_nothing() {
 #[test]
 fn a_thousand_stations_in_twenty_pools() {
     needs_root!();
-    const STATIONS: u32 = 1000;
     let mut bench = Bench::new(STATIONS);
     let flood = |bench: &Bench| {
         let end = now_ms() + 5000;
