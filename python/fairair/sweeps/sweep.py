@@ -83,6 +83,7 @@ def sweep(
     --------
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "10 s", "replicas": 2},
+    ...     "ap": {"queue": {"kind": "droptail"}},
     ...     "station": [{"name": "up", "flows": [{"direction": "up"}]},
     ...                 {"name": "down", "flows": [{"direction": "down"}]}]})
     >>> data = fairair.sweep(cell, {"ap.queue.limit": [10, 100], "station.up.flows.0.count": range(1, 4)})
