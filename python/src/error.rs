@@ -22,8 +22,8 @@ impl BadInput {
     /// A mistake in a file: the error already knows line and column.
     pub(crate) fn in_file(error: &ScenarioError) -> Self {
         match error {
-            ScenarioError::Unreadable { path, reason, fix } => {
-                BadInput::new(path, format!("cannot read the scenario file: {reason}"), fix)
+            ScenarioError::Unreadable { path, what, reason, fix } => {
+                BadInput::new(path, format!("cannot read the {what} file: {reason}"), fix)
             }
             ScenarioError::Invalid(invalid) => BadInput::new(
                 format!("{}:{}:{}", invalid.file, invalid.line, invalid.column),

@@ -59,12 +59,12 @@ def _points(figure: Figure, published: Published, curve: Curve, label: str) -> l
     tolerance = TOLERANCES[published.tolerance]
     rows = []
     for x, number in published.points:
-        where = f" at {figure.x_label or 'x'} = {x}" if len(curve.x) > 1 else ""
+        where = f" at {figure.x_label or 'x'} = {x}" if not curve.scalar else ""
         check = Check(f"{label}{where}: {number:g} in the paper", tolerance.around(number), published.claim)
-        how = f"{published.series}[{x}]" if len(curve.x) > 1 else published.series
-        value = curve.at(x) if len(curve.x) > 1 else float(curve.y[0])
+        how = f"{published.series}[{x}]" if not curve.scalar else published.series
+        value = curve.at(x) if not curve.scalar else float(curve.y[0])
         # Quick builds leave some points out; a point that was not run is not judged.
-        if len(curve.x) > 1 and x not in curve.x:
+        if not curve.scalar and x not in curve.x:
             continue
         rows.append(Row(Outcome(check, value), published.source, published.quote, how, tolerance.why))
     return rows

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairair._errors import FairAirError
 from fairair.engine import run
-from fairair.gallery.curve import Curve, X
+from fairair.gallery.curve import SCALAR, Curve, X
 from fairair.gallery.files import FILES, REVISION, files
 from fairair.gallery.measure import measure, trace
 from fairair.gallery.spec import Figure, Paper, Series
@@ -46,6 +46,9 @@ def compute(paper: Paper, figure: Figure, store: Store, *, quick: bool = False, 
         try:
             if series.engine == "function":
                 curves[series.id] = _function(figure, series, quick)
+                continue
+            if series.engine == "recorded":
+                curves[series.id] = _scaled(_recorded(series), series.scale)
                 continue
             scenarios[series.id] = scenario_of(paper, figure, series, 0, quick)
             curves[series.id] = _asked(paper, figure, series, store, quick, jobs)
@@ -84,10 +87,15 @@ def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bo
         return _scaled(whole, series.scale)
     pairs = [measure(series.measure, report) for report in reports]
     n = 0 if series.engine == "model" else int(reports[0]["replicas"])
-    curve = Curve.of(xs or (0.0,), [p[0] for p in pairs], [p[1] for p in pairs], n)
+    curve = Curve.of(xs or SCALAR, [p[0] for p in pairs], [p[1] for p in pairs], n)
     if series.windows:
         curve = _windows(curve, [float(report["measured_s"]) for report in reports])
     return _scaled(curve, series.scale)
+
+
+def _recorded(series: Series) -> Curve:
+    rows = [(*point, math.nan)[:3] for point in sorted(series.points)]
+    return Curve.of(tuple(row[0] for row in rows), [row[1] for row in rows], [row[2] for row in rows])
 
 
 def _windows(curve: Curve, rest: list[float]) -> Curve:
@@ -117,7 +125,7 @@ def _files(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Stor
     for cell in cells:
         kept = store.get(["files", REVISION, cell.expanded], partial(files, cell, jobs))
         rows.append(_estimate([math.nan if value is None else value for value in kept[series.measure]]))
-    return Curve.of(xs or (0.0,), [row[0] for row in rows], [row[1] for row in rows], cells[0].replicas)
+    return Curve.of(xs or SCALAR, [row[0] for row in rows], [row[1] for row in rows], cells[0].replicas)
 
 
 # 97.5 % points of Student's t for 1 to 30 degrees of freedom.
@@ -146,12 +154,12 @@ def _function(figure: Figure, series: Series, quick: bool) -> Curve:
         raise FairAirError("function", f"there is no model function {series.function!r}", fix) from None
     xs = figure.xs(series, quick) if series.over or series.vary or _varies(series.args) else ()
     values = []
-    for x in xs or (0.0,):
+    for x in xs or SCALAR:
         args = {key: _argument(value, x) for key, value in series.args.items()}
         args |= {key: rule[(series.values or figure.values).index(x)] for key, rule in series.vary.items()}
         answer = function(**args, **({series.over: x} if series.over else {}))
         values.append(_picked(answer, series.output))
-    return _scaled(Curve.of(xs or (0.0,), values), series.scale)
+    return _scaled(Curve.of(xs or SCALAR, values), series.scale)
 
 
 def _varies(args: Mapping[str, Any]) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Curve", "Floats", "X"]
+__all__ = ["SCALAR", "Curve", "Floats", "X"]
 
 Floats = NDArray[np.float64]
 X = float | str
+SCALAR: tuple[X, ...] = ("",)
+"""The x of a curve that is one value."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,11 @@ class Curve:
         values = np.asarray(y, dtype=np.float64)
         widths = np.full_like(values, np.nan) if ci is None else np.asarray(ci, dtype=np.float64)
         return cls(x, values, widths, n)
+
+    @property
+    def scalar(self) -> bool:
+        """Whether this is one value without an x."""
+        return self.x == SCALAR
 
     def at(self, x: X) -> float:
         """Value at `x`; NaN where the curve has none."""

@@ -65,6 +65,8 @@ def _look(k: int, series: Series) -> dict[str, Any]:
     colour = COLOURS[k % len(COLOURS)]
     if series.engine in ("model", "function"):
         return {"color": colour, "linestyle": "--", "marker": "", "linewidth": 2.0}
+    if series.engine == "recorded":
+        return {"color": colour, "linestyle": "", "marker": MARKERS[k % len(MARKERS)], "markerfacecolor": "white"}
     return {"color": colour, "linestyle": "-", "marker": MARKERS[k % len(MARKERS)]}
 
 
@@ -75,7 +77,7 @@ def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve], *, log:
             # What was never seen in a run has no place on a logarithmic axis.
             curve = replace(curve, y=np.where(curve.y > 0, curve.y, np.nan))
         look = _look(k, series)
-        if len(curve.x) == 1:
+        if curve.scalar:
             axes.axhline(float(curve.y[0]), color=look["color"], linestyle="-.", label=series.label)
             continue
         positions = _positions(curve)

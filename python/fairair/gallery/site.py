@@ -14,7 +14,7 @@ import jinja2
 
 from fairair import _native
 from fairair._errors import FairAirError
-from fairair.gallery.curve import X
+from fairair.gallery.curve import SCALAR, X
 from fairair.gallery.draw import draw
 from fairair.gallery.spec import Paper, Series
 from fairair.gallery.verdict import TOLERANCES, Verdict
@@ -28,6 +28,7 @@ _ENGINES = {
     "sim": "simulation",
     "model": "analytical model",
     "function": "equations of the paper",
+    "recorded": "recorded",
     "files": "simulation to the end of the last large file",
 }
 
@@ -139,6 +140,8 @@ def _recipe(series: Series) -> str:
         args = ", ".join(f"{key}={value}" for key, value in series.args.items())
         over = f", {series.over} = x" if series.over else ""
         return f"fairair.models.{series.function}({args}{over})" + (f" → {series.output}" if series.output else "")
+    if series.engine == "recorded":
+        return series.source
     changes = [f"{path} = {value}" for path, value in {**series.set, **series.vary}.items()]
     changed = "; ".join(changes).replace("{x}", "x")
     what = f"{series.measure} of {series.scenario}" + (f" ({series.model})" if series.model else "")
@@ -151,20 +154,20 @@ def _tables(built: Built) -> list[dict[str, Any]]:
     groups: dict[tuple[str | None, tuple[X, ...]], list[Series]] = {}
     for series in built.figure.series:
         xs = built.computed.curves[series.id].x
-        groups.setdefault((None if len(xs) == 1 else series.panel, xs), []).append(series)
+        groups.setdefault((None if xs == SCALAR else series.panel, xs), []).append(series)
     tables = []
     for (panel, xs), members in groups.items():
         if len(xs) > 40:
             continue
         rows = [(x, [_cell(built, series, x, k) for series in members]) for k, x in enumerate(xs)]
         caption = panels[panel] if panel else ""
-        tables.append({"series": members, "rows": rows, "scalar": len(xs) == 1, "caption": caption})
+        tables.append({"series": members, "rows": rows, "scalar": xs == SCALAR, "caption": caption})
     return tables
 
 
 def _cell(built: Built, series: Series, x: X, k: int) -> dict[str, Any]:
     curve = built.computed.curves[series.id]
     quoted = [y for p in built.figure.published if p.series == series.id for at, y in p.points if at == x]
-    if len(curve.x) == 1:
+    if curve.scalar:
         quoted = [y for p in built.figure.published if p.series == series.id for _, y in p.points]
     return {"y": float(curve.y[k]), "ci": float(curve.ci[k]), "paper": quoted}

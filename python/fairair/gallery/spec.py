@@ -20,7 +20,7 @@ from fairair.gallery.verdict import TOLERANCES, Check, Interval
 
 __all__ = ["Figure", "Panel", "Paper", "Published", "Series", "Statement", "load"]
 
-ENGINES = ("sim", "model", "function", "files")
+ENGINES = ("sim", "model", "function", "files", "recorded")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,10 @@ class Series:
     args: dict[str, Any] = field(default_factory=dict)
     over: str = ""
     output: str = ""
+    points: tuple[tuple[float, ...], ...] = ()
+    """What was recorded, such as of the testbed: x, mean and, if known, 95 % half-width."""
+    source: str = ""
+    """Where recorded points come from: command, machine, date."""
     scale: float = 1.0
     windows: bool = False
     """x is the warm-up: turn means from each x to the end into means from each x to the next."""
@@ -287,15 +291,19 @@ def _series(item: Mapping[str, Any], place: str) -> Series:
         args=dict(table.take("args", {})),
         over=str(table.take("over", "")),
         output=str(table.take("output", "")),
+        points=tuple(tuple(float(value) for value in point) for point in table.take("points", ())),
+        source=str(table.take("source", "")),
         scale=float(table.take("scale", 1.0)),
         windows=bool(table.take("windows", False)),
     )
     table.end()
     if series.engine not in ENGINES:
         raise FairAirError(place, f"unknown engine {series.engine!r}", f"use one of: {', '.join(ENGINES)}")
-    needed = "function" if series.engine == "function" else "measure"
-    if not getattr(series, needed):
-        raise FairAirError(place, f"series {series.id} has no `{needed}`", "see docs/gallery.md")
+    for needed in {"function": ["function"], "recorded": ["points", "source"]}.get(
+        series.engine, ["scenario", "measure"]
+    ):
+        if not getattr(series, needed):
+            raise FairAirError(place, f"series {series.id} has no `{needed}`", "see docs/gallery.md")
     return series
 
 

@@ -47,7 +47,10 @@ class Interval:
         """Whether `value` exists and lies inside."""
         if math.isnan(value):
             return False
-        return self.low < value < self.high if self.strict else self.low <= value <= self.high
+        if self.strict and value in (self.low, self.high):
+            # An end that is not there excludes nothing.
+            return math.isinf(value)
+        return self.low <= value <= self.high
 
     def __str__(self) -> str:
         below, above = ("below", "above") if self.strict else ("at most", "at least")

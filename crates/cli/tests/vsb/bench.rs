@@ -79,15 +79,29 @@ impl Bench {
             let (high, low) = (own >> 8, own & 255);
             let _ = write!(lines, "addr add 10.1.{high}.{low}/16 dev eth0\naddr add fd01::{own:x}/64 dev eth0 nodad\n");
         }
-        lines += "link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
+        lines += "link set eth0 up\nroute add default via 10.1.0.1\nroute add default via fd01::1\n";
         bench.ip(Place::Stations, &lines);
         let lines = "addr add 10.1.9.9/16 dev eth0\naddr add 10.1.9.10/16 dev eth0\naddr add fd01::909/64 dev eth0 nodad\n\
-            link set eth0 up\nroute add default via 10.1.0.1\n-6 route add default via fd01::1\n";
+            link set eth0 up\nroute add default via 10.1.0.1\nroute add default via fd01::1\n";
         bench.ip(Place::Other, lines);
         let lines = "addr add 10.2.0.2/16 dev eth0\naddr add fd02::2/64 dev eth0 nodad\nlink set eth0 up\n\
-            route add default via 10.2.0.1\n-6 route add default via fd02::1\n";
+            route add default via 10.2.0.1\nroute add default via fd02::1\n";
         bench.ip(Place::Host, lines);
         bench
+    }
+
+    /// Makes the box a bridge: everybody sees everybody else without a router.
+    pub(crate) fn bridge(&self) {
+        self.ip(Place::Box, "addr flush dev wan\nlink set wan master lan\n");
+        self.ip(Place::Stations, "route add 10.2.0.0/16 dev eth0\n");
+        self.ip(Place::Other, "route add 10.2.0.0/16 dev eth0\n");
+        self.ip(Place::Host, "route add 10.1.0.0/16 dev eth0\n");
+    }
+
+    /// MAC address of the device in `place`.
+    pub(crate) fn mac(&self, place: Place) -> String {
+        let shown = self.run(place, &["ip", "-o", "link", "show", "eth0"]);
+        shown.split("link/ether ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a MAC address").to_owned()
     }
 
     fn name(&self, place: Place) -> String {

@@ -87,9 +87,9 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         holds: can_use_it(scenario, &kinds, &flows),
         what: "every flow's window over its wired round trip is more than its share".to_owned(),
     });
-    let shared = format!("shares: {source}");
+    let equation = format!("shares: {source}");
     let values = [
-        ("flows[].goodput_bps", shared.as_str()),
+        ("flows[].goodput_bps", equation.as_str()),
         ("totals", "capacity R of the mix; what the box or limiter is sized by"),
     ];
     Ok(Prediction {

@@ -33,6 +33,14 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 const NO_PORTS: u8 = 0;
 
+/// Groups of routers only: switches that snoop keep solicitations and membership reports from hosts (RFC 4541 section 2.1.1).
+const FOR_ROUTERS: [[u8; 6]; 4] = [
+    [0x33, 0x33, 0, 0, 0, 0x02],
+    [0x33, 0x33, 0, 0, 0, 0x16],
+    [0x01, 0x00, 0x5e, 0, 0, 0x02],
+    [0x01, 0x00, 0x5e, 0, 0, 0x16],
+];
+
 /// Where a frame enters or leaves the emulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Port {
@@ -362,7 +370,7 @@ impl<'a> Cell<'a> {
         let headers = frame::headers(&frame.bytes).expect("it was read before");
         let group = headers.destination[0] & 1 == 1;
         let mut relayed = self.receivers(&headers);
-        relayed.retain(|station| *station != frame.station);
+        relayed.retain(|station| *station != frame.station && !FOR_ROUTERS.contains(&headers.destination));
         // A question for a station stays in the cell; an address that is no station's is beyond the wire.
         let for_wire = if group { headers.asks_for.is_none() || relayed.is_empty() } else { relayed.is_empty() };
         for station in relayed {

@@ -98,6 +98,8 @@ fn questions_reach_whom_they_ask_for_and_other_broadcasts_everybody() {
     let mut everybody = station(udp(addr::station_mac(0), EVERYBODY, 10));
     everybody.sort_by_key(|port| *port == Port::Wire);
     assert_eq!(everybody, [Port::Station(1), Port::Station(2), Port::Wire], "all but the sender");
+    let report = udp(addr::station_mac(0), [0x33, 0x33, 0, 0, 0, 0x16], 10);
+    assert_eq!(station(report), [Port::Wire], "membership reports are for routers");
 }
 
 /// A TCP segment of the upload's receiver, with a window of 64 kB.

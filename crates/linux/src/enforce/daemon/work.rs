@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use super::Daemon;
 use super::pools::PoolControl;
 use super::probes::Echo;
-use crate::enforce::datapath::{Key, leaf_minor, links, neighbours, slot_of};
+use crate::enforce::datapath::{Key, leaf_minor, links, neighbours, ports, slot_of};
 use crate::enforce::discovery::{Discovery, Dnsmasq, Iw, Kea, Neighbours, Sighting};
 use crate::enforce::site::{Site, Source};
 
@@ -242,11 +242,15 @@ impl Daemon {
         if site.config().discovery.first_sight {
             let newcomers = self.netfilter.newcomers().map_err(|error| format!("cannot read nftables sets: {error}"));
             let table = neighbours().unwrap_or_default();
+            let ports = ports().unwrap_or_default();
             for key in self.watch("newcomers", newcomers).unwrap_or_default() {
                 sightings.push((
                     Source::FirstSight,
                     match key {
-                        Key::Mac(mac) => Sighting { mac: Some(mac), ..Sighting::default() },
+                        Key::Mac(mac) => {
+                            let port = ports.iter().find(|(own, _)| *own == mac).map(|(_, port)| *port);
+                            Sighting { mac: Some(mac), interface: port, ..Sighting::default() }
+                        }
                         Key::Ip(address) => {
                             let entry = table.iter().find(|entry| entry.address == address);
                             Sighting {

@@ -20,7 +20,7 @@ pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
 pub use links::{Link, link_named, links};
-pub use neighbours::{Neighbour, neighbours};
+pub use neighbours::{Neighbour, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};

@@ -1,9 +1,10 @@
-//! The kernel's neighbour table: which address is at which MAC address.
+//! The kernel's neighbour table: which address is at which MAC address; and bridges' tables: which MAC address is
+//! behind which port.
 
 use std::io;
 use std::net::IpAddr;
 
-use super::wire::{Requests, attributes};
+use super::wire::{Requests, attribute, attributes};
 use crate::enforce::config::Mac;
 
 const ROUTE: isize = 0;
@@ -32,6 +33,23 @@ pub fn neighbours() -> io::Result<Vec<Neighbour>> {
     let mut neighbours = Vec::new();
     Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &[0; 12], |payload| neighbours.extend(neighbour(payload)))?;
     Ok(neighbours)
+}
+
+/// MAC addresses and the bridge ports behind which they are, by index.
+///
+/// # Errors
+/// The system has no netlink socket left.
+pub fn ports() -> io::Result<Vec<(Mac, u32)>> {
+    const AF_BRIDGE: u8 = 7;
+    let mut request = [0; 12];
+    request[0] = AF_BRIDGE;
+    let mut ports = Vec::new();
+    Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &request, |payload| {
+        let port = payload.get(4..).and_then(|rest| rest.first_chunk()).map(|index| u32::from_ne_bytes(*index));
+        let mac = payload.get(12..).and_then(|rest| attribute(rest, LINK_ADDRESS)?.first_chunk().copied());
+        ports.extend(mac.map(Mac).zip(port));
+    })?;
+    Ok(ports)
 }
 
 /// `struct ndmsg` and its attributes.
