@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use crate::bench::{Bench, Place, needs_root};
 use crate::worker::{now_ms, spawn};
 
+const STATIONS: u32 = 1000;
+
 /// `count` stations from 10.1.0.2 on, the first with weight `weight`.
 fn stations(count: u32, weight: u32) -> String {
     let mut text = String::new();
@@ -34,7 +36,6 @@ fn one_ap(rate: &str) -> String {
 #[test]
 fn changes_under_load_lose_and_reorder_nothing() {
     needs_root!();
-    const STATIONS: u32 = 1000;
     let mut bench = Bench::new(STATIONS);
     bench.configure(&format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1)));
     bench.start(&[]);
@@ -73,7 +74,6 @@ fn changes_under_load_lose_and_reorder_nothing() {
 #[test]
 fn a_thousand_stations_in_twenty_pools() {
     needs_root!();
-    const STATIONS: u32 = 1000;
     let mut bench = Bench::new(STATIONS);
     let flood = |bench: &Bench| {
         let end = now_ms() + 5000;

@@ -71,11 +71,11 @@ fn a_bridge_shapes_by_mac_address() {
     needs_root!();
     let mut bench = Bench::new(1);
     bench.bridge();
-    let named = bench.mac(Place::Stations);
+    let mac = bench.mac(Place::Stations);
     bench.configure(&format!(
         "mode = \"bridged\"\n[[ap]]\nname = \"ap1\"\ninterface = \"lan0\"\ncapacity = \"8 Mbit/s\"\n\
          [[ap]]\nname = \"ap2\"\ninterface = \"lan1\"\ncapacity = \"4 Mbit/s\"\n\
-         [[station]]\nname = \"a\"\nap = \"ap1\"\nmac = \"{named}\"\n"
+         [[station]]\nname = \"a\"\nap = \"ap1\"\nmac = \"{mac}\"\n"
     ));
     bench.start(&[]);
     let all = [up("10.1.0.2"), down("10.1.0.2"), up("10.1.9.9"), down("10.1.9.9")];

@@ -91,7 +91,7 @@ fn work() {
     match words[..] {
         ["sink", to, port, from_ms, to_ms] => sink(address(to, port), number(from_ms), number(to_ms)),
         ["source", to, port, from, to_ms] => {
-            source(address(to, port), from.parse().expect("an address"), number(to_ms))
+            source(address(to, port), from.parse().expect("an address"), number(to_ms));
         }
         ["flood", port, stations, rate, end] => {
             crate::bars::flood(number(port) as u16, number(stations) as u32, number(rate), number(end));

@@ -59,7 +59,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     }
     match Engine::is_present() {
         Ok(true) => {
-            preflight.say("note", "a datapath of ours is there: of a running daemon, or of one that was killed")
+            preflight.say("note", "a datapath of ours is there: of a running daemon, or of one that was killed");
         }
         Ok(false) => preflight.say("ok", "nothing of ours is in the kernel yet"),
         Err(error) => preflight.say("FAIL", &error.to_string()),
