@@ -3,24 +3,36 @@
 # Where rustup puts cargo, in front of a distribution's older one.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 
-FAIRAIR = cargo run --release --locked --quiet -p fairair --
+VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint deny audit bench install install-vsb setup setup-test
+.PHONY: help demo gallery python test lint deny audit bench plots install install-vsb setup setup-python setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: setup ## build, then show who gets the air in two published hot-spots
-	cargo build --release --locked -p fairair
-	$(FAIRAIR) run scenarios/detti2011-five-stations.toml
-	$(FAIRAIR) run scenarios/detti2005-thirty-stations.toml
+# The Python package carries the same command, so that one build does for both.
+demo: python ## build, then show who gets the air in a published hot-spot, and what to do about it
+	$(VENV)/fairair run scenarios/detti2011-five-stations.toml
+	$(VENV)/fairair run scenarios/detti2005-thirty-stations.toml
+	$(VENV)/python -m fairair.demo --out out/demo
+
+gallery: python ## run the papers' figures and write out/gallery/index.html (GALLERY=--quick: in minutes)
+	$(VENV)/python -m fairair.gallery build $(GALLERY)
+
+python: setup-python ## build the Python package into .venv
+	cd python && VIRTUAL_ENV=$(CURDIR)/.venv $(VENV)/maturin develop --quiet --profile wheel --locked
 
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
 
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
+
+plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
+	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
+	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
+	target/plots-venv/bin/python scripts/plots.py
 
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli
@@ -56,6 +68,9 @@ deny: setup-test
 
 setup:
 	@scripts/setup.sh
+
+setup-python:
+	@scripts/setup.sh python
 
 setup-test:
 	@scripts/setup.sh test

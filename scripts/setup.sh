@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs what a Debian or Ubuntu machine lacks to build FairAir, and with the argument `test` to test it too.
+# Installs what a Debian or Ubuntu machine lacks to build FairAir; with the argument `python` its Python package too,
+# in .venv; with `test` all that the tests need.
 # Asks each tool before it installs anything, so a second run only looks.
 set -eu
 cd "$(dirname "$0")/.."
@@ -78,11 +79,48 @@ need_test_tools() {
     done
     have nft && have tc || [ "$(uname)" != Linux ] || apt_install nftables iproute2 || say "without nft and tc the tests of vsb are skipped"
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
+    have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
+        say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
+}
+
+# python_fits COMMAND: a Python of at least 3.11, which the locked requirements are for, that can make environments.
+python_fits() {
+    have "$1" && "$1" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+}
+
+find_python() {
+    for python in python3.11 python3 python3.12 python3.13 python3.14; do
+        python_fits "$python" && return
+    done
+    return 1
+}
+
+# need_python LOCK: .venv with exactly the packages of python/LOCK, unless it has them already.
+need_python() {
+    lock=python/$1
+    mark=.venv/$1
+    [ -x .venv/bin/python ] && cmp -s "$lock" "$mark" && return
+    # What the tests need includes what a build needs, in the same versions.
+    [ "$1" = requirements.lock ] && cmp -s python/requirements-test.lock .venv/requirements-test.lock && return
+    if [ ! -x .venv/bin/python ]; then
+        find_python || apt_install python3 python3-venv || give_up "FairAir's Python package needs Python 3.11 or later"
+        find_python || give_up "FairAir's Python package needs Python 3.11 or later with venv"
+        say "$python -m venv .venv"
+        "$python" -m venv .venv
+    fi
+    say "pip install -r $lock (into .venv)"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$lock" ||
+        give_up "the packages of $lock could not be installed into .venv"
+    cp "$lock" "$mark"
 }
 
 need_packages
 need_rust
-if [ "$purpose" = test ]; then
+case $purpose in
+test)
     need_test_tools
-fi
+    need_python requirements-test.lock
+    ;;
+python) need_python requirements.lock ;;
+esac
 say "ready (Rust $rust_found)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests and closes with their sum: cargo's own last line counts one crate's doc tests only.
+# Runs all tests, Rust's and Python's, and closes with their sum: cargo's own last line counts one crate's doc tests only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +9,24 @@ trap 'rm -f "$log"' EXIT
 status=0
 cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
 
+# The Python package: built into .venv, then style, types, stubs and tests.
+export PATH="$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv"
+in_python() (cd python && "$@")
+in_python maturin develop --quiet --profile wheel --locked || status=$?
+in_python ruff format --check . || status=$?
+in_python ruff check . || status=$?
+in_python mypy || status=$?
+in_python python -m mypy.stubtest fairair._native || status=$?
+in_python pytest -q 2>&1 | tee -a "$log" || status=$?
+
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
+     # pytest: "97 passed, 1 skipped in 14.18s".
+     !/^test result:/ && / in [0-9.]+s( |$)/ && / (passed|failed|error)/ {
+         for (i = 2; i <= NF; i++) {
+             if ($i ~ /^passed/) passed += $(i - 1)
+             if ($i ~ /^(failed|error)/) failed += $(i - 1)
+             if ($i ~ /^skipped/) skipped += $(i - 1)
+         }
+     }
      END { printf "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
 exit "$status"

@@ -43,6 +43,10 @@ pub enum Command {
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
+    /// Run real hosts over an emulated cell (Linux, root).
+    #[cfg(target_os = "linux")]
+    #[command(subcommand)]
+    Testbed(crate::testbed::TestbedCommand),
     /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
     #[cfg(target_os = "linux")]
     Vsb(crate::vsb::VsbArgs),
@@ -112,7 +116,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "all")]
     pub remedies: Vec<String>,
 
-    /// Compare engines instead of remedies: `model,sim` prints both answers and the model's error, value by value.
+    /// Compare engines instead of remedies: `model,sim,testbed` prints all answers and each one's error, value by value.
     ///
     /// The last one is the reference.
     #[arg(long, value_enum, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["remedies", "sort", "out"])]
@@ -150,6 +154,9 @@ pub enum Engine {
     Model,
     /// The simulator (fairair run).
     Sim,
+    /// Real hosts over an emulated cell (fairair testbed run), in real time.
+    #[cfg(target_os = "linux")]
+    Testbed,
 }
 
 /// What `fairair compare` can sort by.
@@ -248,6 +255,8 @@ pub enum ModelName {
     Ha2009,
     /// Channel errors and buffer losses, one flow a station, all stations alike.
     Pokhrel2016,
+    /// What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours.
+    Shares,
     /// All of it at once; ours.
     Unified,
 }

@@ -57,6 +57,12 @@ pub(crate) fn compare_engines(args: &CompareArgs, scenario: &Scenario) -> Result
                 interrupted |= report.interrupted;
                 report
             }
+            #[cfg(target_os = "linux")]
+            Engine::Testbed => {
+                let report = crate::testbed::measure_by_default(scenario)?;
+                interrupted |= report.interrupted;
+                report
+            }
         });
     }
     let comparison = EngineComparison {

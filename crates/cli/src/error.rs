@@ -21,6 +21,8 @@ pub enum Exit {
     Unmet,
     /// Stopped by a signal; what was done has been reported.
     Interrupted,
+    /// What a program ended with that was run for the user.
+    Program(u8),
 }
 
 impl Exit {
@@ -32,6 +34,7 @@ impl Exit {
             Exit::BadInput => 2,
             Exit::Unmet => 3,
             Exit::Interrupted => 130,
+            Exit::Program(code) => code,
         }
     }
 }
@@ -79,6 +82,16 @@ pub enum CliError {
         reason: String,
     },
 
+    /// A testbed could not be built or run.
+    #[error("{what}")]
+    Testbed {
+        /// What is wrong.
+        what: String,
+        /// What to do about it.
+        #[help]
+        help: String,
+    },
+
     /// The live box, or the daemon that runs it.
     #[error("{what}")]
     Box {
@@ -115,7 +128,9 @@ impl CliError {
             | CliError::Usage { .. }
             | CliError::Unwritable { .. }
             | CliError::Box { is_input: true, .. } => Exit::BadInput,
-            CliError::Box { .. } | CliError::Write { .. } | CliError::Threads(_) => Exit::Failure,
+            CliError::Box { .. } | CliError::Write { .. } | CliError::Testbed { .. } | CliError::Threads(_) => {
+                Exit::Failure
+            }
         }
     }
 }

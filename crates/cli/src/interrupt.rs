@@ -11,14 +11,19 @@ static HANDLER: Once = Once::new();
 
 /// The flag that the first signal raises, lowered by this call. The handler is installed once a process.
 pub(crate) fn flag() -> &'static AtomicBool {
+    flag_saying("waiting for the replicas under way")
+}
+
+/// The same, for a command that does something else at the signal.
+pub(crate) fn flag_saying(what: &'static str) -> &'static AtomicBool {
     INTERRUPTED.store(false, Ordering::SeqCst);
     HANDLER.call_once(|| {
         // A host program that has a handler of its own keeps it; the run is then not interruptible by ours.
-        let _ = ctrlc::set_handler(|| {
+        let _ = ctrlc::set_handler(move || {
             if INTERRUPTED.swap(true, Ordering::SeqCst) {
                 std::process::exit(i32::from(Exit::Interrupted.code()));
             }
-            say("interrupted: waiting for the replicas under way (once more quits at once)");
+            say(&format!("interrupted: {what} (once more quits at once)"));
         });
     });
     &INTERRUPTED

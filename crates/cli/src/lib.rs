@@ -15,6 +15,8 @@ mod plan;
 mod progress;
 mod run;
 #[cfg(target_os = "linux")]
+mod testbed;
+#[cfg(target_os = "linux")]
 mod vsb;
 
 use std::ffi::OsString;
@@ -37,13 +39,20 @@ pub use vsb::{VsbArgs, VsbCommand, vsb_command};
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let exit = match Cli::try_parse_from(args) {
+    exit_with(args).into()
+}
+
+/// As [`main_with`], for programs that end in their own way, such as the Python package's command.
+pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
+    match Cli::try_parse_from(args) {
         Ok(cli) => match cli.command {
             Command::Run(args) => exit_of(run_command(&args)),
             Command::Compare(args) => exit_of(compare_command(&args)),
             Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
+            #[cfg(target_os = "linux")]
+            Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
             #[cfg(target_os = "linux")]
             Command::Vsb(args) => exit_of(vsb_command(&args)),
         },
@@ -52,8 +61,7 @@ pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             let _ = error.print();
             if error.use_stderr() { Exit::BadInput } else { Exit::Success }
         }
-    };
-    exit.into()
+    }
 }
 
 fn exit_of(result: Result<Exit, CliError>) -> Exit {

@@ -19,10 +19,14 @@ pub fn model_command(args: &ModelArgs) -> Result<Exit, CliError> {
         ModelName::Detti2011 => Model::Detti2011,
         ModelName::Ha2009 => Model::Ha2009,
         ModelName::Pokhrel2016 => Model::Pokhrel2016,
+        ModelName::Shares => Model::Shares,
         ModelName::Unified => Model::Unified,
     });
     let prediction = predict(&scenario, model).map_err(|error| CliError::Usage {
-        what: format!("no answer by {}: {error}", model.unwrap_or(Model::Unified).name()),
+        what: model.map_or_else(
+            || format!("no model answers this: {error}"),
+            |model| format!("no answer by {}: {error}", model.name()),
+        ),
         help: "try another --model, or simulate with `fairair run`; docs/models.md says what each model knows"
             .to_owned(),
     })?;

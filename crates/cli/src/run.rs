@@ -14,7 +14,7 @@ use crate::output::{self, Style};
 use crate::{execute, interrupt};
 
 /// Files that `--out` gets.
-const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", "table.txt", "scenario.toml"];
+pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", "table.txt", "scenario.toml"];
 
 /// Simulates a scenario and prints the report.
 ///
@@ -37,18 +37,28 @@ pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
             until_ci: run.until_ci,
         },
     );
+    deliver(&report, &scenario, args.format, out)
+}
+
+/// Writes and prints a result.
+pub(crate) fn deliver(
+    report: &Report,
+    scenario: &Scenario,
+    format: Format,
+    out: Option<OutDir>,
+) -> Result<Exit, CliError> {
     if let Some(out) = out {
-        let table = output::table::render(&report, &scenario, Style::Plain);
-        let texts = [output::json(&report), output::csv::stations(&report), output::csv::flows(&report), table];
+        let table = output::table::render(report, scenario, Style::Plain);
+        let texts = [output::json(report), output::csv::stations(report), output::csv::flows(report), table];
         out.write(texts.map(String::into_bytes).to_vec())?;
     }
-    let text = match args.format {
-        Format::Table => output::table::render(&report, &scenario, Style::of_stdout(std::io::stdout().is_terminal())),
-        Format::Json => output::json(&report),
-        Format::Csv => output::csv::stations(&report),
+    let text = match format {
+        Format::Table => output::table::render(report, scenario, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Json => output::json(report),
+        Format::Csv => output::csv::stations(report),
     };
     output::print(&text)?;
-    Ok(if run.interrupted { Exit::Interrupted } else { Exit::Success })
+    Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
 /// A slip of the pen must not cost a user the scenario.

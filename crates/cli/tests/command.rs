@@ -250,6 +250,9 @@ fn a_wish_that_makes_no_sense_is_refused() {
         (&["--goal", "speed=2"], "no goal"),
         (&["--max-delay", "50"], "unit"),
         (&["--tolerance", "0"], "0 %"),
+        (&["--max-delay", "0ms"], "delay of zero"),
+        (&["--goal", "level=1", "--goal", "level=2"], "different values"),
+        (&["--goal", "down/up=2", "--goal", "up/down=2"], "different values"),
     ] {
         let (stdout, stderr) = exits(fairair().arg("plan").arg(&place.scenario).args(arguments), 2);
         assert!(stdout.is_empty() && stderr.contains(expected), "{arguments:?}: {stderr}");

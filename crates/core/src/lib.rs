@@ -17,3 +17,4 @@ pub mod scenario;
 pub mod shaper;
 pub mod tcp;
 pub mod units;
+pub mod wire;

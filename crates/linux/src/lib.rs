@@ -5,5 +5,20 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod command;
 pub mod emulate;
 pub mod enforce;
+pub mod netns;
+pub mod realtime;
+pub mod tap;
+
+/// Whether this process may do as root.
+pub fn is_root() -> bool {
+    nix::unistd::geteuid().is_root()
+}
+
+/// Release of the running kernel.
+pub fn kernel() -> String {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!("Linux {}", release.trim())
+}

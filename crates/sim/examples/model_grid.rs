@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p fairair-sim --example model_grid` asks the models anew and prints the table. With `simulate` it
 //! also runs the simulator anew (two minutes) and writes crates/sim/tests/data/model-grid.csv; with `fresh` it
-//! simulates 200 other cases, and with `speed` it measures solves per second.
+//! simulates 200 other cases, with `show` and a number it prints the scenario of a case, and with `speed` it measures
+//! solves per second.
 
 #[path = "../tests/model_grid/mod.rs"]
 mod model_grid;
@@ -23,6 +24,11 @@ fn main() {
     let wish = std::env::args().nth(1).unwrap_or_default();
     if wish == "speed" {
         speed();
+        return;
+    }
+    if wish == "show" {
+        let case = std::env::args().nth(2).and_then(|case| case.parse().ok()).expect("the number of a case");
+        print!("{}", model_grid::toml(case));
         return;
     }
     if wish == "fresh" {

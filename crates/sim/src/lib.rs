@@ -2,7 +2,6 @@
 
 mod events;
 mod flow;
-mod link;
 pub mod replicas;
 mod world;
 
@@ -18,7 +17,7 @@ pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
 ///
 /// Every frame on the air is shown to `monitor`, in the order of their start.
 pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<Monitor>) -> Record {
-    world::World::new(scenario, world::replica_seed(scenario, replica)).run(monitor)
+    world::World::new(scenario, scenario.replica_seed(replica)).run(monitor)
 }
 
 /// Simulates one replica.

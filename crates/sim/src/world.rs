@@ -15,18 +15,17 @@ mod path;
 mod record;
 mod script;
 
-use fairair_core::mac::{Bss, MacParams, StationLink};
+use fairair_core::mac::Bss;
 use fairair_core::packet::{FlowId, Segment};
-use fairair_core::qdisc::{self, DropTail, QdiscSpec, Queue};
 use fairair_core::record::{Record, Series};
 use fairair_core::rng::Rng;
-use fairair_core::scenario::{Preset, Scenario, Wire};
+use fairair_core::scenario::{Scenario, Wire};
 use fairair_core::units::{Bitrate, Instant};
+use fairair_core::wire::Link;
 
 use crate::Monitor;
 use crate::events::{Event, Events};
 use crate::flow::Flow;
-use crate::link::Link;
 use ap::ApExtras;
 use enforce::TheBox;
 use script::Habits;
@@ -47,7 +46,7 @@ pub(crate) struct World<'a> {
     scenario: &'a Scenario,
     seed: u64,
     bss: Bss<Segment>,
-    links: Vec<Link>,
+    links: Vec<Link<Segment>>,
     /// Index of the flow's own uplink in `links`, its downlink follows; `None`: the flow ends at the common wire.
     own_wire: Vec<Option<usize>>,
     flows: Vec<Flow>,
@@ -79,8 +78,7 @@ impl<'a> World<'a> {
             .map(|(id, (station, flow, label))| Flow::new(FlowId(id as u32), station, flow, Rng::fork(seed, &label)))
             .collect();
         let mut links = vec![
-            // Behind the uplink limiter, if there is one, the wire has room: packets wait and are dropped in front of it.
-            Link::new(ap::uplink_queue_at_wire(scenario), scenario.wire.rate, scenario.wire.delay),
+            Link::new(scenario.uplink_queue_at_wire(), scenario.wire.rate, scenario.wire.delay),
             Link::new(scenario.wire.queue, scenario.wire.rate, scenario.wire.delay),
         ];
         let own_wire = flows
@@ -96,7 +94,7 @@ impl<'a> World<'a> {
         World {
             scenario,
             seed,
-            bss: build_bss(scenario, seed),
+            bss: scenario.cell(seed),
             wakeups: Wakeups { links: none(links.len()), senders: none(flows.len()), receivers: none(flows.len()) },
             links,
             own_wire,
@@ -211,36 +209,4 @@ fn arm(events: &mut Events, wakeup: &mut Instant, deadline: Option<Instant>, eve
         *wakeup = deadline;
         events.schedule(deadline, event);
     }
-}
-
-fn build_bss(scenario: &Scenario, seed: u64) -> Bss<Segment> {
-    let params = MacParams::new(&scenario.radio, scenario.run.preset);
-    let stations: Vec<StationLink> = scenario
-        .stations
-        .iter()
-        .map(|station| StationLink {
-            rate: station.rate,
-            beta: station.beta,
-            frame_error: station.frame_error.get(),
-            bit_error_rate: station.bit_error_rate,
-            name: station.name.clone(),
-        })
-        .collect();
-    let ap = qdisc::build(ap_queue(scenario), Rng::fork(seed, "qdisc/ap"));
-    let uplinks = scenario.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
-    let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
-    Bss::new(params, &stations, queues, seed)
-}
-
-/// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
-fn ap_queue(scenario: &Scenario) -> QdiscSpec {
-    match scenario.run.preset {
-        Preset::Ns2 => scenario.ap.queue.with_ns2_limit(),
-        Preset::Standard => scenario.ap.queue,
-    }
-}
-
-/// The seed of replica number `replica`.
-pub(crate) fn replica_seed(scenario: &Scenario, replica: u32) -> u64 {
-    Rng::fork(scenario.run.seed, &format!("replica/{replica}")).next_u64()
 }

@@ -39,9 +39,10 @@ fn a_part_of_the_grid_simulated_anew_gives_the_committed_rows() {
     }
 }
 
-/// `kinds_of` serves the example.
+/// `kinds_of` and `toml` serve the example.
 #[test]
 fn every_case_can_be_sorted() {
     assert!((0..model_grid::SIZE).all(|case| !model_grid::kinds_of(case).cell.stations.is_empty()));
+    assert!(model_grid::toml(7).starts_with("name = \"grid-7\""));
     assert_eq!(include_str!("data/model-grid.csv").lines().next(), Some(model_grid::HEADER));
 }

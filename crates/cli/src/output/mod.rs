@@ -10,6 +10,7 @@ mod grid;
 pub(crate) mod plan;
 mod quantity;
 pub(crate) mod table;
+mod testbed;
 mod verdict;
 
 pub(crate) use verdict::plural;

@@ -1,10 +1,15 @@
 //! A plan for people: what to change, what it brings, what to paste.
 
+use fairair_core::metrics::Estimate;
+
 use super::Style;
 use super::csv;
 use super::grid::{Align, quantities, titled};
-use super::quantity::Quantity;
-use crate::plan::{Plan, Row};
+use super::quantity::{NONE, Quantity};
+use crate::plan::{Plan, Prediction, Row};
+
+/// A remedy that leaves less than this share of the goodput is recommended with a warning.
+const DEAR: f64 = 0.75;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, style: Style) -> String {
@@ -16,6 +21,8 @@ pub(crate) fn table(plan: &Plan, style: Style) -> String {
         String::new(),
     ];
     lines.extend(rows(plan, style));
+    lines.push(String::new());
+    lines.extend(predictions(plan, style));
     lines.push(String::new());
     lines.extend(recommendation(plan, style));
     lines.join("\n") + "\n"
@@ -35,13 +42,49 @@ fn rows(plan: &Plan, style: Style) -> Vec<String> {
         quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))),
         titled("remedy", text(&|row| short(&row.snippet)), Align::Left),
     ];
-    (0..=plan.rows.len())
-        .map(|line| {
-            let cells: Vec<&str> = columns.iter().map(|column| column[line].as_str()).collect();
-            let text = cells.join("  ").trim_end().to_owned();
-            if line == 0 { style.bold(&text) } else { text }
-        })
-        .collect()
+    joined(&columns, style)
+}
+
+fn joined(columns: &[Vec<String>], style: Style) -> Vec<String> {
+    let lines = columns.first().map_or(0, Vec::len);
+    let line = |number: usize| {
+        let cells: Vec<&str> = columns.iter().map(|column| column[number].as_str()).collect();
+        let text = cells.join("  ").trim_end().to_owned();
+        if number == 0 { style.bold(&text) } else { text }
+    };
+    (0..lines).map(line).collect()
+}
+
+/// What models say of the same rows, each value beside the simulated one.
+fn predictions(plan: &Plan, style: Style) -> Vec<String> {
+    let known = |value: Option<f64>| Estimate { mean: value, ci95: None, n: 1 };
+    let pairs = |title: &str, of: &dyn Fn(&Prediction) -> Quantity| {
+        let cell = |row: &Row| {
+            let (model, simulated) = (of(&row.prediction), of(&Prediction::values(&row.report)));
+            format!("{} / {}", model.text(), simulated.text())
+        };
+        titled(title, plan.rows.iter().map(cell).collect(), Align::Left)
+    };
+    let outside = |row: &Row| match &row.prediction {
+        Prediction { unknown: Some(why), .. } => why.clone(),
+        Prediction { outside, .. } if outside.is_empty() => String::new(),
+        Prediction { outside, .. } => format!("outside its domain: {}", outside.join(", ")),
+    };
+    let columns = [
+        titled(
+            "model",
+            plan.rows.iter().map(|r| r.prediction.model.clone().unwrap_or(NONE.to_owned())).collect(),
+            Align::Left,
+        ),
+        pairs("total", &|p| Quantity::rate(known(p.goodput_bps))),
+        pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))),
+        pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))),
+        pairs("mean delay", &|p| Quantity::scaled(known(p.delay_mean_s), 1e3, "ms")),
+        titled("", plan.rows.iter().map(outside).collect(), Align::Left),
+    ];
+    let mut lines = vec![style.dim("The same rows as models predict them / as they were simulated:")];
+    lines.extend(joined(&columns, style));
+    lines
 }
 
 /// A snippet in one line.
@@ -60,6 +103,12 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         Some(row) => {
             let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
             lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+            let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
+            if kept < DEAR {
+                let lost = (1.0 - kept) * 100.0;
+                lines.push(String::new());
+                lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
+            }
             lines
         }
     }
@@ -73,7 +122,16 @@ pub(crate) fn csv(plan: &Plan) -> String {
         ("jain_stations", |row| row.report.indices.jain_stations),
         ("up_down_ratio", |row| row.report.indices.up_down_ratio),
         ("delay_p95_s", |row| row.report.ap_queue.p95_sojourn_s),
+        ("delay_mean_s", |row| row.report.ap_queue.mean_sojourn_s),
+        ("predicted_goodput_bps", |row| predicted(row.prediction.goodput_bps)),
+        ("predicted_fairness_level_first_station", |row| predicted(row.prediction.fairness_level_first_station)),
+        ("predicted_up_down_ratio", |row| predicted(row.prediction.up_down_ratio)),
+        ("predicted_delay_mean_s", |row| predicted(row.prediction.delay_mean_s)),
     ];
     let labels = |(_, row): (usize, &Row)| vec![row.meets.to_string(), row.deploy.to_owned(), short(&row.snippet)];
     csv::table(&["meets", "change", "remedy"], COLUMNS, &plan.rows, labels, |row| row.report.replicas)
+}
+
+fn predicted(value: Option<f64>) -> Estimate {
+    Estimate { mean: value, ci95: None, n: u32::from(value.is_some()) }
 }

@@ -7,6 +7,7 @@ use fairair_core::scenario::{Preset, Scenario, Station};
 use super::Style;
 use super::grid::{Align, bar, pad, quantities, titled};
 use super::quantity::{NONE, Quantity};
+use super::testbed;
 use super::verdict::{plural, verdict};
 
 /// More rows than this are folded by group.
@@ -231,6 +232,10 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     lines.push(("AP queue", ap_queue(report)));
     if report.model.is_none() {
         lines.push(("MAC", mac(report)));
+    }
+    if let Some(section) = &report.testbed {
+        lines.push(("hosts", testbed::hosts(section)));
+        lines.push(("real time", testbed::real_time(section)));
     }
     lines
 }

@@ -21,7 +21,10 @@ pub(crate) fn verdict(report: &Report) -> String {
         (0, _) | (_, 0) => stations(report),
         _ => directions(report),
     };
-    format!("{who}; {}.", ap_queue(report))
+    match ap_queue(report) {
+        Some(queue) => format!("{who}; {queue}."),
+        None => format!("{who}."),
+    }
 }
 
 /// Both directions have flows.
@@ -67,9 +70,13 @@ fn doubt(ratio: Estimate) -> &'static str {
     }
 }
 
-fn ap_queue(report: &Report) -> String {
+/// What is dropped; nothing where nobody knows.
+fn ap_queue(report: &Report) -> Option<String> {
     let probability = &report.ap_queue.drop_probability;
     let classes = [(probability.data, "DATA"), (probability.ack, "ACKs"), (probability.other, "other packets")];
+    if report.model.is_some() && classes.iter().all(|(estimate, _)| estimate.mean.is_none()) {
+        return None;
+    }
     let drops: Vec<String> = classes
         .into_iter()
         .filter_map(|(estimate, class)| {
@@ -77,10 +84,10 @@ fn ap_queue(report: &Report) -> String {
             Some(format!("{} of the {class}", per_cent(share)))
         })
         .collect();
-    match drops.as_slice() {
+    Some(match drops.as_slice() {
         [] => "the AP's queue drops hardly anything".to_owned(),
         drops => format!("the AP's queue drops {}", drops.join(" and ")),
-    }
+    })
 }
 
 /// `1 station`, `2 stations`.

@@ -54,48 +54,77 @@ pub(crate) struct Wish {
 }
 
 impl Wish {
-    /// How far `report` is from the wish: zero when all of it is met, also if only `margin` (0 to 1) of the tolerance
-    /// were allowed; else the sum of what is missing, in tolerances.
+    /// How far `report` is from the wish: zero when all of it is met even if the truth lies at the wrong end of every
+    /// confidence interval and only `margin` (0 to 1) of the tolerance is allowed; else the sum of what is missing, in
+    /// tolerances.
     pub(crate) fn shortfall(&self, report: &Report, margin: f64) -> f64 {
+        self.missing(report, margin, 1.0)
+    }
+
+    /// Whether `report` meets the wish as far as its means go: with a longer look it may turn out that it does.
+    pub(crate) fn seems_met(&self, report: &Report) -> bool {
+        self.missing(report, 1.0, 0.0) <= 0.0
+    }
+
+    fn missing(&self, report: &Report, margin: f64, doubt: f64) -> f64 {
         let allowed = self.tolerance.ln_1p();
-        let ratios: f64 = self.goals.iter().map(|goal| (goal.distance(report) / allowed - margin).max(0.0)).sum();
+        let ratios: f64 =
+            self.goals.iter().map(|goal| (goal.distance(report, doubt) / allowed - margin).max(0.0)).sum();
         let delay = self.max_delay_s.map_or(0.0, |most| {
-            // A queue that nothing passed through delays nothing. A box moves the queue from the AP to itself.
-            let p95 = report.ap_queue.p95_sojourn_s.mean.unwrap_or(0.0) + report.box_sojourn_s().mean.unwrap_or(0.0);
             let most = most * (1.0 - self.tolerance * (1.0 - margin));
-            ((p95 / most).ln() / allowed).max(0.0)
+            ((delay_s(report, doubt) / most).ln() / allowed).max(0.0)
         });
         ratios + delay
     }
 }
 
+/// The 95th percentile of the delay in the AP's queue, and the mean one in a box: a box moves the queue from the AP to
+/// itself. A queue that nothing passed through delays nothing. With `doubt` half-widths of both.
+fn delay_s(report: &Report, doubt: f64) -> f64 {
+    let most = |estimate: Estimate| estimate.mean.unwrap_or(0.0) + doubt * estimate.ci95.unwrap_or(0.0);
+    most(report.ap_queue.p95_sojourn_s) + most(report.box_sojourn_s())
+}
+
+/// Distance of a ratio from the one wished for on a logarithmic scale, at the far end of the interval; infinite when
+/// there is none.
+fn off(ratio: Option<f64>, wanted: f64, relative_half_width: Option<f64>) -> f64 {
+    match ratio {
+        Some(ratio) if ratio > 0.0 && ratio.is_finite() => {
+            (ratio / wanted).ln().abs() + relative_half_width.unwrap_or(0.0)
+        }
+        _ => f64::INFINITY,
+    }
+}
+
 impl Goal {
-    /// The largest distance of a ratio from the one wished for, on a logarithmic scale; infinite when there is none.
-    fn distance(self, report: &Report) -> f64 {
-        let off = |estimate: Estimate, wanted: f64| match estimate.mean {
-            Some(mean) if mean > 0.0 => (mean / wanted).ln().abs(),
-            _ => f64::INFINITY,
+    /// The largest distance of a ratio from the one wished for, `doubt` half-widths on.
+    fn distance(self, report: &Report, doubt: f64) -> f64 {
+        let of = |estimate: Estimate, wanted: f64| {
+            off(estimate.mean, wanted, estimate.relative_half_width().map(|width| doubt * width))
         };
         match self {
-            Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON => worst_level(report),
-            Goal::Level(level) => off(report.indices.fairness_level_first_station, level),
-            Goal::DownUp(ratio) => off(report.indices.up_down_ratio, 1.0 / ratio),
+            Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON => worst_level(report, doubt),
+            Goal::Level(level) => of(report.indices.fairness_level_first_station, level),
+            Goal::DownUp(ratio) => of(report.indices.up_down_ratio, 1.0 / ratio),
         }
     }
 }
 
 /// The station that is furthest from the mean of the others. Stations without goodput in the plan are infinitely far.
-fn worst_level(report: &Report) -> f64 {
+fn worst_level(report: &Report, doubt: f64) -> f64 {
     let active = |row: &&fairair_core::metrics::StationReport| report.flows.iter().any(|flow| flow.station == row.name);
-    let goodputs: Vec<f64> =
-        report.stations.iter().filter(active).filter_map(|station| station.goodput_bps.mean).collect();
-    let total: f64 = goodputs.iter().sum();
-    let others = goodputs.len() as f64 - 1.0;
-    let distance = |own: &f64| {
-        let level = own * others / (total - own);
-        if level > 0.0 && level.is_finite() { level.ln().abs() } else { f64::INFINITY }
+    let stations: Vec<Estimate> = report.stations.iter().filter(active).map(|station| station.goodput_bps).collect();
+    let goodput = |estimate: &Estimate| estimate.mean.unwrap_or(0.0);
+    let total: f64 = stations.iter().map(goodput).sum();
+    let others = stations.len() as f64 - 1.0;
+    let distance = |own: &Estimate| {
+        off(
+            Some(goodput(own) * others / (total - goodput(own))),
+            1.0,
+            own.relative_half_width().map(|width| doubt * width),
+        )
     };
-    if goodputs.len() < 2 { 0.0 } else { goodputs.iter().map(distance).fold(0.0, f64::max) }
+    if stations.len() < 2 { 0.0 } else { stations.iter().map(distance).fold(0.0, f64::max) }
 }
 
 #[cfg(test)]
@@ -119,9 +148,14 @@ mod tests {
         let wish = |goals: &[Goal]| Wish { goals: goals.to_vec(), max_delay_s: None, tolerance: 0.1 };
         let level = report.indices.fairness_level_first_station.mean.unwrap();
         assert!(wish(&[Goal::Level(1.0)]).shortfall(&report, 1.0) > 10.0);
+        let ratio = report.indices.up_down_ratio.mean.unwrap();
+        let sure = |mean| Estimate { mean: Some(mean), ci95: Some(0.0), n: 3 };
+        let mut report = report;
+        (report.indices.fairness_level_first_station, report.indices.up_down_ratio) = (sure(level), sure(ratio));
         assert!(wish(&[Goal::Level(level * 1.05)]).shortfall(&report, 1.0).abs() < f64::EPSILON);
         assert!(wish(&[Goal::Level(level * 1.05)]).shortfall(&report, 0.2) > 0.0, "not with a margin");
-        let ratio = report.indices.up_down_ratio.mean.unwrap();
         assert!(wish(&[Goal::DownUp(1.0 / ratio)]).shortfall(&report, 0.0).abs() < 1e-9);
+        report.indices.up_down_ratio.ci95 = Some(0.2 * ratio);
+        assert!(wish(&[Goal::DownUp(1.0 / ratio)]).shortfall(&report, 1.0) > 0.0, "the truth may be elsewhere");
     }
 }

@@ -1,6 +1,7 @@
 //! `fairair plan`: from a wish to a remedy with its parameters, proved by simulation.
 
 mod goal;
+mod prediction;
 mod search;
 
 use std::io::IsTerminal;
@@ -13,6 +14,8 @@ use serde::Serialize;
 
 pub use goal::Goal;
 pub(crate) use goal::Wish;
+pub(crate) use prediction::Prediction;
+use search::{Found, search};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
@@ -34,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) met: bool,
     /// Candidates that were tried.
     pub(crate) tried: usize,
+    /// Goodput of the cell as it is, by a short simulation.
+    pub(crate) as_is_goodput_bps: f64,
     pub(crate) rows: Vec<Row>,
 }
 
@@ -45,6 +50,9 @@ pub(crate) struct Row {
     pub(crate) deploy: &'static str,
     /// What to write into the scenario file; empty: nothing.
     pub(crate) snippet: String,
+    /// What a model says of it, without simulating.
+    pub(crate) prediction: Prediction,
+    /// What the simulation says.
     pub(crate) report: Report,
 }
 
@@ -63,8 +71,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Deployment::Box => Some(Deploy::Box),
     };
     let candidates = candidates(&scenario, deploy);
-    let tried = candidates.len();
-    let Some(verified) = search::search(candidates, &wish, &pool, interrupt::flag()) else {
+    let Some(Found { verified, tried, as_is_bps }) = search(candidates, &wish, &pool, interrupt::flag()) else {
         return Ok(Exit::Interrupted);
     };
     let rows: Vec<Row> = verified
@@ -72,6 +79,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         .map(|v| Row {
             meets: v.meets,
             deploy: v.candidate.deploy.name(),
+            prediction: Prediction::of(&v.candidate.scenario),
             snippet: v.candidate.snippet,
             report: v.report,
         })
@@ -84,6 +92,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         tolerance: wish.tolerance,
         met: rows.first().is_some_and(|row| row.meets),
         tried,
+        as_is_goodput_bps: as_is_bps,
         rows,
     };
     output::print(&match args.format {
@@ -110,6 +119,24 @@ fn wish(args: &PlanArgs, scenario: &Scenario) -> Result<Wish, CliError> {
     let stations = scenario.stations.iter().filter(|station| !station.flows.is_empty()).count();
     if args.goal.iter().any(|goal| matches!(goal, Goal::Level(_))) && stations < 2 {
         return usage("the scenario has one station with flows", "a fairness level needs two");
+    }
+    let wants_one =
+        args.goal.iter().any(|goal| matches!(goal, Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON));
+    if wants_one && scenario.stations.first().is_some_and(|station| station.flows.is_empty()) {
+        return usage("the first station has no flows", "a level other than 1 is the first station's: put it first");
+    }
+    if scenario.flow_count() == 0 {
+        return usage("the scenario has no flows", "add flows = [{ direction = \"down\" }] to a [[station]]");
+    }
+    let unlike = |a: &Goal, b: &Goal| match (a, b) {
+        (Goal::Level(a), Goal::Level(b)) | (Goal::DownUp(a), Goal::DownUp(b)) => (a / b).ln().abs() > 1e-9,
+        _ => false,
+    };
+    if args.goal.iter().any(|a| args.goal.iter().any(|b| unlike(a, b))) {
+        return usage("two goals ask for different values of the same ratio", "leave one of them out");
+    }
+    if args.max_delay.is_some_and(|most| most == fairair_core::units::Duration::ZERO) {
+        return usage("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");
     }
     Ok(Wish {
         goals: args.goal.clone(),

@@ -61,6 +61,7 @@ impl Report {
             transfers: cell.transfers_by_size(),
             series: series(records),
             model: None,
+            testbed: None,
         }
     }
 }

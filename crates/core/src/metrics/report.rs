@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "fairair.result/1";
 pub struct Report {
     /// `fairair.result/1`.
     pub schema: String,
-    /// What answered: `simulator`, `model`, later also `testbed`.
+    /// What answered: `simulator`, `model` or `testbed`.
     pub engine: String,
     /// Version of the program.
     pub version: String,
@@ -65,12 +65,72 @@ pub struct Report {
     /// Where a model's values come from and what it assumes; null when packets were counted. A model has no replicas:
     /// what it knows has `n` = 1 and no interval, what it does not know is null with `n` = 0.
     pub model: Option<ModelSection>,
+    /// How real time was kept, and what was seen beside the flows; null unless real hosts were run.
+    #[serde(default)]
+    pub testbed: Option<TestbedSection>,
+}
+
+/// What the testbed says of itself: over all replicas, after the warm-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestbedSection {
+    /// Release of the kernel whose TCP it was.
+    pub kernel: String,
+    /// `linux`: TCP as the kernel has it; `scenario`: as near to the scenario's as the kernel can be told.
+    pub stack: String,
+    /// `deep`: stations queue all they have to send; `driver`: a ring of a few frames with back-pressure.
+    pub uplink: String,
+    /// Whether the emulation had real-time priority.
+    pub realtime: bool,
+    /// Whether the emulation kept time: 99 % of the frames were handed over within `lateness_bound_s`.
+    pub on_time: bool,
+    /// Latest hand-over that is on time.
+    pub lateness_bound_s: f64,
+    /// Median of hand-over less scheduled time; null without frames. Contention is exact whatever it is.
+    pub lateness_p50_s: Option<f64>,
+    /// 99th percentile, of the worst replica.
+    pub lateness_p99_s: Option<f64>,
+    /// The largest.
+    pub lateness_max_s: f64,
+    /// Processor time of the emulation over its length: 1 is one core.
+    pub cpu_share: Option<f64>,
+    /// Frames handed over.
+    pub frames: u64,
+    /// Frames lost outside of all queues, from the start of the run.
+    pub lost: TestbedLosses,
+    /// Round-trip times by ping from the fixed host, one row a station; empty without pings.
+    pub round_trips: Vec<RoundTrips>,
+}
+
+/// Frames that the testbed lost for reasons of its own; those that queues, MAC and wires drop are counted there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestbedLosses {
+    /// The emulation stalled until a device's queue of 10,000 frames was full.
+    pub overrun: u64,
+    /// A host's interface was down.
+    pub refused: u64,
+    /// Addressed to nobody.
+    pub unknown_address: u64,
+}
+
+/// Round-trip times of a station.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RoundTrips {
+    /// The station.
+    pub station: String,
+    /// Pings sent.
+    pub sent: u64,
+    /// Pings answered.
+    pub answered: u64,
+    /// Mean of the answered ones, over replicas.
+    pub mean_s: Estimate,
+    /// The longest; null without an answer.
+    pub max_s: Option<f64>,
 }
 
 /// What a model says of its own answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSection {
-    /// Which model: `detti2011`, `ha2009`, `pokhrel2016` or `unified`.
+    /// Which model: `detti2011`, `ha2009`, `pokhrel2016`, `shares` or `unified`.
     pub name: String,
     /// Where values come from.
     pub values: Vec<ValueSource>,

@@ -56,7 +56,7 @@ impl Prediction {
                 delivered: self.packets.map_or(0, |packets| (packets * seconds).round() as u64),
                 ..MacStats::default()
             },
-            ap_queue: QueueStats { occupancy: occupancy(self.ap_queue), ..QueueStats::default() },
+            ap_queue: QueueStats { occupancy: occupancy(self.ap_queue.unwrap_or(0.0)), ..QueueStats::default() },
             ..Record::default()
         }
     }
@@ -72,7 +72,8 @@ impl Prediction {
         for direction in [&mut report.directions.up, &mut report.directions.down] {
             (direction.retransmit_share, direction.timeouts, direction.transfers) = (none, none, no_transfers);
         }
-        let known = Estimate { mean: Some(self.ap_loss), ci95: None, n: 1 };
+        let known = |value: Option<f64>| value.map_or(none, |value| Estimate { mean: Some(value), ci95: None, n: 1 });
+        let loss = known(self.ap_loss);
         for queue in [&mut report.ap_queue, &mut report.ap_uplink_queue] {
             queue.mean_sojourn_s = none;
             queue.arrivals = ByClass::default();
@@ -80,7 +81,12 @@ impl Prediction {
             queue.drops.clear();
         }
         report.ap_uplink_queue.mean_packets = none;
-        (report.ap_queue.drop_probability.data, report.ap_queue.drop_probability.ack) = (known, known);
+        (report.ap_queue.drop_probability.data, report.ap_queue.drop_probability.ack) = (loss, loss);
+        if self.ap_queue.is_none() {
+            report.ap_queue.mean_packets = none;
+        }
+        let services = self.ap_services.filter(|services| *services > 0.0);
+        report.ap_queue.mean_sojourn_s = known(self.ap_queue.zip(services).map(|(queue, services)| queue / services));
         (report.mac.ap, report.mac.stations) = (no_mac, no_mac);
         for station in &mut report.stations {
             (station.airtime_share, station.airtime_down_share, station.mac) = (none, none, no_mac);

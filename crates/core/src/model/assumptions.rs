@@ -3,6 +3,7 @@
 use super::prediction::Model;
 use crate::metrics::Assumption;
 use crate::packet::Direction;
+use crate::qdisc::{QdiscSpec, Share, ShareRule};
 use crate::scenario::Scenario;
 use crate::tcp::Variant;
 
@@ -16,7 +17,8 @@ type Check = (&'static str, bool, &'static str);
 pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Assumption> {
     let checks = match model {
         Model::Detti2011 => detti2011(scenario, starvation),
-        Model::Ha2009 => vec![("synchronised", true, "downloads lose packets at the same time")],
+        Model::Ha2009 => ha2009(scenario),
+        Model::Shares => shares(scenario),
         Model::Pokhrel2016 => pokhrel2016(scenario),
         Model::Unified => unified(scenario, starvation),
     };
@@ -38,6 +40,31 @@ fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
         ("a5", beta, "an AP that loses packets has a full buffer (access priorities of 0.5 or more)"),
         ("a6", true, "windows are PFTK's with T0 = RTT"),
         ("a7", no_errors(scenario), "no channel errors: the MAC serves packet by packet"),
+    ]
+}
+
+fn ha2009(scenario: &Scenario) -> Vec<Check> {
+    let (mut feedback, mut known) = (false, true);
+    if let QdiscSpec::DualQueue(dual) = scenario.ap.queue {
+        feedback = dual.p == Share::Rule(ShareRule::Auto);
+        known = matches!(dual.p, Share::Fixed(_)) || scenario.flows().all(|(_, flow)| flow.tcp.window == dual.window);
+    }
+    vec![
+        ("synchronised", true, "downloads lose packets at the same time"),
+        ("timeouts", true, "windows never wait for a timeout; many uploads with few ACKs do"),
+        ("ACKs", !scenario.flows().any(|(_, flow)| flow.tcp.delayed_ack), "an ACK a segment"),
+        ("errors", no_errors(scenario), "no channel errors"),
+        ("p", !feedback, "p is known; with `auto` it is Eq. 13's, from which feedback departs"),
+        ("w_r", known, "the rule for p knows the flows' window"),
+        ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
+    ]
+}
+
+fn shares(scenario: &Scenario) -> Vec<Check> {
+    vec![
+        ("losses", no_errors(scenario), "the channel gives up no segment: no channel errors"),
+        ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
+        ("lossless", true, "the shares are kept, and no capacity is lost in keeping them: the best case"),
     ]
 }
 
@@ -63,10 +90,8 @@ fn pokhrel2016(scenario: &Scenario) -> Vec<Check> {
 }
 
 fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
-    let warmup = scenario.run.warmup;
-    let steady = scenario.flows().all(|(_, flow)| flow.start <= warmup && flow.stop.is_none());
     vec![
-        ("steady", steady, "all flows last from the warm-up to the end"),
+        ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
         ("stations", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
         ("reno", no_cubic(scenario), "windows grow and shrink as Reno's"),
         (
@@ -75,6 +100,11 @@ fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
             "no flow is critically starved; where one is, its goodput is an order of magnitude at best",
         ),
     ]
+}
+
+fn steady(scenario: &Scenario) -> bool {
+    let warmup = scenario.run.warmup;
+    scenario.events.is_empty() && scenario.flows().all(|(_, flow)| flow.start <= warmup && flow.stop.is_none())
 }
 
 fn no_wired_delay(scenario: &Scenario) -> bool {

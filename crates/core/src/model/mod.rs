@@ -16,6 +16,7 @@ pub mod detti2011;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "these are exact")]
 mod detti2011_tests;
+mod dual;
 mod error;
 pub mod ha2009;
 mod kinds;
@@ -23,6 +24,7 @@ pub mod pftk;
 pub mod pokhrel2016;
 mod prediction;
 mod root;
+mod shares;
 mod solver;
 pub mod unified;
 #[cfg(test)]

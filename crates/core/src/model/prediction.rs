@@ -8,9 +8,10 @@ use super::capacity::{self, Stream, Transmitter};
 use super::dcf::Backoff;
 use super::error::ModelError;
 use super::kinds::{Kinds, buffer};
-use super::{detti2011, pokhrel2016};
+use super::{detti2011, dual, pokhrel2016, shares};
 use crate::metrics::{ModelSection, ValueSource};
 use crate::packet::{Direction, TCP_IP_HEADER};
+use crate::qdisc::QdiscSpec;
 use crate::scenario::Scenario;
 use crate::units::Bytes;
 
@@ -23,13 +24,15 @@ pub enum Model {
     Ha2009,
     /// [`super::pokhrel2016`].
     Pokhrel2016,
+    /// Shares by rule: fair queues, the box, the uplink limiter; ours.
+    Shares,
     /// [`super::unified`].
     Unified,
 }
 
 impl Model {
     /// All of them.
-    pub const ALL: [Model; 4] = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Unified];
+    pub const ALL: [Model; 5] = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Shares, Model::Unified];
 
     /// Its key.
     pub const fn name(self) -> &'static str {
@@ -37,6 +40,7 @@ impl Model {
             Model::Detti2011 => "detti2011",
             Model::Ha2009 => "ha2009",
             Model::Pokhrel2016 => "pokhrel2016",
+            Model::Shares => "shares",
             Model::Unified => "unified",
         }
     }
@@ -57,10 +61,12 @@ pub struct Prediction {
     pub model: Model,
     /// Goodput of each flow in the scenario's order, bit/s.
     pub flows: Vec<f64>,
-    /// Loss probability at the AP, all classes alike.
-    pub ap_loss: f64,
-    /// Packets that wait at the AP.
-    pub ap_queue: f64,
+    /// Loss probability at the AP, all classes alike, where the model knows.
+    pub ap_loss: Option<f64>,
+    /// Packets that wait at the AP, where the model knows.
+    pub ap_queue: Option<f64>,
+    /// Packets that the AP sends per second, where the model knows: with the queue it gives the delay.
+    pub ap_services: Option<f64>,
     /// Packets that wait at each station, where the model knows.
     pub station_queues: Option<Vec<f64>>,
     /// IP packets over the radio per second, both ways, where the model knows.
@@ -69,21 +75,36 @@ pub struct Prediction {
     pub section: ModelSection,
 }
 
-/// Asks `model`, or the one that applies: [`Model::Unified`], whose domain holds the others' and which is as a rule the nearest
-/// to the simulator in them too (docs/models.md).
+/// Asks `model`, or the one that applies: [`Model::Unified`] for drop-tail, whose domain holds the papers' and which is
+/// as a rule the nearest to the simulator in them too (docs/models.md), [`Model::Ha2009`] for a dual queue with a known
+/// p, [`Model::Shares`] for what shares by rule.
 ///
 /// # Errors
 /// The scenario has something that the model knows nothing about.
 pub fn predict(scenario: &Scenario, model: Option<Model>) -> Result<Prediction, ModelError> {
-    let kinds = Kinds::of(scenario)?;
-    match model.unwrap_or(Model::Unified) {
-        Model::Unified => by_unified(scenario, &kinds),
-        Model::Detti2011 => by_detti2011(scenario, &kinds),
-        Model::Pokhrel2016 => by_pokhrel2016(scenario, &kinds),
-        Model::Ha2009 => {
-            Err(ModelError::Unsupported { what: "a single queue: ha2009 is about an AP with a dual queue".to_owned() })
-        }
+    match model.unwrap_or_else(|| applying(scenario)) {
+        Model::Unified => by_unified(scenario, &Kinds::of(scenario)?),
+        Model::Detti2011 => by_detti2011(scenario, &Kinds::of(scenario)?),
+        Model::Pokhrel2016 => by_pokhrel2016(scenario, &Kinds::of(scenario)?),
+        Model::Ha2009 => dual::predict(scenario),
+        Model::Shares => shares::predict(scenario),
     }
+}
+
+fn applying(scenario: &Scenario) -> Model {
+    if shares::applies(scenario) {
+        Model::Shares
+    } else if matches!(scenario.ap.queue, QdiscSpec::DualQueue(_)) {
+        Model::Ha2009
+    } else {
+        Model::Unified
+    }
+}
+
+/// Where values come from, as reports have it.
+pub(super) fn sources(values: &[(&str, &str)]) -> Vec<ValueSource> {
+    let source = |(key, source): &(&str, &str)| ValueSource { key: (*key).to_owned(), source: (*source).to_owned() };
+    values.iter().map(source).collect()
 }
 
 fn section(
@@ -93,10 +114,9 @@ fn section(
     values: &[(&str, &str)],
 ) -> Result<ModelSection, ModelError> {
     let starvation = kinds.cell.solve()?.starves(&kinds.cell);
-    let source = |(key, source): &(&str, &str)| ValueSource { key: (*key).to_owned(), source: (*source).to_owned() };
     Ok(ModelSection {
         name: model.name().to_owned(),
-        values: values.iter().map(source).collect(),
+        values: sources(values),
         assumptions: assumptions::of(scenario, model, starvation),
         starvation,
     })
@@ -115,13 +135,15 @@ fn by_unified(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelErr
         ("totals", "capacity: Kumar et al.'s fixed point with unsaturated nodes, for the mix of unified"),
         ("ap_queue.drop_probability", "unified: p, from arrivals (1 - p) = services"),
         ("ap_queue.mean_packets", "unified: Q, the buffer where p > 0"),
+        ("ap_queue.mean_sojourn_s", "Little's law"),
         ("stations[].uplink_queue_mean_packets", "unified: Little's law with D_i of a closed M^X/M/1"),
     ];
     Ok(Prediction {
         model: Model::Unified,
         flows: flows.collect(),
-        ap_loss: answer.p,
-        ap_queue: answer.q_ap,
+        ap_loss: Some(answer.p),
+        ap_queue: Some(answer.q_ap),
+        ap_services: Some(answer.ap_packets),
         station_queues: Some(kinds.station.iter().map(|kind| answer.q[*kind]).collect()),
         packets: Some(answer.packets),
         section: section(scenario, kinds, Model::Unified, &values)?,
@@ -132,7 +154,7 @@ fn by_detti2011(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelE
     let mut stations = Vec::new();
     for station in &scenario.stations {
         let count = |way: Direction| station.flows.iter().filter(|flow| flow.direction == way).count() as u32;
-        let windows: Vec<u32> = station.flows.iter().map(|flow| flow.tcp.window).collect();
+        let windows: Vec<u32> = station.flows.iter().map(|flow| kinds.window(flow)).collect();
         if windows.windows(2).any(|pair| pair[0] != pair[1]) {
             return Err(ModelError::Unsupported { what: "a station whose flows have different windows".to_owned() });
         }
@@ -163,8 +185,9 @@ fn by_detti2011(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelE
     Ok(Prediction {
         model: Model::Detti2011,
         flows: shares.iter().map(|share| share * total).collect(),
-        ap_loss: solution.p,
-        ap_queue: solution.q_ap,
+        ap_loss: Some(solution.p),
+        ap_queue: Some(solution.q_ap),
+        ap_services: None,
         station_queues: Some(solution.q.clone()),
         packets: None,
         section: section(scenario, kinds, Model::Detti2011, &values)?,
@@ -172,7 +195,7 @@ fn by_detti2011(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelE
 }
 
 /// What turns relative goodputs, in segments, into bit/s: the capacity for their mix, of whose ACKs the AP loses `p`.
-fn capacity_of(scenario: &Scenario, kinds: &Kinds, shares: &[f64], p: f64) -> Result<f64, ModelError> {
+pub(super) fn capacity_of(scenario: &Scenario, kinds: &Kinds, shares: &[f64], p: f64) -> Result<f64, ModelError> {
     let params = &kinds.cell.params;
     let mut mix = vec![Transmitter { backoff: Backoff::new(params, 1.0)?, count: 1.0, streams: Vec::new() }];
     for station in &scenario.stations {
@@ -209,7 +232,7 @@ fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, Mode
     let alike = |station: &&crate::scenario::Station| {
         station.rate == first.rate
             && station.frame_error == first.frame_error
-            && station.flows[0].tcp.window == first.flows[0].tcp.window
+            && kinds.window(&station.flows[0]) == kinds.window(&first.flows[0])
             && station.flows[0].tcp.mss == first.flows[0].tcp.mss
     };
     if !with_flows.iter().all(alike) {
@@ -224,7 +247,7 @@ fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, Mode
         n_u: count(Direction::Up),
         n_d: count(Direction::Down),
         p_w: first.frame_error.get(),
-        window: f64::from(tcp.window),
+        window: f64::from(kinds.window(&first.flows[0])),
     };
     let solution = cell.with_buffer(buffer(scenario)?)?;
     let each = |way| match way {
@@ -239,8 +262,9 @@ fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, Mode
     Ok(Prediction {
         model: Model::Pokhrel2016,
         flows: scenario.flows().map(|(_, flow)| each(flow.direction) * f64::from(tcp.mss) * 8.0).collect(),
-        ap_loss: solution.p_b,
-        ap_queue: cell.in_flight(&solution).min(buffer(scenario)?),
+        ap_loss: Some(solution.p_b),
+        ap_queue: Some(cell.in_flight(&solution).min(buffer(scenario)?)),
+        ap_services: None,
         station_queues: None,
         packets: None,
         section: section(scenario, kinds, Model::Pokhrel2016, &values)?,

@@ -72,3 +72,45 @@ fn starvation_is_flagged() {
     let section = predict(&crowded, None).unwrap().section;
     assert!(section.starvation && section.assumptions.iter().any(|a| a.name == "starvation" && !a.holds));
 }
+
+/// What other queues and boxes share by rule, and what single-queue models must not answer as if it were not there.
+#[test]
+fn the_model_that_applies_answers_boxes_limiters_fair_queues_and_dual_queues() {
+    let with = |queue: &str, more: &str| {
+        let text = CELL.replace(r#"{ kind = "droptail", limit = 75 }"#, queue) + more;
+        Scenario::from_toml(&text, "cell.toml").unwrap()
+    };
+    let droptail = r#"{ kind = "droptail", limit = 75 }"#;
+    for (queue, more, model) in [
+        (r#"{ kind = "per-flow-fq" }"#, "", Model::Shares),
+        (r#"{ kind = "dual-queue" }"#, "", Model::Shares),
+        (r#"{ kind = "dual-queue", p = 0.7 }"#, "", Model::Ha2009),
+        (droptail, "[enforce]\npolicy = \"per-station\"", Model::Shares),
+    ] {
+        let prediction = predict(&with(queue, more), None).unwrap();
+        assert_eq!(prediction.model, model, "{queue} {more}");
+        assert!(prediction.flows.iter().all(|goodput| goodput.is_finite() && *goodput > 0.0), "{prediction:?}");
+    }
+    let boxed = with(droptail, "[enforce]\npolicy = \"per-station\"");
+    assert!(predict(&boxed, Some(Model::Unified)).is_err(), "a box is not nothing");
+    let level = predict(&boxed, None).unwrap().report(&boxed, "0").indices.fairness_level_first_station;
+    assert!((level.mean.unwrap() - 1.0).abs() < 1e-6);
+    assert!(predict(&with(r#"{ kind = "las" }"#, ""), None).is_err());
+}
+
+/// A window cap is windows: half the window, and a buffer that holds them all.
+#[test]
+fn a_window_cap_is_a_smaller_window() {
+    let capped = CELL.replace("[ap]", "[ap]\nwindow_cap = { kind = \"b-over-n\", buffer = 60 }");
+    let small = CELL.to_owned() + "[tcp]\nwindow = 10\n";
+    let [capped, small] = [capped, small].map(|text| Scenario::from_toml(&text, "cell.toml").unwrap());
+    assert_eq!(predict(&capped, None).unwrap().flows, predict(&small, None).unwrap().flows);
+}
+
+/// 2 x 100 ms: the second segment that delayed ACKs wait for does not come in a window of one.
+#[test]
+fn a_window_of_one_waits_for_delayed_acks() {
+    let slow = Scenario::from_toml(&(CELL.to_owned() + "[tcp]\nwindow = 1\n"), "cell.toml").unwrap();
+    let total: f64 = predict(&slow, None).unwrap().flows.iter().sum();
+    assert!(total < 6.0 * 1460.0 * 8.0 / 0.1, "{total}");
+}

@@ -211,7 +211,7 @@ impl<'a> Solver<'a> {
         let mut flows: Vec<Vec<FlowAnswer>> =
             self.cell.stations.iter().map(|s| vec![FlowAnswer::default(); s.flows.len()]).collect();
         let mut next = vec![0_usize; self.m.len()];
-        let mut packets = 0.0;
+        let (mut packets, mut ap_packets) = (0.0, 0.0);
         for class in &self.classes {
             let per_service = 1.0 / self.round_trip(class, self.q);
             let up = class.flow.direction == Direction::Up;
@@ -225,10 +225,12 @@ impl<'a> Solver<'a> {
             row[next[class.station]] = FlowAnswer { goodput, loss, least };
             next[class.station] += 1;
             let sent = if up { class.round.sent } else { class.round.useful / class.flow.b };
-            packets += class.n * per_service * scale * (sent + class.at_ap() * (1.0 - self.p));
+            let from_ap = class.n * per_service * scale * class.at_ap() * (1.0 - self.p);
+            ap_packets += from_ap;
+            packets += class.n * per_service * scale * sent + from_ap;
         }
         let q = (0..self.m.len()).map(|i| self.waiting(i)).collect();
-        Ok(Answer { p: self.p, q_ap: self.q, lambda: self.lambda, q, flows, packets })
+        Ok(Answer { p: self.p, q_ap: self.q, lambda: self.lambda, q, flows, packets, ap_packets })
     }
 }
 

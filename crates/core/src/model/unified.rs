@@ -93,6 +93,8 @@ pub struct Answer {
     pub flows: Vec<Vec<FlowAnswer>>,
     /// IP packets that cross the radio per second, both ways.
     pub packets: f64,
+    /// Those of them that the AP sends.
+    pub ap_packets: f64,
 }
 
 impl Answer {

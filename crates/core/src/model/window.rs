@@ -68,8 +68,15 @@ impl Tcp {
         let arriving = (1.0 - p).max(1e-6);
         let steady = self.per_round(l, rtt, self.b / arriving);
         let top = steady.sent.max(1.0);
-        // Probability that a round of w segments brings an ACK back.
-        let alive = |w: f64| 1.0 - p.powf((w / self.b).max(1.0));
+        // Probability that a round of w segments brings an ACK back, and that no segment of it is given up whose
+        // retransmission times out. Its ACK is the only one that brings the window forward, beside those of the new
+        // segments that duplicate ACKs release: what half the window and they exceed the outstanding, up to the cap.
+        let alive = |w: f64| {
+            let some_ack = 1.0 - p.powf((w / self.b).max(1.0));
+            let released = (w * (0.5 - p)).min(self.window - w).max(0.0);
+            let lost = 1.0 - (1.0 - l).powf(w);
+            some_ack * (1.0 - lost * p.powf(1.0 + released))
+        };
         let dies_at_top = 1.0 - alive(top);
         if dies_at_top < 1e-7 {
             return steady;

@@ -1,11 +1,13 @@
 //! What a planner may try: each remedy with a range of its parameters.
 
-use super::{Deploy, Remedy, buffer, lossless_buffer};
+use super::{Deploy, buffer, lossless_buffer};
+use crate::ap::{LimiterShare, UplinkLimiterParams, WindowRule};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
     QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 use crate::scenario::Scenario;
+use crate::shaper::{Policy, VsbParams};
 use crate::units::{Duration, Probability};
 
 /// A remedy with its parameters, put into a scenario.
@@ -17,108 +19,84 @@ pub struct Candidate {
     pub snippet: String,
     /// The scenario with it.
     pub scenario: Scenario,
+    pub(super) change: Change,
+}
+
+/// What a candidate changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Change {
+    Nothing,
+    Queue(QdiscSpec),
+    /// A window cap for a buffer of so many packets, beside the queue as it is.
+    WindowCap(WindowRule, usize),
+    UplinkLimiter(LimiterShare),
+    /// A box whose classes hold so many packets each.
+    Box(Policy, usize),
 }
 
 impl Candidate {
-    /// A remedy of the list with its defaults.
-    fn named(scenario: &Scenario, remedy: &str, snippet: String) -> Option<Self> {
-        let remedy = Remedy::named(remedy)?;
-        Some(Candidate { deploy: remedy.deploy, snippet, scenario: remedy.applied(scenario) })
-    }
-
-    fn queue(scenario: &Scenario, queue: QdiscSpec) -> Self {
-        let mut scenario = scenario.clone();
-        scenario.ap.queue = queue;
-        Candidate { deploy: Deploy::Ap, snippet: format!("[ap]\nqueue = {}", inline(&queue)), scenario }
-    }
-}
-
-impl Candidate {
-    /// The same remedy with its parameter a little lower and a little higher: between the steps of [`candidates`].
-    pub fn neighbours(&self) -> Vec<Candidate> {
-        let scaled = |limit: usize| {
-            [0.84, 1.19]
-                .map(|factor| ((limit as f64 * factor).round() as usize).max(1))
-                .into_iter()
-                .filter(move |n| *n != limit)
+    /// `scenario` with a change.
+    pub(super) fn of(scenario: &Scenario, change: Change) -> Self {
+        let mut changed = scenario.clone();
+        let (deploy, snippet) = match change {
+            Change::Nothing => (Deploy::Nothing, String::new()),
+            Change::Queue(queue) => {
+                changed.ap.queue = queue;
+                (Deploy::Ap, format!("[ap]\nqueue = {}", inline(&queue)))
+            }
+            Change::WindowCap(rule, room) => {
+                super::window_cap(&mut changed, rule);
+                if let Some(cap) = &mut changed.ap.window_cap {
+                    cap.buffer = room;
+                }
+                let name = word(&rule);
+                let cap = if room == buffer(scenario) { name } else { format!("{{ kind = {name}, buffer = {room} }}") };
+                (Deploy::Ap, format!("[ap]\nqueue = {}\nwindow_cap = {cap}", inline(&scenario.ap.queue)))
+            }
+            Change::UplinkLimiter(share) => {
+                let usual = UplinkLimiterParams::default();
+                changed.ap.uplink_limiter = Some(UplinkLimiterParams { share, ..usual });
+                let share = if share == usual.share { String::new() } else { format!(", share = {}", word(&share)) };
+                let limiter = format!("uplink_limiter = {{ capacity = \"auto\"{share} }}");
+                (Deploy::Ap, format!("[ap]\nqueue = {}\n{limiter}", inline(&scenario.ap.queue)))
+            }
+            Change::Box(policy, room) => {
+                super::vsb(&mut changed, policy);
+                changed.enforce = changed.enforce.map(|mut enforce| {
+                    enforce.vsb.queue = room;
+                    enforce
+                });
+                // A file that has a box may have given it another queue.
+                let usual = room == VsbParams::default().queue && scenario.enforce.is_none();
+                let room = if usual { String::new() } else { format!("\nqueue = {room}") };
+                (Deploy::Box, format!("[enforce]\npolicy = {}\ncapacity = \"auto\"{room}", word(&policy)))
+            }
         };
-        let queues: Vec<QdiscSpec> = match self.scenario.ap.queue {
-            QdiscSpec::Droptail { limit } => scaled(limit).map(|limit| QdiscSpec::Droptail { limit }).collect(),
-            QdiscSpec::PerFlowFq(fair) => {
-                scaled(fair.limit).map(|limit| QdiscSpec::PerFlowFq(FairQueueParams { limit, ..fair })).collect()
-            }
-            QdiscSpec::PerStationFq(fair) => {
-                scaled(fair.limit).map(|limit| QdiscSpec::PerStationFq(FairQueueParams { limit, ..fair })).collect()
-            }
-            QdiscSpec::AirtimeFq(fair) => {
-                scaled(fair.limit).map(|limit| QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..fair })).collect()
-            }
-            QdiscSpec::DualQueue(dual) => match dual.p {
-                Share::Fixed(p) => [-0.025, -0.0125, 0.0125, 0.025]
-                    // Four decimals: a snippet is for people.
-                    .map(|step| Share::Fixed((((p + step) * 1e4).round() / 1e4).clamp(0.0, 1.0)))
-                    .map(|p| QdiscSpec::DualQueue(DualQueueParams { p, ..dual }))
-                    .to_vec(),
-                Share::Rule(_) => Vec::new(),
-            },
-            QdiscSpec::Admission(admission) => [0.56, 1.78]
-                .into_iter()
-                .filter_map(|factor| Probability::new(admission.p_b.get() * factor))
-                .map(|p_b| QdiscSpec::Admission(AdmissionParams { p_b, ..admission }))
-                .collect(),
-            QdiscSpec::AdaptiveBuffer(adaptive) => [7, 14]
-                .map(|tenths| Duration::from_nanos(adaptive.t.as_nanos() / 10 * tenths))
-                .map(|t| QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t, ..adaptive }))
-                .to_vec(),
-            QdiscSpec::Las(_) | QdiscSpec::Tlas(_) | QdiscSpec::TlasSaf(_) | QdiscSpec::FqCodel(_) => Vec::new(),
-        };
-        // A queue with nothing beside it.
-        if self.deploy == Deploy::Ap && self.snippet.lines().count() == 2 {
-            queues.into_iter().map(|queue| Candidate::queue(&self.scenario, queue)).collect()
-        } else {
-            Vec::new()
-        }
+        Candidate { deploy, snippet, scenario: changed, change }
     }
 }
 
 /// Everything worth trying on `scenario` that `deploy` allows (`None`: anything), the cell as it is first.
 pub fn candidates(scenario: &Scenario, deploy: Option<Deploy>) -> Vec<Candidate> {
-    let as_is = Candidate { deploy: Deploy::Nothing, snippet: String::new(), scenario: scenario.clone() };
-    let mut all = vec![as_is];
+    let mut changes = vec![Change::Nothing];
     if deploy.is_none_or(|deploy| deploy == Deploy::Ap) {
-        all.extend(ap_queues(scenario).into_iter().map(|queue| Candidate::queue(scenario, queue)));
-        for (remedy, snippet) in AP_KEYS {
-            let name = format!("[ap]\nqueue = {}\n{snippet}", inline(&scenario.ap.queue));
-            all.extend(Candidate::named(scenario, remedy, name));
-        }
+        changes.extend(ap_queues(scenario).into_iter().map(Change::Queue));
+        changes.push(Change::WindowCap(WindowRule::BOverN, buffer(scenario)));
+        // A cap for less room than there is keeps the queue short.
+        let rooms = sizes(scenario).into_iter().filter(|room| *room <= buffer(scenario));
+        changes.extend(rooms.map(|room| Change::WindowCap(WindowRule::Lossless, room)));
+        changes.extend([LimiterShare::Half, LimiterShare::Flows].map(Change::UplinkLimiter));
     }
     if deploy.is_none_or(|deploy| deploy == Deploy::Box) {
-        for (remedy, policy) in POLICIES {
-            all.extend(Candidate::named(
-                scenario,
-                remedy,
-                format!("[enforce]\npolicy = \"{policy}\"\ncapacity = \"auto\""),
-            ));
+        for policy in [Policy::PerStation, Policy::Airtime, Policy::PerDirection, Policy::PerFlow] {
+            changes.extend(BOX_QUEUES.map(|room| Change::Box(policy, room)));
         }
     }
-    all
+    changes.into_iter().map(|change| Candidate::of(scenario, change)).collect()
 }
 
-/// Remedies in the AP beside its queue, and what stands for them in the file.
-const AP_KEYS: [(&str, &str); 4] = [
-    ("window-cap:lossless", "window_cap = \"lossless\""),
-    ("window-cap:b-over-n", "window_cap = \"b-over-n\""),
-    ("uplink-limiter", "uplink_limiter = { capacity = \"auto\" }"),
-    ("uplink-limiter:flows", "uplink_limiter = { capacity = \"auto\", share = \"flows\" }"),
-];
-
-/// The box's remedies and their policies.
-const POLICIES: [(&str, &str); 4] = [
-    ("vsb", "per-station"),
-    ("vsb:airtime", "airtime"),
-    ("vsb:per-direction", "per-direction"),
-    ("vsb:per-flow", "per-flow"),
-];
+/// Packets that a class of the box may hold: the usual, and less for less delay.
+const BOX_QUEUES: [usize; 6] = [200, 100, 50, 25, 12, 6];
 
 /// Sizes from a few packets to what never overflows.
 fn sizes(scenario: &Scenario) -> Vec<usize> {
@@ -159,6 +137,11 @@ fn ap_queues(scenario: &Scenario) -> Vec<QdiscSpec> {
         ]);
     }
     all.extend((1..20).map(|step| dual(half, half, Share::Fixed(f64::from(step) / 20.0))));
+    // What weighs the directions can keep the queues short too.
+    for size in [6, 12, 25, 50] {
+        let p = [0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
+        all.extend(p.into_iter().filter(|_| size < half).map(|p| dual(size, size, Share::Fixed(p))));
+    }
     all.extend(
         [0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2]
             .into_iter()
@@ -170,6 +153,11 @@ fn ap_queues(scenario: &Scenario) -> Vec<QdiscSpec> {
         QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t, ..AdaptiveBufferParams::default() })
     }));
     all
+}
+
+/// A word as JSON and TOML write it alike, in quotes.
+fn word(of: &impl serde::Serialize) -> String {
+    serde_json::to_string(of).unwrap_or_default()
 }
 
 /// A queue as an inline table of TOML, without what is as usual. Scalars are written alike in JSON and TOML.

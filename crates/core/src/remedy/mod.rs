@@ -1,6 +1,7 @@
 //! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
 
 mod candidate;
+mod neighbour;
 
 pub use candidate::{Candidate, candidates};
 

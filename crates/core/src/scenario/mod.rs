@@ -5,6 +5,7 @@
 //! reads single values, `cursor` tables, `sections` and `station` know the keys, `error` says what is wrong and where.
 
 mod ap;
+mod build;
 mod cursor;
 mod enforce;
 mod error;

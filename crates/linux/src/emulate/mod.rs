@@ -1,1 +1,102 @@
 //! The testbed: namespaces joined by a real-time emulation of the contended half-duplex cell.
+//!
+//! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
+//! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
+//! devices, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3, `registry` knows which
+//! testbeds stand, `run` makes a replica of it all.
+
+pub mod addresses;
+mod ap;
+mod cell;
+#[cfg(test)]
+mod cell_tests;
+mod connections;
+mod doctor;
+mod driver;
+mod enforce;
+mod error;
+mod flows;
+mod frame;
+mod registry;
+mod rig;
+mod run;
+mod script;
+mod stack;
+mod traffic;
+
+pub use cell::{Cell, Output, Port, Strays};
+pub use doctor::{Check, examine};
+pub use driver::HandOver;
+pub use error::TestbedError;
+pub use registry::{Entry, PREFIX, clean, standing, take_down};
+pub use rig::Rig;
+pub use run::{Outcome, check, check_cell, keep, run};
+pub use traffic::Pings;
+
+use fairair_core::units::Duration;
+
+/// What becomes of a station's frames before the radio takes them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Uplink {
+    /// The station's queue of the scenario takes them as they come: the whole window waits there, as in the papers' time.
+    #[default]
+    Deep,
+    /// A ring of a few frames with back-pressure: the rest waits in the kernel, where TCP small queues sees it.
+    Driver,
+}
+
+/// Whose TCP the hosts speak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TcpStack {
+    /// As the kernel has it; congestion control, segment size and window are the scenario's.
+    #[default]
+    Linux,
+    /// As near to the scenario's `[tcp]` as the kernel can be told.
+    Scenario,
+}
+
+impl TcpStack {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TcpStack::Linux => "linux",
+            TcpStack::Scenario => "scenario",
+        }
+    }
+}
+
+/// How a testbed is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// The stations' way to the radio.
+    pub uplink: Uplink,
+    /// Whose TCP.
+    pub stack: TcpStack,
+    /// Whether the hosts know each other's hardware addresses from the start, so that ARP cannot disturb a measurement.
+    pub known_neighbours: bool,
+    /// Distance of the pings to each station; `None`: no pings.
+    pub ping: Option<Duration>,
+}
+
+impl Uplink {
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Uplink::Deep => "deep",
+            Uplink::Driver => "driver",
+        }
+    }
+}
+
+/// Frames in the ring of [`Uplink::Driver`].
+const RING: usize = 4;
+
+impl Options {
+    /// Frames that a station's driver holds at most; `None`: as many as come.
+    const fn ring(self) -> Option<usize> {
+        match self.uplink {
+            Uplink::Deep => None,
+            Uplink::Driver => Some(RING),
+        }
+    }
+}

@@ -56,11 +56,6 @@ impl ApExtras {
     }
 }
 
-/// Packets that wait at the AP's end of the wire at most.
-pub(super) fn uplink_queue_at_wire(scenario: &Scenario) -> usize {
-    if scenario.ap.uplink_limiter.is_some() { scenario.wire.queue } else { scenario.ap.uplink_queue }
-}
-
 impl World<'_> {
     /// A segment from a station has reached the AP.
     pub(super) fn through_ap(&mut self, now: Instant, mut segment: Segment) {

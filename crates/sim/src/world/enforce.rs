@@ -1,13 +1,12 @@
 //! The box between gateway and AP, its controller, and the probes that go round it.
 
 use fairair_core::control::{Capacity, Decision, Probe, StationView};
-use fairair_core::mac::MacParams;
 use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Segment};
 use fairair_core::record::EnforceRecord;
 use fairair_core::rng::Rng;
-use fairair_core::scenario::{Action, Scenario, Station, Traffic};
-use fairair_core::shaper::{Policy, Share, Vsb, airtime_per_byte, phy_rate_weight};
-use fairair_core::units::{Bitrate, Duration, Instant};
+use fairair_core::scenario::{Action, Scenario};
+use fairair_core::shaper::Vsb;
+use fairair_core::units::{Duration, Instant};
 
 use super::{World, arm};
 use crate::events::Event;
@@ -39,7 +38,7 @@ impl TheBox {
             _ => None,
         });
         Some(TheBox {
-            vsb: Vsb::new(enforce.vsb, control.capacity(), &shares(scenario, enforce.vsb.policy, &rates)),
+            vsb: Vsb::new(enforce.vsb, control.capacity(), &scenario.shares(enforce.vsb.policy, &rates)),
             control,
             on: first != Some(true),
             views: vec![StationView::default(); scenario.stations.len()],
@@ -97,7 +96,7 @@ impl World<'_> {
     /// The data rates of stations have changed.
     pub(super) fn reweigh(&mut self, now: Instant) {
         let Some(policy) = self.scenario.enforce.map(|enforce| enforce.vsb.policy) else { return };
-        let shares = shares(self.scenario, policy, &self.rates);
+        let shares = self.scenario.shares(policy, &self.rates);
         if let Some(the_box) = &mut self.enforce {
             the_box.vsb.set_shares(now, &shares);
         }
@@ -212,25 +211,4 @@ impl World<'_> {
         let direction = if kind == Kind::Echo { Direction::Down } else { Direction::Up };
         Segment { flow, station, direction, kind, seq: id, payload: PROBE_PAYLOAD, ..BLANK }
     }
-}
-
-/// Weights and caps of all stations under a policy, with their present data rates.
-fn shares(scenario: &Scenario, policy: Policy, rates: &[Bitrate]) -> Vec<Share> {
-    let mac = MacParams::new(&scenario.radio, scenario.run.preset);
-    let fair = |station: &Station, rate: Bitrate| match policy {
-        Policy::Airtime => {
-            let (mss, acks) = segments(station);
-            1.0 / airtime_per_byte(&mac, rate, mss, acks)
-        }
-        Policy::AirtimePhy => phy_rate_weight(rate),
-        Policy::PerStation | Policy::PerDirection | Policy::PerFlow => 1.0,
-    };
-    let stations = scenario.stations.iter().zip(rates);
-    stations.map(|(station, rate)| Share { weight: station.weight * fair(station, *rate), cap: station.cap }).collect()
-}
-
-/// Segment size and ACKs a segment of a station's TCP: those of its first flow.
-fn segments(station: &Station) -> (u32, f64) {
-    let tcp = station.flows.iter().find(|flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }));
-    tcp.map_or((1460, 0.5), |flow| (flow.tcp.mss, if flow.tcp.delayed_ack { 0.5 } else { 1.0 }))
 }

@@ -57,7 +57,7 @@ pub(crate) fn scenario(case: usize) -> Scenario {
 
 /// 1-20 stations in up to three groups, uploads and downloads, buffers of 10-500 and windows of 10-100 packets, delayed
 /// ACKs or none, errors up to 0.4, 2, 11 and 54 Mbit/s (with 6), priorities 0.8-1.5.
-fn toml(case: usize) -> String {
+pub(crate) fn toml(case: usize) -> String {
     let rng = &mut Rng::fork(4, &format!("grid/{case}"));
     let ofdm = rng.uniform() < 0.3;
     let buffer: u32 = pick(rng, &[10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 500]);

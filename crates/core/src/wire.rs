@@ -2,27 +2,28 @@
 
 use std::collections::VecDeque;
 
-use fairair_core::packet::{Packet, Segment};
-use fairair_core::qdisc::{DropTail, Queue};
-use fairair_core::units::{Bitrate, Duration, Instant};
+use crate::packet::Packet;
+use crate::qdisc::{DropTail, Queue};
+use crate::units::{Bitrate, Duration, Instant};
 
 /// Serves its queue at `rate` and delivers `delay` after the last bit.
 ///
 /// Inputs are [`enqueue`](Self::enqueue) and [`poll_delivery`](Self::poll_delivery), the latter at
 /// [`poll_timeout`](Self::poll_timeout) until it is `None`.
-pub(crate) struct Link {
-    pub(crate) queue: Queue<Segment>,
+pub struct Link<P> {
+    /// Packets that wait for the wire.
+    pub queue: Queue<P>,
     rate: Bitrate,
     delay: Duration,
     /// When the last bit of the packet in transmission leaves.
     busy_until: Instant,
     /// Packets beyond the queue with their arrival times.
-    in_flight: VecDeque<(Instant, Segment)>,
+    in_flight: VecDeque<(Instant, P)>,
 }
 
-impl Link {
+impl<P: Packet + Send + 'static> Link<P> {
     /// A link with room for `limit` waiting packets.
-    pub(crate) fn new(limit: usize, rate: Bitrate, delay: Duration) -> Self {
+    pub fn new(limit: usize, rate: Bitrate, delay: Duration) -> Self {
         Link {
             queue: Queue::new(Box::new(DropTail::new(limit))),
             rate,
@@ -33,15 +34,15 @@ impl Link {
     }
 
     /// A packet arrives at the sending end.
-    pub(crate) fn enqueue(&mut self, now: Instant, segment: Segment) {
-        self.queue.enqueue(now, segment);
+    pub fn enqueue(&mut self, now: Instant, packet: P) {
+        self.queue.enqueue(now, packet);
         if self.busy_until <= now {
             self.serve(now);
         }
     }
 
     /// When to call [`Self::poll_delivery`]: a packet arrives, or the next one may be sent.
-    pub(crate) fn poll_timeout(&self) -> Option<Instant> {
+    pub fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.in_flight.front().map(|(at, _)| *at);
         let departure = (!self.queue.is_empty()).then_some(self.busy_until);
         match (arrival, departure) {
@@ -51,17 +52,17 @@ impl Link {
     }
 
     /// A packet that has arrived at the far end by `now`.
-    pub(crate) fn poll_delivery(&mut self, now: Instant) -> Option<Segment> {
+    pub fn poll_delivery(&mut self, now: Instant) -> Option<P> {
         if self.busy_until <= now {
             self.serve(now);
         }
-        self.in_flight.pop_front_if(|(at, _)| *at <= now).map(|(_, segment)| segment)
+        self.in_flight.pop_front_if(|(at, _)| *at <= now).map(|(_, packet)| packet)
     }
 
     fn serve(&mut self, now: Instant) {
-        if let Some(segment) = self.queue.dequeue(now) {
-            self.busy_until = now + segment.ip_len().time_at(self.rate);
-            self.in_flight.push_back((self.busy_until + self.delay, segment));
+        if let Some(packet) = self.queue.dequeue(now) {
+            self.busy_until = now + packet.ip_len().time_at(self.rate);
+            self.in_flight.push_back((self.busy_until + self.delay, packet));
         }
     }
 }

@@ -1,0 +1,50 @@
+//! What a model says of a candidate, to stand beside what was simulated.
+
+use fairair_core::metrics::Report;
+use fairair_core::model::predict;
+use fairair_core::scenario::Scenario;
+use serde::Serialize;
+
+/// A model's answer to a candidate; what it does not know is null.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct Prediction {
+    /// Who says it.
+    pub(crate) model: Option<String>,
+    /// Why nobody says anything.
+    pub(crate) unknown: Option<String>,
+    pub(crate) goodput_bps: Option<f64>,
+    pub(crate) fairness_level_first_station: Option<f64>,
+    pub(crate) jain_stations: Option<f64>,
+    pub(crate) up_down_ratio: Option<f64>,
+    /// Mean delay in the AP's queue. No model knows percentiles.
+    pub(crate) delay_mean_s: Option<f64>,
+    /// Assumptions of the model that the candidate breaks: there it is outside its domain.
+    pub(crate) outside: Vec<String>,
+}
+
+impl Prediction {
+    /// Asks the model that applies to `scenario`.
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        match predict(scenario, None) {
+            Err(error) => Prediction { unknown: Some(error.to_string()), ..Prediction::default() },
+            Ok(prediction) => {
+                let broken = prediction.section.assumptions.iter().filter(|assumption| !assumption.holds);
+                let outside = broken.map(|assumption| assumption.name.clone()).collect();
+                let report = prediction.report(scenario, env!("CARGO_PKG_VERSION"));
+                Prediction { model: Some(prediction.model.name().to_owned()), outside, ..Prediction::values(&report) }
+            }
+        }
+    }
+
+    /// The same values of a simulation.
+    pub(crate) fn values(report: &Report) -> Self {
+        Prediction {
+            goodput_bps: report.totals.goodput_bps.mean,
+            fairness_level_first_station: report.indices.fairness_level_first_station.mean,
+            jain_stations: report.indices.jain_stations.mean,
+            up_down_ratio: report.indices.up_down_ratio.mean,
+            delay_mean_s: report.ap_queue.mean_sojourn_s.mean,
+            ..Prediction::default()
+        }
+    }
+}

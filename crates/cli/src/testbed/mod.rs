@@ -1,0 +1,42 @@
+//! `fairair testbed`: real hosts over an emulated cell.
+
+mod args;
+mod hosts;
+mod run;
+
+pub(crate) use args::TestbedCommand;
+pub(crate) use run::measure_by_default;
+
+use fairair_linux::emulate::TestbedError;
+use fairair_linux::is_root;
+
+use crate::error::{CliError, Exit};
+
+/// Does what `command` says.
+pub(crate) fn testbed_command(command: &TestbedCommand) -> Result<Exit, CliError> {
+    match command {
+        TestbedCommand::Run(args) => run::run_testbed(args),
+        TestbedCommand::Up(args) => hosts::up(args),
+        TestbedCommand::Exec(args) => hosts::exec(&args.host, args.id.as_deref(), &args.command),
+        TestbedCommand::Shell(args) => {
+            let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
+            hosts::exec(&args.host, args.id.as_deref(), &[shell])
+        }
+        TestbedCommand::List => hosts::list(),
+        TestbedCommand::Down(args) => hosts::down(args.id.as_deref()),
+        TestbedCommand::Clean => hosts::clean(),
+        TestbedCommand::Doctor => hosts::doctor(),
+    }
+}
+
+/// The error with what to do about it.
+fn explained(error: &TestbedError) -> CliError {
+    let help = match error {
+        TestbedError::Cannot { fix, .. } => {
+            return CliError::Usage { what: error.to_string(), help: fix.clone() };
+        }
+        _ if !is_root() => "run it as root: sudo fairair testbed ...",
+        _ => "`fairair testbed doctor` looks for what is missing",
+    };
+    CliError::Testbed { what: error.to_string(), help: help.to_owned() }
+}

@@ -1,0 +1,139 @@
+//! `fairair testbed run`.
+
+use std::path::Path;
+
+use fairair_core::metrics::{Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedSection, mean};
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
+use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};
+use fairair_sim::replicas::Pool;
+
+use super::args::{HostArgs, StackArg, TestbedRunArgs, UplinkArg};
+use super::explained;
+use crate::error::{CliError, Exit};
+use crate::interrupt;
+use crate::output::files::OutDir;
+use crate::progress::Progress;
+use crate::run::{FILES, deliver};
+
+/// Shortest distance of pings.
+const SHORTEST_PING: Duration = Duration::from_millis(10);
+
+/// Runs a scenario on the testbed and prints the report.
+pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
+    scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
+    let out = args.out.as_deref().map(|dir: &Path| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
+    if args.ping != Duration::ZERO && args.ping < SHORTEST_PING {
+        return Err(CliError::Usage {
+            what: format!("--ping {}: more than a hundred a second would be a load of their own", args.ping),
+            help: "write at least \"10 ms\", or \"0 s\" for none".to_owned(),
+        });
+    }
+    let options = Options { ping: (args.ping != Duration::ZERO).then_some(args.ping), ..options(args.hosts) };
+    let report = measure(&scenario, options, args.jobs)?;
+    deliver(&report, &scenario, args.format, out)
+}
+
+/// The result of all replicas on the testbed.
+fn measure(scenario: &Scenario, options: Options, jobs: u16) -> Result<Report, CliError> {
+    emulate::check(scenario, options).map_err(|error| explained(&error))?;
+    let planned = scenario.run.replicas;
+    let pool = Pool::new(jobs.into()).map_err(|error| CliError::Threads(error.to_string()))?;
+    let progress = Progress::new(planned);
+    let cancel = interrupt::flag();
+    let one = |replica: u32| emulate::run(scenario, replica, options, cancel);
+    let results = pool.run(0..planned, cancel, one, |_| progress.done());
+    drop(progress);
+    let outcomes: Result<Vec<Option<Outcome>>, TestbedError> = results.into_iter().collect();
+    let outcomes: Vec<Outcome> = outcomes.map_err(|error| explained(&error))?.into_iter().flatten().collect();
+    let records: Vec<_> = outcomes.iter().map(|outcome| outcome.record.clone()).collect();
+    let provenance = Provenance {
+        engine: "testbed".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        replicas_planned: planned,
+        interrupted: records.len() < planned as usize,
+        until_ci: None,
+    };
+    let mut report = Report::new(scenario, &records, provenance);
+    for flow in &mut report.flows {
+        // The kernel's knowledge, not the emulation's.
+        flow.timeouts = Estimate::default();
+        flow.fast_retransmits = Estimate::default();
+    }
+    report.testbed = Some(section(scenario, options, &outcomes));
+    Ok(report)
+}
+
+/// Hand-over that is on time: less than one full frame lasts at 11 Mbit/s.
+const LATENESS_BOUND: Duration = Duration::from_millis(1);
+
+/// The result of a scenario with hosts as they are by default.
+pub(crate) fn measure_by_default(scenario: &Scenario) -> Result<Report, CliError> {
+    let options = Options {
+        uplink: Uplink::Deep,
+        stack: TcpStack::Linux,
+        known_neighbours: true,
+        ping: Some(Duration::from_secs(1)),
+    };
+    measure(scenario, options, 1)
+}
+
+fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> TestbedSection {
+    let seconds = |duration: Duration| duration.as_secs_f64();
+    let quantile = |q: f64| outcomes.iter().filter_map(|outcome| outcome.hand_over.lateness.quantile(q)).max();
+    let sum = |count: fn(&Outcome) -> u64| outcomes.iter().map(count).sum();
+    let p99 = quantile(0.99);
+    let round_trips = |index: usize, name: &str| {
+        let pings: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.pings.get(index)).collect();
+        let mean_of = |times: &[Duration]| mean(&times.iter().map(|time| seconds(*time)).collect::<Vec<_>>());
+        RoundTrips {
+            station: name.to_owned(),
+            sent: pings.iter().map(|pings| pings.sent).sum(),
+            answered: pings.iter().map(|pings| pings.round_trips.len() as u64).sum(),
+            mean_s: Estimate::of_mean(pings.iter().map(|pings| mean_of(&pings.round_trips))),
+            max_s: pings.iter().flat_map(|pings| &pings.round_trips).max().map(|time| seconds(*time)),
+        }
+    };
+    let pinged = if options.ping.is_some() { scenario.stations.as_slice() } else { &[] };
+    TestbedSection {
+        kernel: fairair_linux::kernel(),
+        stack: options.stack.name().to_owned(),
+        uplink: options.uplink.name().to_owned(),
+        realtime: outcomes.iter().all(|outcome| outcome.realtime),
+        on_time: p99.is_none_or(|late| late <= LATENESS_BOUND),
+        lateness_bound_s: seconds(LATENESS_BOUND),
+        lateness_p50_s: quantile(0.5).map(seconds),
+        lateness_p99_s: p99.map(seconds),
+        lateness_max_s: outcomes.iter().map(|outcome| seconds(outcome.hand_over.worst)).fold(0.0, f64::max),
+        cpu_share: mean(
+            &outcomes
+                .iter()
+                .map(|outcome| seconds(outcome.hand_over.cpu) / seconds(outcome.hand_over.ran))
+                .collect::<Vec<_>>(),
+        ),
+        frames: sum(|outcome| outcome.hand_over.frames),
+        lost: TestbedLosses {
+            overrun: sum(|outcome| outcome.overruns),
+            refused: sum(|outcome| outcome.hand_over.refused),
+            unknown_address: sum(|outcome| outcome.strays.unknown),
+        },
+        round_trips: pinged.iter().enumerate().map(|(index, station)| round_trips(index, &station.name)).collect(),
+    }
+}
+
+pub(super) fn options(hosts: HostArgs) -> Options {
+    Options {
+        uplink: match hosts.uplink {
+            UplinkArg::Deep => Uplink::Deep,
+            UplinkArg::Driver => Uplink::Driver,
+        },
+        stack: match hosts.stack {
+            StackArg::Linux => TcpStack::Linux,
+            StackArg::Scenario => TcpStack::Scenario,
+        },
+        known_neighbours: true,
+        ping: None,
+    }
+}

@@ -1,0 +1,68 @@
+//! A whole run: the same schema as the simulator, an answer near its, and nothing left behind.
+
+use fairair_core::metrics::Report;
+
+use crate::{fairair, namespaces, scenario, turn};
+
+/// detti2011 Fig. 5, first point, shortened: an upload against two downloads.
+const UPLOAD_AGAINST_DOWNLOADS: &str = r#"
+name = "short"
+[run]
+duration = "14 s"
+warmup = "5 s"
+replicas = 1
+[ap]
+queue = { kind = "droptail", limit = 75 }
+[tcp]
+variant = "reno"
+window = 42
+[[station]]
+name = "up"
+beta = 1.2
+flows = [{ direction = "up", count = 2 }]
+[[station]]
+name = "down"
+count = 2
+beta = 1.2
+flows = [{ direction = "down" }]
+"#;
+
+/// Claim: kernel TCP over the emulated cell fills it as simulated TCP does, and favours the uploads as detti2011 says.
+#[test]
+fn real_tcp_shares_an_emulated_cell_as_simulated_tcp_does() {
+    let Some(_turn) = turn("real_tcp_shares_an_emulated_cell_as_simulated_tcp_does") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = scenario(&directory, UPLOAD_AGAINST_DOWNLOADS);
+    let before = namespaces();
+    let report = |arguments: &[&str]| -> Report {
+        let output = fairair().args(arguments).arg(&file).args(["--format", "json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let testbed = report(&["testbed", "run"]);
+    let simulated = report(&["run"]);
+    assert_eq!(testbed.engine, "testbed");
+    assert_eq!(testbed.replicas, 1);
+    let total = |report: &Report| report.totals.goodput_bps.mean.unwrap();
+    let error = total(&testbed) / total(&simulated) - 1.0;
+    assert!(error.abs() < 0.1, "total goodput is off by {:.1} %", error * 100.0);
+    let ratio = testbed.indices.up_down_ratio.mean.unwrap();
+    assert!(ratio > 1.5, "uploads get {ratio:.2} times what downloads get");
+    let queue = testbed.ap_queue.mean_packets.mean.unwrap();
+    assert!(queue > 40.0, "the AP's queue is full of downloads: {queue:.1} packets");
+    assert!(testbed.flows.iter().all(|flow| flow.goodput_bps.mean.unwrap() > 0.0), "every flow ran");
+    let mut left = namespaces();
+    left.retain(|name| !before.contains(name));
+    assert_eq!(left, Vec::<String>::new(), "nothing is left behind");
+}
+
+/// Claim: what the testbed cannot do is refused before anything is built, with the place and the remedy.
+#[test]
+fn what_the_testbed_cannot_do_is_refused_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = UPLOAD_AGAINST_DOWNLOADS.replace("variant = \"reno\"", "mss = \"60 B\"");
+    let output = fairair().args(["testbed", "run"]).arg(scenario(&directory, &text)).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("an MSS of 60 B at station `up`") && message.contains("at least 88 B"), "{message}");
+}

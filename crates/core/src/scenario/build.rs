@@ -1,0 +1,73 @@
+//! What engines that move packets make of a scenario in the same way.
+
+use super::{Preset, Scenario, Station, Traffic};
+use crate::mac::{Bss, MacParams, StationLink};
+use crate::packet::Packet;
+use crate::qdisc::{self, DropTail, QdiscSpec, Queue};
+use crate::rng::Rng;
+use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
+use crate::units::Bitrate;
+
+impl Scenario {
+    /// The seed of replica number `replica`.
+    pub fn replica_seed(&self, replica: u32) -> u64 {
+        Rng::fork(self.run.seed, &format!("replica/{replica}")).next_u64()
+    }
+
+    /// The cell with empty queues; a replica's `seed` makes all its draws.
+    pub fn cell<P: Packet + Clone + Send + 'static>(&self, seed: u64) -> Bss<P> {
+        let params = MacParams::new(&self.radio, self.run.preset);
+        let stations: Vec<StationLink> = self
+            .stations
+            .iter()
+            .map(|station| StationLink {
+                rate: station.rate,
+                beta: station.beta,
+                frame_error: station.frame_error.get(),
+                bit_error_rate: station.bit_error_rate,
+                name: station.name.clone(),
+            })
+            .collect();
+        let ap = qdisc::build(self.ap_queue(), Rng::fork(seed, "qdisc/ap"));
+        let uplinks = self.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
+        let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
+        Bss::new(params, &stations, queues, seed)
+    }
+
+    /// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
+    fn ap_queue(&self) -> QdiscSpec {
+        match self.run.preset {
+            Preset::Ns2 => self.ap.queue.with_ns2_limit(),
+            Preset::Standard => self.ap.queue,
+        }
+    }
+
+    /// Packets that wait at the AP's end of the wire at most. Behind the uplink limiter, if there is one, the wire has
+    /// room: packets wait and are dropped in front of it.
+    pub fn uplink_queue_at_wire(&self) -> usize {
+        if self.ap.uplink_limiter.is_some() { self.wire.queue } else { self.ap.uplink_queue }
+    }
+
+    /// Weights and caps of all stations in a box under `policy`, with their present data rates.
+    pub fn shares(&self, policy: Policy, rates: &[Bitrate]) -> Vec<Share> {
+        let mac = MacParams::new(&self.radio, self.run.preset);
+        let fair = |station: &Station, rate: Bitrate| match policy {
+            Policy::Airtime => {
+                let (mss, acks) = segments(station);
+                1.0 / airtime_per_byte(&mac, rate, mss, acks)
+            }
+            Policy::AirtimePhy => phy_rate_weight(rate),
+            Policy::PerStation | Policy::PerDirection | Policy::PerFlow => 1.0,
+        };
+        let stations = self.stations.iter().zip(rates);
+        stations
+            .map(|(station, rate)| Share { weight: station.weight * fair(station, *rate), cap: station.cap })
+            .collect()
+    }
+}
+
+/// Segment size and ACKs a segment of a station's TCP: those of its first flow.
+fn segments(station: &Station) -> (u32, f64) {
+    let tcp = station.flows.iter().find(|flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }));
+    tcp.map_or((1460, 0.5), |flow| (flow.tcp.mss, if flow.tcp.delayed_ack { 0.5 } else { 1.0 }))
+}

@@ -1,0 +1,158 @@
+//! The emulation in real time: waits, reads and writes frames, and lets the [`Cell`] do all that is due.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant as Clock;
+
+use fairair_core::qdisc::Histogram;
+use fairair_core::units::{Duration, Instant};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::{TimeSpec, TimeValLike};
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+
+use super::cell::{Cell, Port};
+use crate::tap::Tap;
+
+/// Frames that one device may hand in before the others get their turn.
+const TURN: usize = 32;
+/// How often the loop looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(50);
+/// Marks the timer among the devices.
+const TIMER: u64 = u64::MAX;
+
+/// How late frames were handed over, and which could not be.
+#[derive(Clone, Debug)]
+pub struct HandOver {
+    /// Hand-over less the scheduled time, after the warm-up.
+    pub lateness: Histogram,
+    /// The largest.
+    pub worst: Duration,
+    /// Frames handed over after the warm-up.
+    pub frames: u64,
+    /// Frames that a device refused: it was down.
+    pub refused: u64,
+    /// Processor time of the emulation.
+    pub cpu: Duration,
+    /// How long it ran.
+    pub ran: Duration,
+}
+
+/// The devices of a testbed.
+pub(super) struct Taps<'a> {
+    /// The AP's end of the wire.
+    pub(super) wire: &'a Tap,
+    /// The stations' wireless interfaces, in the scenario's order.
+    pub(super) stations: Vec<&'a Tap>,
+    /// Frames that a station's driver holds at most; `None`: as many as come.
+    pub(super) ring: Option<usize>,
+}
+
+/// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped.
+///
+/// # Errors
+/// When the kernel refuses epoll or a timer, or a device is gone.
+pub(super) fn drive(
+    cell: &mut Cell,
+    taps: &Taps,
+    start: Clock,
+    end: Instant,
+    measure_from: Instant,
+    stop: &AtomicBool,
+) -> io::Result<(Instant, HandOver)> {
+    let mut hand_over = HandOver {
+        lateness: Histogram::enabled(),
+        worst: Duration::ZERO,
+        frames: 0,
+        refused: 0,
+        cpu: Duration::ZERO,
+        ran: Duration::ZERO,
+    };
+    let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
+    epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+    let ports: Vec<(Port, &Tap)> = std::iter::once((Port::Wire, taps.wire))
+        .chain(taps.stations.iter().enumerate().map(|(index, tap)| (Port::Station(index), *tap)))
+        .collect();
+    for (index, (_, tap)) in ports.iter().enumerate() {
+        epoll.add(tap.as_fd(), EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
+    }
+    let clock = || Instant::from_nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+    let mut events = vec![EpollEvent::empty(); ports.len() + 1];
+    let mut held = vec![false; taps.stations.len()];
+    loop {
+        let now = clock();
+        cell.handle_timeout(now.min(end));
+        flush(cell, taps, measure_from, &clock, &mut hand_over);
+        if now >= end || stop.load(Ordering::Relaxed) {
+            hand_over.cpu = thread_time()?;
+            hand_over.ran = now.saturating_since(Instant::ZERO);
+            return Ok((now.min(end), hand_over));
+        }
+        for (index, held) in held.iter_mut().enumerate() {
+            let full = taps.ring.is_some_and(|ring| cell.backlog(index) >= ring);
+            if full != *held {
+                *held = full;
+                let interest = if full { EpollFlags::empty() } else { EpollFlags::EPOLLIN };
+                epoll.modify(taps.stations[index].as_fd(), &mut EpollEvent::new(interest, index as u64 + 1))?;
+            }
+        }
+        let wake = cell.poll_timeout().min(end).min(now + LOOK);
+        // A timer of zero never fires: one nanosecond is at once.
+        let wait = wake.saturating_since(clock()).max(Duration::from_nanos(1));
+        let wait = TimeSpec::from_duration(std::time::Duration::from_nanos(wait.as_nanos()));
+        timer.set(Expiration::OneShot(wait), TimerSetTimeFlags::empty())?;
+        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(ready) => ready,
+            Err(nix::errno::Errno::EINTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        for event in &events[..ready] {
+            if event.data() == TIMER {
+                continue;
+            }
+            let (port, tap) = ports[event.data() as usize];
+            for _ in 0..TURN {
+                if let (Port::Station(index), Some(ring)) = (port, taps.ring)
+                    && cell.backlog(index) >= ring
+                {
+                    break;
+                }
+                let Some(bytes) = tap.receive()? else { break };
+                let now = clock();
+                if now >= end {
+                    break;
+                }
+                cell.handle_timeout(now);
+                cell.handle_frame(now, port, bytes);
+            }
+        }
+    }
+}
+
+/// Processor time of this thread: with the kernel's work for the frames that it hands over.
+fn thread_time() -> io::Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+    let micros = [usage.user_time(), usage.system_time()].iter().map(TimeValLike::num_microseconds).sum::<i64>();
+    Ok(Duration::from_micros(micros.unsigned_abs()))
+}
+
+/// Hands over all that is due.
+fn flush(cell: &mut Cell, taps: &Taps, measure_from: Instant, clock: &impl Fn() -> Instant, hand_over: &mut HandOver) {
+    while let Some(output) = cell.poll_output() {
+        let tap = match output.port {
+            Port::Wire => taps.wire,
+            Port::Station(index) => taps.stations[index],
+        };
+        let late = clock().saturating_since(output.due);
+        if output.due >= measure_from {
+            hand_over.lateness.record(late);
+            hand_over.worst = hand_over.worst.max(late);
+            hand_over.frames += 1;
+        }
+        if tap.send(&output.bytes).is_err() {
+            hand_over.refused += 1;
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What each flow of the scenario has sent and delivered, by the frames that pass.
+
+use fairair_core::packet::Direction;
+use fairair_core::record::FlowRecord;
+use fairair_core::scenario::{Flow, Scenario};
+use fairair_core::units::Duration;
+
+use super::addresses as addr;
+use super::cell::is_tcp;
+use super::connections::Seen;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counters {
+    delivered_bytes: u64,
+    sent_packets: u64,
+    retransmits: u64,
+}
+
+/// The flows of a scenario.
+pub(super) struct Flows {
+    /// Station and parameters.
+    params: Vec<(usize, Flow)>,
+    counters: Vec<Counters>,
+}
+
+impl Flows {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let params: Vec<_> = scenario.flows().map(|(station, flow)| (station, *flow)).collect();
+        Flows { counters: vec![Counters::default(); params.len()], params }
+    }
+
+    /// The flow of a packet between these ports: its receiver's port names it. iperf3 controls a UDP flow over TCP on the
+    /// same port, which is not the flow.
+    pub(super) fn find(&self, station: usize, tcp: bool, station_port: u16, far_port: u16) -> Option<usize> {
+        let count = self.params.len();
+        let is = |flow: &usize, direction| {
+            let (of, params) = &self.params[*flow];
+            *of == station && params.direction == direction && is_tcp(&params.traffic) == tcp
+        };
+        let up = addr::flow_of_port(far_port, count).filter(|flow| is(flow, Direction::Up));
+        up.or_else(|| addr::flow_of_port(station_port, count).filter(|flow| is(flow, Direction::Down)))
+    }
+
+    pub(super) fn params(&self, flow: usize) -> &Flow {
+        &self.params[flow].1
+    }
+
+    /// Counts a TCP segment sent in `direction`; says whether the receiver of the flow's data sent it.
+    pub(super) fn observe(&mut self, flow: usize, direction: Direction, seen: &Seen) -> bool {
+        let counters = &mut self.counters[flow];
+        if self.params[flow].1.direction == direction {
+            counters.sent_packets += u64::from(seen.tcp.view.payload > 0);
+            counters.retransmits += u64::from(seen.retransmits);
+            return false;
+        }
+        counters.delivered_bytes += seen.newly_acked;
+        true
+    }
+
+    /// A frame of the flow reaches its far end.
+    pub(super) fn deliver(&mut self, flow: usize, direction: Direction, datagram: u32) {
+        if self.params[flow].1.direction == direction {
+            self.counters[flow].delivered_bytes += u64::from(datagram);
+            self.counters[flow].sent_packets += u64::from(datagram > 0);
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.counters.fill(Counters::default());
+    }
+
+    /// Timeouts and fast retransmits are the kernel's knowledge; transfer times the application's.
+    pub(super) fn records(&self, scenario: &Scenario) -> Vec<FlowRecord> {
+        let flows = scenario.flows().zip(&self.counters);
+        flows
+            .map(|((station, flow), counters)| FlowRecord {
+                station,
+                direction: flow.direction,
+                tcp: is_tcp(&flow.traffic),
+                delivered_bytes: counters.delivered_bytes,
+                sent_packets: counters.sent_packets,
+                retransmits: counters.retransmits,
+                timeouts: 0,
+                fast_retransmits: 0,
+                transfer_times: Vec::<Duration>::new(),
+            })
+            .collect()
+    }
+}

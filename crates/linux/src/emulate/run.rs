@@ -1,0 +1,179 @@
+//! One replica of a scenario on real hosts, in real time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration as Wait, Instant as Clock};
+
+use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Instant;
+
+use super::cell::Cell;
+use super::driver::{HandOver, drive};
+use super::error::TestbedError;
+use super::registry::Entry;
+use super::rig::Rig;
+use super::traffic::{Pings, TrafficPrograms};
+use super::{Options, Strays, stack};
+use crate::realtime;
+
+/// Priority of the emulation among real-time threads.
+const PRIORITY: i32 = 50;
+/// How often the conductor looks at what is due.
+const TICK: Wait = Wait::from_millis(20);
+
+/// What a replica gave.
+pub struct Outcome {
+    /// What was measured.
+    pub record: Record,
+    /// How late frames were handed over.
+    pub hand_over: HandOver,
+    /// Frames for nobody.
+    pub strays: Strays,
+    /// Frames that the kernel dropped before the emulation saw them.
+    pub overruns: u64,
+    /// Whether the emulation had real-time priority.
+    pub realtime: bool,
+    /// Round trips, one entry a station; empty without pings.
+    pub pings: Vec<Pings>,
+}
+
+/// Says early whether the testbed can do the scenario.
+///
+/// # Errors
+/// Names what it cannot do and what to change.
+pub fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
+    stack::check(scenario, options)
+}
+
+/// Says early whether the testbed can build the scenario's cell, without its flows.
+///
+/// # Errors
+/// Names what it cannot do and what to change.
+pub fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
+    stack::check_cell(scenario)
+}
+
+/// Builds a testbed, runs one replica and takes the testbed down. `None` when `cancel` was set before the end.
+///
+/// # Errors
+/// When the testbed cannot be built or its traffic fails; it is taken down then too.
+pub fn run(
+    scenario: &Scenario,
+    replica: u32,
+    options: Options,
+    cancel: &AtomicBool,
+) -> Result<Option<Outcome>, TestbedError> {
+    check(scenario, options)?;
+    let seed = scenario.replica_seed(replica);
+    let rig = Rig::build(scenario, options)?;
+    let mut programs = TrafficPrograms::new(scenario, &rig, seed)?;
+    let stop = AtomicBool::new(false);
+    if let Some(interval) = options.ping {
+        programs.ping(interval)?;
+    }
+    let start = Clock::now();
+    let (emulated, conducted) = std::thread::scope(|scope| {
+        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop));
+        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished());
+        stop.store(!matches!(conducted, Ok(true)), Ordering::Relaxed);
+        (emulation.join(), conducted)
+    });
+    if !conducted? {
+        return Ok(None);
+    }
+    let mut outcome = emulated.map_err(|_| std::io::Error::other("the emulation died"))??;
+    outcome.overruns = rig.overruns();
+    outcome.pings = programs.pings();
+    Ok(Some(outcome))
+}
+
+/// Builds a testbed without traffic and keeps it until `cancel` is set; `ready` is told what stands.
+///
+/// # Errors
+/// When the testbed cannot be built; nothing is left behind then.
+pub fn keep(
+    scenario: &Scenario,
+    options: Options,
+    cancel: &AtomicBool,
+    ready: impl FnOnce(&Entry),
+) -> Result<(), TestbedError> {
+    check_cell(scenario)?;
+    let mut rig = Rig::build(scenario, options)?;
+    rig.announce()?;
+    ready(rig.entry());
+    std::thread::scope(|scope| {
+        let endless = || {
+            realtime::keep_time(PRIORITY);
+            let mut cell = Cell::new(scenario, scenario.replica_seed(0));
+            let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel)
+        };
+        scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
+    })?;
+    Ok(())
+}
+
+fn emulate(
+    scenario: &Scenario,
+    seed: u64,
+    rig: &Rig,
+    options: Options,
+    start: Clock,
+    stop: &AtomicBool,
+) -> std::io::Result<Outcome> {
+    let granted = realtime::keep_time(PRIORITY);
+    let mut cell = Cell::new(scenario, seed);
+    let taps = rig.taps(options);
+    let end = Instant::ZERO + scenario.run.duration;
+    let measure_from = Instant::ZERO + scenario.run.warmup;
+    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop)?;
+    let strays = cell.strays();
+    Ok(Outcome {
+        record: cell.record(stopped),
+        hand_over,
+        strays,
+        overruns: 0,
+        realtime: granted.realtime,
+        pings: Vec::new(),
+    })
+}
+
+/// Starts and stops the flows at their times; says whether the run came to its end.
+fn conduct(
+    scenario: &Scenario,
+    programs: &mut TrafficPrograms,
+    start: Clock,
+    cancel: &AtomicBool,
+    is_over: impl Fn() -> bool,
+) -> Result<bool, TestbedError> {
+    let end = scenario.run.duration;
+    let mut due: Vec<(Instant, usize, bool)> = Vec::new();
+    for (id, ((_, flow), at)) in scenario.flows().zip(programs.starts()).enumerate() {
+        due.push((at, id, true));
+        due.extend(flow.stop.filter(|stop| *stop < end).map(|stop| (Instant::ZERO + stop, id, false)));
+    }
+    due.sort();
+    let mut due = due.into_iter().peekable();
+    while !is_over() {
+        if cancel.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        let now = Instant::from_nanos(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        while let Some((at, id, starts)) = due.next_if(|(at, ..)| *at <= now) {
+            if starts {
+                let stop = scenario.flows().nth(id).and_then(|(_, flow)| flow.stop).unwrap_or(end).min(end);
+                programs.start(id, (Instant::ZERO + stop).saturating_since(at))?;
+            } else {
+                programs.stop(id);
+            }
+        }
+        // What ends while the emulation ends is no fault.
+        if let Some(error) = programs.ended_early()
+            && !is_over()
+        {
+            return Err(error);
+        }
+        std::thread::sleep(TICK);
+    }
+    Ok(true)
+}

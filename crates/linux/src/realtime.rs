@@ -1,0 +1,45 @@
+//! Priority over the rest of the machine, where it is granted.
+
+use std::io;
+
+use nix::sys::mman::{MlockAllFlags, mlockall};
+
+/// What was granted to a thread that has to keep time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// SCHED_FIFO.
+    pub realtime: bool,
+    /// No page of the process is ever swapped.
+    pub locked: bool,
+}
+
+/// Asks for SCHED_FIFO at `priority` (1 to 99) for this thread, and locks the process's memory.
+pub fn keep_time(priority: i32) -> Granted {
+    let locked = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
+    Granted { realtime: fifo(priority).is_ok(), locked }
+}
+
+/// Whether this thread may have SCHED_FIFO; it has it from now on.
+pub fn is_granted() -> bool {
+    fifo(1).is_ok()
+}
+
+fn fifo(priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param { sched_priority: priority };
+    // SAFETY: sched_setscheduler(2) reads one sched_param, which lives until the call returns; 0 is this thread.
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Niceness -15 for this process, short of real time: traffic under SCHED_FIFO would run before the kernel's own network
+/// threads, and did stop the network of a loaded machine. Allowed between fork and exec.
+///
+/// # Errors
+/// Without the privilege.
+pub fn hurry() -> io::Result<()> {
+    // SAFETY: setpriority(2) takes plain numbers; 0 is this process.
+    #[allow(unsafe_code)]
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

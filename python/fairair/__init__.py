@@ -1,0 +1,66 @@
+"""Who gets the air in a Wi-Fi cell that carries TCP, why, and how is it made fair.
+
+>>> import fairair
+>>> cell = fairair.Scenario.from_dict({
+...     "name": "cafe",
+...     "run": {"duration": "20 s", "replicas": 3},
+...     "ap": {"queue": {"kind": "droptail", "limit": 75}},
+...     "station": [
+...         {"name": "uploader", "flows": [{"direction": "up", "count": 3}]},
+...         {"name": "guest", "count": 4, "flows": [{"direction": "down"}]},
+...     ],
+... })
+>>> result = fairair.run(cell)
+>>> bool(result.fairness_level("uploader").mean > 2)
+True
+
+Units stand in names (``goodput_bps``, ``rtt_s``) and in the strings of scenarios (``"11 Mbit/s"``).
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.engine import Comparison, Remedy, compare, plan, remedies, run
+from fairair.result import Estimate, Result
+from fairair.scenario import Scenario
+
+__version__ = _native.VERSION
+
+if TYPE_CHECKING:
+    from fairair import gallery, models, plot
+    from fairair.sweeps import sweep
+
+__all__ = [
+    "Comparison",
+    "Estimate",
+    "FairAirError",
+    "Remedy",
+    "Result",
+    "Scenario",
+    "__version__",
+    "compare",
+    "gallery",
+    "models",
+    "plan",
+    "plot",
+    "remedies",
+    "run",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # pandas, xarray and matplotlib take longer to import than most runs take: they come when they are used.
+    if name == "sweep":
+        return importlib.import_module("fairair.sweeps").sweep
+    if name in {"gallery", "models", "plot"}:
+        return importlib.import_module(f"fairair.{name}")
+    raise AttributeError(f"module 'fairair' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""``python -m fairair``: the command."""
+
+from fairair._cli import main
+
+main()

@@ -1,0 +1,208 @@
+"""Engines: ask the simulator or a model about a scenario, with and without remedies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.result import Result
+from fairair.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Comparison", "Remedy", "compare", "plan", "remedies", "run"]
+
+Engine = Literal["sim", "model", "testbed"]
+
+
+def run(
+    scenario: Scenario | str | PathLike[str],
+    engine: Engine = "sim",
+    *,
+    replicas: int | None = None,
+    seed: int | None = None,
+    model: str | None = None,
+    remedy: str | None = None,
+    jobs: int = 0,
+) -> Result:
+    """Ask an engine who gets the air.
+
+    Other Python threads go on meanwhile. Ctrl-C raises `KeyboardInterrupt` at once; replicas under way end unheard.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+        The cell, or its file.
+    engine : {"sim", "model", "testbed"}
+        The packet simulator, an analytical model, or Linux TCP over an emulated cell (which needs the command).
+    replicas : int, optional
+        Independent repetitions, 1 to 1,000,000, instead of the scenario's.
+    seed : int, optional
+        Seed of all randomness instead of the scenario's; the same seed gives the same result on any number of threads.
+    model : str, optional
+        For ``engine="model"``: ``detti2011``, ``ha2009``, ``pokhrel2016`` or ``unified``, the default.
+    remedy : str, optional
+        Name of a remedy to apply first; `remedies` lists them.
+    jobs : int, default 0
+        Threads; 0 is one a processor.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    FairAirError
+        Bad input, with its place and fix; nothing has run.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "two", "run": {"duration": "20 s", "replicas": 2},
+    ...     "station": [{"name": "a", "flows": [{"direction": "down", "count": 2}]},
+    ...                 {"name": "b", "flows": [{"direction": "down"}]}]})
+    >>> round(fairair.run(cell, engine="model", model="detti2011").fairness_level("a", "b").mean, 2)
+    2.0
+    """
+    cell = _scenario(scenario, replicas, seed)
+    if jobs < 0:
+        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
+    if model is not None and engine != "model":
+        raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
+    return Result(_native.run(cell._json(), engine, model, remedy, jobs))
+
+
+class Remedy(NamedTuple):
+    """A remedy that `run` and `compare` know by name."""
+
+    name: str
+    deploy: str
+    """Where it goes: ``AP``, ``box`` (between gateway and AP), or ``-``."""
+    needs: str
+    """What it has to know of the cell; empty: nothing."""
+    source: str
+    """The paper or document that it comes from."""
+
+
+def remedies() -> list[Remedy]:
+    """Return all remedies, in the order of ``fairair compare``.
+
+    Examples
+    --------
+    >>> "vsb" in [remedy.name for remedy in remedies()]
+    True
+    """
+    return [Remedy(*row) for row in _native.remedies()]
+
+
+class Comparison(NamedTuple):
+    """A scenario under several remedies."""
+
+    scenario: Scenario
+    results: dict[str, Result]
+    """By the remedy's name; ``none`` is the scenario as it is."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row a remedy: the columns of `Result.summary`, each with its ``_ci95``."""
+        import pandas as pd
+
+        rows = {}
+        for name, result in self.results.items():
+            row: dict[str, float] = {}
+            for quantity, values in result.summary.iterrows():
+                row[str(quantity)], row[f"{quantity}_ci95"] = values["mean"], values["ci95"]
+            rows[name] = row
+        frame = pd.DataFrame.from_dict(rows, orient="index")
+        frame.index.name = "remedy"
+        return frame
+
+
+def compare(
+    scenario: Scenario | str | PathLike[str],
+    names: Iterable[str] | None = None,
+    *,
+    replicas: int | None = None,
+    seed: int | None = None,
+    jobs: int = 0,
+) -> Comparison:
+    """Simulate a scenario as it is and under each remedy.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+        The cell, or its file.
+    names : iterable of str, optional
+        Remedies, all by default.
+    replicas, seed, jobs : int, optional
+        As in `run`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    FairAirError
+        Bad input, with its place and fix.
+    """
+    cell = _scenario(scenario, replicas, seed)
+    known = [remedy.name for remedy in remedies()]
+    chosen = known if names is None else list(names)
+    for name in chosen:
+        if name not in [*known, "none"]:
+            raise FairAirError("names", f"there is no remedy called {name!r}", f"use one of: {', '.join(known)}")
+    results = {"none": run(cell, jobs=jobs)}
+    results.update((name, run(cell, remedy=name, jobs=jobs)) for name in chosen if name != "none")
+    return Comparison(cell, results)
+
+
+def plan(scenario: Scenario | str | PathLike[str], goal: str = "level=1", *options: str) -> dict[str, Any]:
+    """Ask ``fairair plan`` which remedy meets a goal at the most goodput.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+        The cell, or its file.
+    goal : str
+        As ``--goal`` of the command, for instance ``"level=1"``.
+    *options : str
+        Further options of the command.
+
+    Returns
+    -------
+    dict
+        What the command prints with ``--format json``.
+
+    Raises
+    ------
+    FairAirError
+        The command refuses its input.
+    """
+    cell = _scenario(scenario, None, None)
+    with tempfile.TemporaryDirectory(prefix="fairair-") as directory:
+        path = Path(directory) / "scenario.toml"
+        path.write_text(cell.to_toml(), encoding="utf-8")
+        line = [sys.executable, "-m", "fairair", "plan", str(path), "--goal", goal, "--format", "json", *options]
+        done = subprocess.run(line, capture_output=True, text=True, check=False)  # noqa: S603 # our own command
+    # 3: no candidate meets the goal, which is an answer too.
+    if done.returncode not in {0, 3}:
+        raise FairAirError("plan", done.stderr.strip(), "see `fairair plan --help`")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def _scenario(scenario: Scenario | str | PathLike[str], replicas: int | None, seed: int | None) -> Scenario:
+    cell = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    changes = {"run.replicas": replicas, "run.seed": seed}
+    wanted = {path: value for path, value in changes.items() if value is not None}
+    return cell.with_(wanted) if wanted else cell

@@ -1,0 +1,155 @@
+"""Plots of a figure as SVG: our curves with confidence intervals, and the paper's numbers as points."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure as Canvas
+
+from fairair.gallery.curve import Curve
+from fairair.gallery.spec import Figure, Panel, Series
+from fairair.plot import COLOURS, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw"]
+
+MARKERS = "os^Dv<P"
+# Text as paths looks the same in every browser, and the same picture has the same bytes.
+EXTRA: Any = {"errorbar.capsize": 3, "svg.fonttype": "path"}
+
+
+def draw(figure: Figure, curves: Mapping[str, Curve]) -> dict[str, str]:
+    """Return an SVG for each panel, by its id."""
+    with style(), mpl.rc_context(EXTRA):
+        return {panel.id: _panel(figure, panel, curves) for panel in figure.panels}
+
+
+def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
+    shown = [series for series in figure.series if series.panel == panel.id]
+    canvas = Canvas(figsize=(6.4, 4.6), layout="constrained")
+    axes = canvas.add_subplot()
+    if panel.kind == "lines":
+        _lines(axes, shown, curves, log=panel.scale == "log")
+    else:
+        {"bars": _bars, "steps": _steps}[panel.kind](axes, shown, curves)
+    _published(axes, figure, panel, shown, curves)
+    axes.set_xlabel(panel.x or figure.x_label)
+    axes.set_ylabel(panel.y)
+    axes.set_yscale(panel.scale)
+    if panel.scale == "linear":
+        # Intervals of two or three replicas are wide; none of our quantities is negative.
+        axes.set_ylim(bottom=0.0)
+    if panel.span:
+        axes.set_xlim(*panel.span)
+    if panel.title:
+        axes.set_title(panel.title, fontsize=10)
+    entries = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    handles, labels = list(entries.values()), list(entries)
+    longest = max((len(label) for label in labels), default=0)
+    canvas.legend(handles, labels, loc="outside lower center", ncols=1 if longest > 44 else 2, fontsize=9)
+    out = io.StringIO()
+    canvas.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    svg = out.getvalue()
+    return svg[svg.index("<svg") :]
+
+
+def _look(k: int, series: Series) -> dict[str, Any]:
+    colour = COLOURS[k % len(COLOURS)]
+    if series.engine in ("model", "function"):
+        return {"color": colour, "linestyle": "--", "marker": "", "linewidth": 2.0}
+    if series.engine == "recorded":
+        return {"color": colour, "linestyle": "", "marker": MARKERS[k % len(MARKERS)], "markerfacecolor": "white"}
+    return {"color": colour, "linestyle": "-", "marker": MARKERS[k % len(MARKERS)]}
+
+
+def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve], *, log: bool) -> None:
+    for k, series in enumerate(shown):
+        curve = curves[series.id]
+        if log:
+            # What was never seen in a run has no place on a logarithmic axis.
+            curve = replace(curve, y=np.where(curve.y > 0, curve.y, np.nan))
+        look = _look(k, series)
+        if curve.scalar:
+            axes.axhline(float(curve.y[0]), color=look["color"], linestyle="-.", label=series.label)
+            continue
+        positions = _positions(curve)
+        if len(curve.x) > 60:
+            look["marker"] = ""
+        if np.isnan(curve.ci).all():
+            axes.plot(positions, curve.y, label=series.label, **look)
+        else:
+            axes.errorbar(positions, curve.y, yerr=np.nan_to_num(curve.ci), label=series.label, **look)
+    _ticks(axes, shown, curves)
+
+
+def _steps(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+    for k, series in enumerate(shown):
+        curve = curves[series.id]
+        look: dict[str, Any] = {
+            "color": COLOURS[k % len(COLOURS)],
+            "marker": "",
+            "linestyle": ["-", "--", "-.", ":"][k % 4],
+        }
+        axes.step(_positions(curve), curve.y, where="post", label=series.label, linewidth=1.2, **look)
+
+
+def _bars(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+    width = 0.8 / max(len(shown), 1)
+    for k, series in enumerate(shown):
+        curve = curves[series.id]
+        at = _positions(curve) + (k - (len(shown) - 1) / 2) * width
+        error = np.nan_to_num(curve.ci)
+        look: dict[str, Any] = {
+            "color": COLOURS[k % len(COLOURS)],
+            "edgecolor": "white",
+            "hatch": ["", "//", "..", "xx", "\\\\"][k % 5],
+        }
+        axes.bar(at, curve.y, width, yerr=error if error.any() else None, label=series.label, **look)
+    _ticks(axes, shown, curves)
+
+
+def _positions(curve: Curve) -> Any:
+    if any(isinstance(x, str) for x in curve.x):
+        return np.arange(len(curve.x), dtype=np.float64)
+    return np.asarray(curve.x, dtype=np.float64)
+
+
+def _ticks(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+    xs = [curves[series.id].x for series in shown]
+    longest = max(xs, key=len, default=())
+    if any(isinstance(x, str) for x in longest):
+        axes.set_xticks(range(len(longest)), [textwrap.fill(str(x), 12) for x in longest])
+    elif 1 < len(longest) <= 10 and all(float(x).is_integer() for x in longest) and float(longest[-1]) <= 60:
+        axes.set_xticks([float(x) for x in longest])
+
+
+def _published(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+    order = {series.id: k for k, series in enumerate(shown)}
+    points = [(p.series, list(p.points), p.label) for p in figure.published]
+    points += [(s.point[0], [s.point[1:]], "") for s in figure.statements if s.point is not None]
+    for series, numbers, label in points:
+        if series not in order:
+            continue
+        k = order[series]
+        xs = list(curves[series].x)
+        # Beside the bar that it belongs to.
+        shift = (k - (len(shown) - 1) / 2) * 0.8 / len(shown) if panel.kind == "bars" else 0.0
+        placed = [(xs.index(x) if isinstance(x, str) and x in xs else x, y) for x, y in numbers]
+        kept = [(float(x) + shift, y) for x, y in placed if not isinstance(x, str)]
+        look: dict[str, Any] = {
+            "markerfacecolor": "white",
+            "markeredgecolor": "black",
+            "markeredgewidth": 1.4,
+            "markersize": 9,
+        }
+        text = label or (f"paper: {shown[k].label}" if len(shown) > 1 else "paper")
+        marker = "*dhp"[k % 4]
+        axes.plot([x for x, _ in kept], [y for _, y in kept], linestyle="", marker=marker, zorder=5, label=text, **look)

@@ -1,0 +1,173 @@
+"""The pages: HTML from jinja2 templates, plots inside, scenario files beside."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.gallery.curve import SCALAR, X
+from fairair.gallery.draw import draw
+from fairair.gallery.spec import Paper, Series
+from fairair.gallery.verdict import TOLERANCES, Verdict
+
+if TYPE_CHECKING:
+    from fairair.gallery.build import Built
+
+__all__ = ["Site"]
+
+_ENGINES = {
+    "sim": "simulation",
+    "model": "analytical model",
+    "function": "equations of the paper",
+    "recorded": "recorded",
+    "files": "simulation to the end of the last large file",
+}
+
+
+def number(value: float) -> str:
+    """Four significant digits; a dash for what does not exist."""
+    if math.isnan(value):
+        return "-"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+
+
+class Site:
+    """A folder of pages, each written whole.
+
+    Parameters
+    ----------
+    out : Path
+        Made when it is missing.
+    quick : bool
+        Whether the pages have to say that runs were short.
+    """
+
+    def __init__(self, out: Path, *, quick: bool) -> None:
+        self.out, self.quick = out, quick
+        self.environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("fairair.gallery"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.filters["number"] = number
+        self.environment.globals.update(quick=quick, version=_native.VERSION, Verdict=Verdict)
+
+    def figure(self, built: Built) -> None:
+        """Write the page of a figure, and its scenario files."""
+        figure = built.figure
+        page = self.environment.get_template("figure.html").render(
+            built=built,
+            paper=built.paper,
+            figure=figure,
+            plots=draw(figure, built.computed.curves),
+            tables=_tables(built),
+            files=self._scenarios(built),
+            engines=_ENGINES,
+            series=[(series, _recipe(series)) for series in figure.series],
+        )
+        self._write(f"{figure.paper}/{figure.key}.html", page)
+
+    def index(self, papers: Sequence[Paper], built: Sequence[Built]) -> None:
+        """Write the index of all figures with their verdicts."""
+        counts = Counter(one.verdict for one in built)
+        page = self.environment.get_template("index.html").render(
+            papers=[(paper, [one for one in built if one.paper.key == paper.key]) for paper in papers],
+            counts=[(verdict, counts[verdict]) for verdict in Verdict],
+            total=len(built),
+            tolerances=TOLERANCES,
+        )
+        self._write("index.html", page)
+        self._write("verdicts.json", json.dumps(_verdicts(built, self.quick), indent=1) + "\n")
+
+    def _scenarios(self, built: Built) -> list[tuple[str, str]]:
+        """Write the scenario of the first point of each series as it was run; equal ones once."""
+        seen: dict[str, tuple[str, list[str]]] = {}
+        for key, scenario in built.computed.scenarios.items():
+            text = scenario.to_toml()
+            if text in seen:
+                seen[text][1].append(key)
+                continue
+            name = f"{built.figure.key}-{key}.toml"
+            self._write(f"{built.figure.paper}/{name}", text)
+            seen[text] = (name, [key])
+        return [(name, ", ".join(keys)) for name, keys in seen.values()]
+
+    def _write(self, name: str, text: str) -> None:
+        path = self.out / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
+                file.write(text)
+            temporary = Path(file.name)
+            temporary.chmod(0o644)
+            temporary.rename(path)
+        except OSError as error:
+            raise FairAirError(str(path), f"cannot write: {error.strerror}", "name another folder with --out") from None
+
+
+def _verdicts(built: Sequence[Built], quick: bool) -> dict[str, Any]:
+    """Return the verdicts for programs."""
+    figures = [
+        {
+            "paper": one.paper.key,
+            "figure": one.figure.name,
+            "page": f"{one.paper.key}/{one.figure.key}.html",
+            "verdict": one.verdict.value,
+            "checks": len(one.rows),
+            "hold": sum(row.outcome.holds for row in one.rows),
+        }
+        for one in built
+    ]
+    return {"quick": quick, "version": _native.VERSION, "figures": figures}
+
+
+def _recipe(series: Series) -> str:
+    """Return what was asked for a series, in a line."""
+    if series.engine == "function":
+        args = ", ".join(f"{key}={value}" for key, value in series.args.items())
+        over = f", {series.over} = x" if series.over else ""
+        return f"fairair.models.{series.function}({args}{over})" + (f" → {series.output}" if series.output else "")
+    if series.engine == "recorded":
+        return series.source
+    changes = [f"{path} = {value}" for path, value in {**series.set, **series.vary}.items()]
+    changed = "; ".join(changes).replace("{x}", "x")
+    what = f"{series.measure} of {series.scenario}" + (f" ({series.model})" if series.model else "")
+    return f"{what}; {changed}" if changed else what
+
+
+def _tables(built: Built) -> list[dict[str, Any]]:
+    """Tables of the values, one a panel; samples over time are too long for one."""
+    panels = {panel.id: panel.title or panel.y for panel in built.figure.panels}
+    groups: dict[tuple[str | None, tuple[X, ...]], list[Series]] = {}
+    for series in built.figure.series:
+        xs = built.computed.curves[series.id].x
+        groups.setdefault((None if xs == SCALAR else series.panel, xs), []).append(series)
+    tables = []
+    for (panel, xs), members in groups.items():
+        if len(xs) > 40:
+            continue
+        rows = [(x, [_cell(built, series, x, k) for series in members]) for k, x in enumerate(xs)]
+        caption = panels[panel] if panel else ""
+        tables.append({"series": members, "rows": rows, "scalar": xs == SCALAR, "caption": caption})
+    return tables
+
+
+def _cell(built: Built, series: Series, x: X, k: int) -> dict[str, Any]:
+    curve = built.computed.curves[series.id]
+    quoted = [y for p in built.figure.published if p.series == series.id for at, y in p.points if at == x]
+    if curve.scalar:
+        quoted = [y for p in built.figure.published if p.series == series.id for _, y in p.points]
+    return {"y": float(curve.y[k]), "ci": float(curve.ci[k]), "paper": quoted}

@@ -1,0 +1,202 @@
+"""Plots of results and sweeps: one style, colours that the colour-blind tell apart, units on every axis.
+
+Every function draws into `ax` or a new figure and returns the axes: ``plot.goodput(result).figure.savefig(...)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+
+from fairair._errors import FairAirError
+from fairair.engine import Comparison
+from fairair.result import Result
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = ["COLOURS", "against", "cwnd", "goodput", "queue", "remedies", "style", "transfer_cdf"]
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's, without their yellow, which is too faint on white."""
+_MARKERS = "os^Dv<P"
+
+_STYLE: Any = {
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.prop_cycle": cycler(color=COLOURS) + cycler(marker=list(_MARKERS)),
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "figure.figsize": (6.4, 4.0),
+    "font.size": 10,
+    "grid.alpha": 0.3,
+    "legend.frameon": False,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 5,
+    "savefig.dpi": 150,
+    "svg.hashsalt": "fairair",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Use the package's style for the plots inside."""
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return plt.subplots()[1] if ax is None else ax
+
+
+def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Bars of each station's goodput in Mbit/s, uploads and downloads, with 95 % confidence intervals.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> goodput(fairair.run(cell)).get_xlabel()
+    'goodput, Mbit/s'
+    """
+    with style():
+        ax = _axes(ax)
+        table = result.stations
+        places = np.arange(len(table))
+        for shift, (column, name) in zip(
+            (-0.2, 0.2), (("goodput_up_bps", "up"), ("goodput_down_bps", "down")), strict=True
+        ):
+            error = np.nan_to_num(table[f"{column}_ci95"].to_numpy(dtype=float)) / 1e6
+            ax.barh(places + shift, table[column] / 1e6, 0.38, xerr=error, label=name, error_kw={"elinewidth": 1})
+        ax.set_yticks(places, list(map(str, table.index)))
+        ax.invert_yaxis()
+        ax.set_xlabel("goodput, Mbit/s")
+        ax.set_ylabel("station")
+        ax.set_title(result.name, loc="left")
+        # Above the axes: bars may reach anywhere inside.
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    return ax
+
+
+def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = False, ax: Axes | None = None) -> Axes:
+    """Curves of a swept measure against a parameter, with 95 % confidence intervals; other parameters become curves.
+
+    Parameters
+    ----------
+    data : xarray.Dataset
+        From `fairair.sweep`.
+    x : str
+        The parameter on the x axis, a path of the sweep.
+    y : str, default "fairness_level"
+        The measure, for instance ``"jain_flows"``.
+    log : bool
+        A logarithmic y axis.
+    """
+    if x not in data.dims or y not in data:
+        known = f"parameters: {', '.join(map(str, data.dims))}; measures: {', '.join(map(str, data.data_vars))}"
+        raise FairAirError("x" if x not in data.dims else "y", "the sweep has no such thing", f"use one of {known}")
+    with style():
+        ax = _axes(ax)
+        others = [str(name) for name in data[y].dims if name != x]
+        stacked = data[[y, f"{y}_ci95"]].stack(curve=others) if others else data[[y, f"{y}_ci95"]].expand_dims("curve")
+        places = data[x].values
+        numbers = np.issubdtype(places.dtype, np.number)
+        at = places if numbers else np.arange(len(places))
+        for index in range(stacked.sizes["curve"]):
+            one = stacked.isel(curve=index).transpose(x, ...)
+            label = ", ".join(f"{name.rpartition('.')[2]} = {one[name].item()}" for name in others)
+            error = np.nan_to_num(one[f"{y}_ci95"].values)
+            ax.errorbar(at, one[y].values, yerr=error, capsize=2, label=label or None)
+        if not numbers:
+            ax.set_xticks(at, [str(place) for place in places])
+        ax.set_xlabel(x)
+        unit = data[y].attrs.get("units", "1")
+        name = data[y].attrs.get("long_name", y)
+        ax.set_ylabel(name if unit == "1" else f"{name}, {unit}")
+        if log:
+            ax.set_yscale("log")
+        if others:
+            ax.legend()
+    return ax
+
+
+def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Axes:
+    """Cumulative distribution of the transfer times of files in s, one curve a result."""
+    with style():
+        ax = _axes(ax)
+        for name, result in results.items():
+            times = np.sort(result.transfers["duration_s"].to_numpy())
+            if not len(times):
+                raise FairAirError(name, "no file was transferred", 'give flows with kind = "files", or run longer')
+            share = np.arange(1, len(times) + 1) / len(times)
+            ax.step(times, share, where="post", label=name, marker="")
+        ax.set_xscale("log")
+        ax.set_xlabel("transfer time, s")
+        ax.set_ylabel("share of files that took at most so long")
+        ax.legend()
+    return ax
+
+
+def _sampled(result: Result) -> Any:
+    table = result.timeseries
+    if table.empty:
+        raise FairAirError(result.name, "the result has no samples", 'run it with {"run.sample_interval": "100 ms"}')
+    return table
+
+
+def queue(result: Result, *, ax: Axes | None = None) -> Axes:
+    """Packets in the AP's queue over time in s, in replica 0."""
+    table = _sampled(result)
+    with style():
+        ax = _axes(ax)
+        ax.plot(table.index, table["ap_queue_packets"], marker="")
+        ax.set_xlabel("time, s")
+        ax.set_ylabel("AP queue, packets")
+    return ax
+
+
+def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = None) -> Axes:
+    """Congestion windows over time in s, in replica 0, of all flows or of those with the given numbers."""
+    table = _sampled(result)
+    with style():
+        ax = _axes(ax)
+        rows = result.flows
+        for flow in flows if flows is not None else range(len(rows)):
+            label = ", ".join(str(rows.loc[flow, column]) for column in ("station", "direction"))
+            ax.plot(table.index, table[f"cwnd_{flow}"], marker="", label=label)
+        ax.set_xlabel("time, s")
+        ax.set_ylabel("congestion window, segments")
+        ax.legend()
+    return ax
+
+
+def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
+    """Total goodput in Mbit/s against Jain's index over stations, one point a remedy, with 95 % confidence intervals."""
+    table = comparison.table.sort_values("jain_stations")
+    with style():
+        new = ax is None
+        ax = plt.subplots(figsize=(6.4, 0.32 * len(table) + 1.4))[1] if ax is None else ax
+        places = np.arange(len(table))
+        for column, colour, marker, name, factor in (
+            ("jain_stations", COLOURS[0], "o", "Jain index over stations", 1.0),
+            ("goodput_bps", COLOURS[1], "s", "goodput over the best", 1 / table["goodput_bps"].max()),
+        ):
+            error = np.nan_to_num(table[f"{column}_ci95"].to_numpy(dtype=float)) * factor
+            ax.errorbar(table[column] * factor, places, xerr=error, fmt=marker, color=colour, label=name, capsize=2)
+        ax.set_yticks(places, list(map(str, table.index)))
+        ax.set_ylabel("remedy")
+        ax.set_xlabel("share (1: fair; 1: the highest goodput of all)")
+        ax.set_xlim(right=1.03)
+        if new:
+            ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return ax

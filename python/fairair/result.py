@@ -1,0 +1,329 @@
+"""Results: what an engine answered, as tables."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import shutil
+import tempfile
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fairair import _native
+from fairair._errors import FairAirError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+__all__ = ["Estimate", "Result"]
+
+_TABLES = ("stations", "flows", "queue", "drops", "transfers", "timeseries", "enforce", "capacity")
+
+
+class Estimate(NamedTuple):
+    """A mean over replicas and how sure it is.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over `n` replicas, or for ratios the quotient of the sums; NaN when it does not exist.
+    ci95 : float
+        Half-width of the 95 % confidence interval (Student's t); NaN when ``n < 2``.
+    n : int
+        Replicas that count.
+    """
+
+    mean: float
+    ci95: float
+    n: int
+
+    @classmethod
+    def of(cls, value: dict[str, Any]) -> Estimate:
+        """Read ``{"mean": ..., "ci95": ..., "n": ...}``."""
+        mean, ci95 = value["mean"], value["ci95"]
+        return cls(math.nan if mean is None else mean, math.nan if ci95 is None else ci95, value["n"])
+
+    def __str__(self) -> str:
+        return f"{self.mean:.4g}" if math.isnan(self.ci95) else f"{self.mean:.4g} ± {self.ci95:.2g}"
+
+
+class Result:
+    """What an engine answered about a scenario.
+
+    Tables are pandas DataFrames made when they are first asked for. A column ``x`` is a mean over the replicas after
+    the warm-up, ``x_ci95`` the half-width of its 95 % confidence interval, ``n`` the replicas that count. What does not
+    exist is NaN. docs/results.md has the meaning of every column.
+
+    Get one from `run`, or from `load` what `to_parquet` wrote.
+    """
+
+    def __init__(self, native: _native.Report, transfers: pd.DataFrame | None = None) -> None:
+        self._native = native
+        self._transfers = transfers
+
+    @classmethod
+    def from_json(cls, text: str, place: str = "result") -> Result:
+        """Read the JSON that ``fairair run --format json`` prints, or `to_json`.
+
+        Raises
+        ------
+        FairAirError
+            The text is no result, or one of another schema.
+        """
+        return cls(_native.Report.from_json(text, place))
+
+    @cached_property
+    def _report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self._native.json())
+        return report
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the whole result in the schema of docs/results.md."""
+        report: dict[str, Any] = json.loads(self._native.json())
+        return report
+
+    def to_json(self) -> str:
+        """Return the whole result as JSON text."""
+        return self._native.json()
+
+    @property
+    def engine(self) -> str:
+        """What answered: ``simulator`` or ``model``."""
+        return str(self._report["engine"])
+
+    @property
+    def name(self) -> str:
+        """Name of the scenario."""
+        return str(self._report["scenario"]["name"])
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that are equal for equal runs."""
+        return str(self._report["fingerprint"])
+
+    @cached_property
+    def stations(self) -> pd.DataFrame:
+        """One row a station, by name: goodputs in bit/s, shares, its queue and its transmitter."""
+        return _frame(self._native.stations(), "station")
+
+    @cached_property
+    def flows(self) -> pd.DataFrame:
+        """One row a flow, in the scenario's order: goodput in bit/s, segments, timeouts, transfer times in s."""
+        return _frame(self._native.flows(), None, "flow")
+
+    @cached_property
+    def queue(self) -> pd.DataFrame:
+        """The AP's queues, ``ap`` to the stations and ``ap_uplink`` to the wire: packets, waiting times in s."""
+        return _frame(self._native.queues(), "queue")
+
+    @cached_property
+    def drops(self) -> pd.DataFrame:
+        """Packets dropped at the AP a replica, one row a queue and reason, by class of packet."""
+        return _frame(self._native.drops(), None)
+
+    @cached_property
+    def transfers(self) -> pd.DataFrame:
+        """One row a finished file: replica, flow, station, direction, ``duration_s`` from first SYN to last ACK."""
+        if self._transfers is not None:
+            return self._transfers
+        frame = _frame(self._native.transfers(), None)
+        flows = self.flows[["station", "direction"]]
+        return frame.join(flows, on="flow")
+
+    @cached_property
+    def timeseries(self) -> pd.DataFrame:
+        """Samples of replica 0 by time in s: ``ap_queue_packets`` and ``cwnd_0``, ... in segments, one a flow.
+
+        Empty unless the scenario has ``run.sample_interval``; for UDP the window is NaN.
+        """
+        import pandas as pd
+
+        series = self._native.series()
+        if series is None:
+            return pd.DataFrame({"ap_queue_packets": []}, index=pd.Index([], name="at_s", dtype=float))
+        at, queue, cwnd = series
+        columns = {"ap_queue_packets": queue, **{f"cwnd_{flow}": row for flow, row in enumerate(cwnd)}}
+        return pd.DataFrame(columns, index=pd.Index(at, name="at_s"))
+
+    @cached_property
+    def enforce(self) -> pd.DataFrame | None:
+        """One row a station in the box between gateway and AP; None without one."""
+        table = self._native.enforce()
+        return None if table is None else _frame(table, "station")
+
+    @cached_property
+    def capacity(self) -> pd.DataFrame | None:
+        """The box's capacity in replica 0: ``capacity_bps``, state and reason by time in s; None without one."""
+        import pandas as pd
+
+        trace = self._native.capacity()
+        if trace is None:
+            return None
+        at, capacity, state, reason = trace
+        columns = {"capacity_bps": capacity, "state": state, "reason": reason}
+        return pd.DataFrame(columns, index=pd.Index(at, name="at_s"))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """The whole cell, one row a quantity: mean, ci95, n and unit."""
+        import pandas as pd
+
+        report = self._report
+        up, down = report["directions"]["up"], report["directions"]["down"]
+        rows = {
+            "goodput_bps": (report["totals"]["goodput_bps"], "bit/s"),
+            "packets_per_second": (report["totals"]["packets_per_second"], "1/s"),
+            "flow_goodput_up_bps": (up["mean_flow_goodput_bps"], "bit/s"),
+            "flow_goodput_down_bps": (down["mean_flow_goodput_bps"], "bit/s"),
+            "fairness_level": (report["indices"]["fairness_level_first_station"], "1"),
+            "up_down_ratio": (report["indices"]["up_down_ratio"], "1"),
+            "jain_stations": (report["indices"]["jain_stations"], "1"),
+            "jain_flows": (report["indices"]["jain_flows"], "1"),
+            "ap_queue_packets": (report["ap_queue"]["mean_packets"], "packets"),
+            "ap_drop_probability_data": (report["ap_queue"]["drop_probability"]["data"], "1"),
+            "ap_drop_probability_ack": (report["ap_queue"]["drop_probability"]["ack"], "1"),
+        }
+        frame = pd.DataFrame([(*Estimate.of(value), unit) for value, unit in rows.values()], index=list(rows))
+        frame.columns = pd.Index(["mean", "ci95", "n", "unit"])
+        frame.index.name = "quantity"
+        return frame
+
+    @property
+    def assumptions(self) -> pd.DataFrame | None:
+        """What the model assumes and whether the scenario keeps it; None for a simulation."""
+        import pandas as pd
+
+        model = self._report["model"]
+        return None if model is None else pd.DataFrame(model["assumptions"])
+
+    def fairness_level(self, station: str, other: str | None = None) -> Estimate:
+        """Goodput of a station over another's (detti2011 Eq. 3), or over the mean of the others.
+
+        Parameters
+        ----------
+        station, other : str
+            Names of stations. Without `other`, `station` has to be the first one.
+
+        Returns
+        -------
+        Estimate
+            Dimensionless; 1 is fair.
+
+        Raises
+        ------
+        FairAirError
+            There is no such station, or the scenario has more than 32 stations.
+        """
+        names = [row["name"] for row in self._report["stations"]]
+        for name in (station, other):
+            if name is not None and name not in names:
+                raise FairAirError("station", f"there is no station {name!r}", f"use one of: {', '.join(names[:20])}")
+        indices = self._report["indices"]
+        if other is None:
+            if station != names[0]:
+                raise FairAirError("other", "levels against the mean are the first station's", f"use {names[0]!r}")
+            return Estimate.of(indices["fairness_level_first_station"])
+        if indices["fairness_level"] is None:
+            raise FairAirError("station", "levels by pair are kept up to 32 stations", "divide `.stations.goodput_bps`")
+        return Estimate.of(indices["fairness_level"][names.index(station)][names.index(other)])
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write all tables as Parquet files, and ``result.json``, to a new directory.
+
+        The directory appears when it is complete.
+
+        Raises
+        ------
+        FairAirError
+            The directory exists already or cannot be written.
+        """
+        target = Path(path)
+        if target.exists():
+            raise FairAirError(fspath(path), "this exists already", "name a new directory, or remove this one first")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        except OSError as error:
+            raise FairAirError(
+                fspath(path), f"cannot write: {error.strerror}", "name a place you may write to"
+            ) from None
+        try:
+            (temporary / "result.json").write_text(self.to_json(), encoding="utf-8")
+            for name in _TABLES:
+                table = getattr(self, name)
+                if table is not None:
+                    table.to_parquet(temporary / f"{name}.parquet")
+            temporary.chmod(0o755)
+            temporary.rename(target)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Result:
+        """Read what `to_parquet` wrote.
+
+        Raises
+        ------
+        FairAirError
+            There is no such directory, or it holds no result.
+        """
+        import pandas as pd
+
+        source = Path(path)
+        try:
+            text = (source / "result.json").read_text(encoding="utf-8")
+            transfers = pd.read_parquet(source / "transfers.parquet")
+        except OSError as error:
+            fix = "name a directory that `Result.to_parquet` wrote"
+            raise FairAirError(fspath(path), f"cannot read a result: {error.strerror or error}", fix) from None
+        return cls(_native.Report.from_json(text, fspath(path)), transfers)
+
+    def __reduce__(self) -> tuple[Any, tuple[str, pd.DataFrame]]:
+        return (_revive, (self.to_json(), self.transfers))
+
+    def __repr__(self) -> str:
+        rows = [f"{name:>26}  {_cell(row)}" for name, row in self.summary.iterrows() if not math.isnan(row["mean"])]
+        return "\n".join([f"<fairair.Result {self.name!r} by {self.engine}>", *rows])
+
+    def _repr_html_(self) -> str:
+        head = f"<b>{html.escape(self.name)}</b> by {html.escape(self.engine)}"
+        stations = self.stations[["goodput_up_bps", "goodput_down_bps", "goodput_share", "airtime_share"]]
+        whole: str = self.summary.to_html(float_format="{:.4g}".format)
+        each: str = stations.to_html(float_format="{:.4g}".format, max_rows=20)
+        return f"<div>{head}{each}{whole}</div>"
+
+    def __rich__(self) -> RenderableType:
+        from rich.table import Table
+
+        table = Table(title=f"{self.name} by {self.engine}")
+        for heading in ("station", "up, Mbit/s", "down, Mbit/s", "share", "airtime"):
+            table.add_column(heading, justify="left" if heading == "station" else "right")
+        for name, row in self.stations.iterrows():
+            goodputs = (f"{row[column] / 1e6:.3f}" for column in ("goodput_up_bps", "goodput_down_bps"))
+            table.add_row(str(name), *goodputs, f"{row['goodput_share']:.1%}", f"{row['airtime_share']:.1%}")
+        return table
+
+
+def _revive(text: str, transfers: pd.DataFrame) -> Result:
+    return Result(_native.Report.from_json(text, "result"), transfers)
+
+
+def _cell(row: pd.Series[Any]) -> str:
+    unit = "" if row["unit"] == "1" else f" {row['unit']}"
+    return f"{Estimate(row['mean'], row['ci95'], row['n'])}{unit}"
+
+
+def _frame(columns: dict[str, Any], index: str | None, name: str | None = None) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    if index is not None:
+        frame = frame.set_index(index)
+    elif name is not None:
+        frame.index.name = name
+    return frame

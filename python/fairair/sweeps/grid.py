@@ -1,0 +1,89 @@
+"""The grid of a sweep: paths of a scenario with their values."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.scenario import Scenario, _to_json
+
+__all__ = ["Axis", "Grid"]
+
+
+class Axis(NamedTuple):
+    """A parameter and its values."""
+
+    path: str
+    values: list[str]
+    """As JSON text, which tells 1 from "1" and compares tables."""
+
+    @property
+    def labels(self) -> npt.NDArray[Any]:
+        """The values as a coordinate: numbers or texts; tables and mixtures become JSON text."""
+        values = [json.loads(value) for value in self.values]
+        if all(isinstance(value, str) for value in values):
+            return np.array(values)
+        if all(isinstance(value, int | float) for value in values):  # true and false are numbers 1 and 0
+            return np.array(values)
+        return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
+
+
+class Grid:
+    """Scenarios that differ along axes; a point is a position in the grid, the last axis fastest.
+
+    Parameters
+    ----------
+    scenario : Scenario
+        What all points share.
+    axes : mapping from dotted path to values
+        As in `Scenario.with_`; one dimension a path.
+    engine, model : str
+        As in `fairair.run`.
+
+    Raises
+    ------
+    FairAirError
+        No axis, an axis without values or with a value twice, or a path or value that the scenario reader refuses.
+    """
+
+    def __init__(
+        self, scenario: Scenario, axes: Mapping[str, Iterable[Any]], engine: str = "sim", model: str | None = None
+    ) -> None:
+        if not axes:
+            raise FairAirError("grid", "the grid is empty", 'name at least one parameter, as {"ap.queue.limit": [50]}')
+        self.scenario = scenario
+        self.engine = engine
+        self.model = model
+        self.axes = [_axis(path, values) for path, values in axes.items()]
+        self.shape = tuple(len(axis.values) for axis in self.axes)
+        self.size = math.prod(self.shape)
+        self.batch(np.empty(0, dtype=np.int64)).check()
+
+    def batch(self, points: npt.NDArray[np.int64]) -> _native.Batch:
+        """Return `points` ready to run."""
+        return _native.Batch(self.scenario._json(), list(self.axes), points, self.engine, self.model)
+
+    def scenario_at(self, point: int) -> Scenario:
+        """Return the scenario of a point."""
+        indices = np.unravel_index(point, self.shape)
+        chosen = zip(self.axes, indices, strict=True)
+        return self.scenario.with_({axis.path: json.loads(axis.values[index]) for axis, index in chosen})
+
+
+def _axis(path: str, values: Iterable[Any]) -> Axis:
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise FairAirError(path, f"{values!r} is one value, not several", f"write a list: {{{path!r}: [...]}}")
+    texts = [_to_json(value, path) for value in values]
+    if not texts:
+        raise FairAirError(path, "there is no value, so the grid is empty", "give at least one value")
+    twice = sorted({text for text in texts if texts.count(text) > 1})
+    if twice:
+        raise FairAirError(path, f"{twice[0]} stands there twice", "give each value once")
+    return Axis(path, texts)

@@ -1,0 +1,154 @@
+"""Finished points of a sweep in a directory: a manifest that says of what, and Parquet parts."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.sweeps.grid import Grid
+
+__all__ = ["Store", "table_of"]
+
+_SCHEMA = "fairair.sweep/1"
+_MANIFEST = "sweep.json"
+
+
+def table_of(grid: Grid, columns: dict[str, Any]) -> pa.Table:
+    """Return the columns of `Batch.take` as a table: a column a path, one a measure, lists by station."""
+    points = columns.pop("point")
+    offsets = pa.array(columns.pop("offsets"))
+    arrays: dict[str, pa.Array] = {}
+    for axis, index in zip(grid.axes, np.unravel_index(points, grid.shape), strict=True):
+        arrays[axis.path] = pa.DictionaryArray.from_arrays(pa.array(index.astype(np.int32)), pa.array(axis.values))
+    for name, values in columns.items():
+        listed = name == "station" or name.startswith("station.")
+        column = pa.array(values, type=pa.string() if name == "station" else None)
+        arrays[name] = pa.ListArray.from_arrays(offsets, column) if listed else column
+    return pa.table(arrays)
+
+
+def points_of(grid: Grid, table: pa.Table) -> npt.NDArray[np.int64]:
+    """Return the points of a table's rows in `grid`; -1 for rows that are not in it."""
+    indices = []
+    inside = np.ones(len(table), dtype=bool)
+    for axis in grid.axes:
+        column = table[axis.path].combine_chunks().dictionary_encode()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        position = {value: index for index, value in enumerate(axis.values)}
+        places = np.array([position.get(value, -1) for value in column.dictionary.to_pylist()], dtype=np.int64)
+        index = places[column.indices.to_numpy()] if len(places) else np.empty(0, dtype=np.int64)
+        inside &= index >= 0
+        indices.append(np.where(index >= 0, index, 0))
+    points: npt.NDArray[np.int64] = np.ravel_multi_index(indices, grid.shape).astype(np.int64)
+    return np.where(inside, points, -1)
+
+
+class Store:
+    """A directory that keeps finished points; those of a wider grid of the same sweep serve too.
+
+    Parameters
+    ----------
+    path : path-like
+        A new directory, or one that an earlier run of the same sweep filled.
+    grid : Grid
+        What is swept.
+
+    Raises
+    ------
+    FairAirError
+        It cannot be written, it is no store, or it is the store of another sweep.
+    """
+
+    def __init__(self, path: str | PathLike[str], grid: Grid) -> None:
+        self.path = Path(path)
+        self.grid = grid
+        wanted = {
+            "schema": _SCHEMA,
+            "version": _native.VERSION,
+            "engine": grid.engine,
+            "model": grid.model,
+            "paths": sorted(axis.path for axis in grid.axes),
+            "scenario": grid.scenario.to_dict(),
+        }
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            # Writing tells at once what a run of an hour would find out at its first point.
+            probe = self.path / f".probe-{uuid.uuid4().hex}"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise FairAirError(
+                fspath(path), f"cannot write the store: {error.strerror}", "name a directory that you may write to"
+            ) from None
+        manifest = self.path / _MANIFEST
+        if manifest.exists():
+            self._compare(manifest, wanted)
+        elif any(self.path.iterdir()):
+            raise FairAirError(fspath(path), "this directory holds other files", "name a new or empty directory")
+        else:
+            self._replace(manifest, json.dumps(wanted, indent=1).encode())
+        for leftover in self.path.glob(".part-*"):
+            leftover.unlink(missing_ok=True)
+
+    def _compare(self, manifest: Path, wanted: dict[str, Any]) -> None:
+        fix = "name another directory, or sweep what this one is of"
+        try:
+            found = json.loads(manifest.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise FairAirError(fspath(manifest), f"this is no manifest of a sweep: {error}", fix) from None
+        wanted = json.loads(json.dumps(wanted))
+        for key, value in wanted.items():
+            there = found.get(key) if isinstance(found, dict) else None
+            if there != value:
+                what = _difference(there, value, key)
+                raise FairAirError(fspath(self.path), f"this is the store of another sweep: {what}", fix)
+
+    def read(self) -> pa.Table | None:
+        """Return the finished points of this grid, each once; None when there are none."""
+        tables = []
+        for part in sorted(self.path.glob("part-*.parquet")):
+            try:
+                tables.append(pq.ParquetFile(part).read())
+            except (OSError, pa.ArrowInvalid) as error:
+                raise FairAirError(
+                    fspath(part), f"cannot read this part: {error}", "remove it; its points run again"
+                ) from None
+        if not tables:
+            return None
+        whole = pa.concat_tables(tables)
+        points = points_of(self.grid, whole)
+        known, first = np.unique(points, return_index=True)
+        return whole.take(pa.array(first[known >= 0]))
+
+    def append(self, table: pa.Table) -> None:
+        """Keep a table of `table_of`; it is there whole or not at all."""
+        part = self.path / f"part-{uuid.uuid4().hex}.parquet"
+        temporary = part.with_name(f".{part.name}")
+        paths = [axis.path for axis in self.grid.axes]
+        pq.write_table(table, temporary, use_dictionary=[*paths, "station.list.element"], write_statistics=False)
+        temporary.rename(part)
+
+    def _replace(self, path: Path, content: bytes) -> None:
+        temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
+        temporary.write_bytes(content)
+        temporary.replace(path)
+
+
+def _difference(found: Any, wanted: Any, key: str) -> str:
+    """Name the first key in which two manifests differ."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for name in sorted({*found, *wanted}):
+            if found.get(name) != wanted.get(name):
+                return _difference(found.get(name), wanted.get(name), f"{key}.{name}")
+    return f"{key} is {json.dumps(found)} there, and {json.dumps(wanted)} here"

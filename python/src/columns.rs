@@ -1,0 +1,36 @@
+//! Tables of a report as columns: an estimate `x` becomes `x` and its 95 % half-width `x_ci95`.
+
+use fairair_core::metrics::Estimate;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// A column's name and where a row has it.
+pub(crate) type Column<Row> = (&'static str, fn(&Row) -> Estimate);
+
+/// Puts `columns` of `rows` into `table` as arrays of float64; what does not exist is NaN.
+pub(crate) fn estimates<'a, Row: 'a>(
+    table: &Bound<'_, PyDict>,
+    columns: &[Column<Row>],
+    rows: impl Iterator<Item = &'a Row> + Clone,
+) -> PyResult<()> {
+    for (name, of) in columns {
+        let column = |get: fn(Estimate) -> f64| PyArray1::from_iter(table.py(), rows.clone().map(|row| get(of(row))));
+        table.set_item(*name, column(mean))?;
+        table.set_item(format!("{name}_ci95"), column(ci95))?;
+    }
+    if let Some((_, of)) = columns.first() {
+        table.set_item("n", PyArray1::from_iter(table.py(), rows.map(|row| of(row).n)))?;
+    }
+    Ok(())
+}
+
+/// The mean, NaN when there is none.
+pub(crate) fn mean(estimate: Estimate) -> f64 {
+    estimate.mean.unwrap_or(f64::NAN)
+}
+
+/// The half-width, NaN when there is none.
+pub(crate) fn ci95(estimate: Estimate) -> f64 {
+    estimate.ci95.unwrap_or(f64::NAN)
+}

@@ -1,0 +1,139 @@
+//! Engines: a scenario in, a report out.
+
+use fairair_core::metrics::{self, Provenance};
+use fairair_core::model::{Model, predict};
+use fairair_core::record::Record;
+use fairair_core::remedy::{REMEDIES, Remedy};
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
+use fairair_sim::replicas::Pool;
+use pyo3::prelude::*;
+
+use crate::document;
+use crate::error::BadInput;
+use crate::result::{Report, Transfer};
+use crate::watch::interruptible;
+
+/// What answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sim,
+    /// The unified model, or the one that is named.
+    Model(Model),
+}
+
+impl Engine {
+    pub(crate) fn named(engine: &str, model: Option<&str>) -> Result<Engine, BadInput> {
+        match engine {
+            "sim" => Ok(Engine::Sim),
+            "model" => {
+                let models = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Unified];
+                let name = model.unwrap_or(Model::Unified.name());
+                let found = models.into_iter().find(|model| model.name() == name);
+                found.map(Engine::Model).ok_or_else(|| {
+                    let fix = format!("use one of: {}", models.map(Model::name).join(", "));
+                    BadInput::new("model", format!("there is no model called {name:?}"), fix)
+                })
+            }
+            "testbed" => Err(BadInput::new(
+                "engine",
+                "the testbed does not run inside Python: it needs root and network namespaces",
+                "run the command `fairair testbed` where this version has it, or use engine=\"sim\" or engine=\"model\"",
+            )),
+            other => Err(BadInput::new(
+                "engine",
+                format!("there is no engine called {other:?}"),
+                "use one of: sim, model, testbed",
+            )),
+        }
+    }
+
+    /// The report on `scenario`, replicas on this thread.
+    pub(crate) fn report(self, scenario: &Scenario) -> Result<metrics::Report, BadInput> {
+        match self {
+            Engine::Sim => {
+                let replicas = scenario.run.replicas;
+                let records: Vec<_> = (0..replicas).map(|replica| fairair_sim::run(scenario, replica)).collect();
+                Ok(metrics::Report::new(scenario, &records, simulated(replicas)))
+            }
+            Engine::Model(model) => {
+                let prediction = predict(scenario, Some(model))
+                    .map_err(|error| BadInput::of_model(format!("model {}", model.name()), &error))?;
+                Ok(prediction.report(scenario, env!("CARGO_PKG_VERSION")))
+            }
+        }
+    }
+}
+
+/// Every finished file of every replica.
+fn transfers(records: &[Record]) -> Vec<Transfer> {
+    let of_flow = |replica: usize, flow: usize, times: &[Duration]| {
+        let of_time = move |time: &Duration| Transfer {
+            replica: replica as u32,
+            flow: flow as u32,
+            duration_s: time.as_secs_f64(),
+        };
+        times.iter().map(of_time).collect::<Vec<_>>()
+    };
+    let of_record = |(replica, record): (usize, &Record)| {
+        let flows = record.flows.iter().enumerate();
+        flows.flat_map(|(flow, row)| of_flow(replica, flow, &row.transfer_times)).collect::<Vec<_>>()
+    };
+    records.iter().enumerate().flat_map(of_record).collect()
+}
+
+fn simulated(replicas: u32) -> Provenance {
+    Provenance {
+        engine: "simulator".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        replicas_planned: replicas,
+        interrupted: false,
+        until_ci: None,
+    }
+}
+
+/// The remedy called `name`.
+fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
+    Remedy::named(name).ok_or_else(|| {
+        let known: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
+        let fix = format!("use one of: {}", known.join(", "));
+        BadInput::new("remedy", format!("there is no remedy called {name:?}"), fix)
+    })
+}
+
+/// Name, where it is deployed, what it needs to know, and source of each remedy.
+#[pyfunction]
+pub(crate) fn remedies() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
+    REMEDIES.iter().map(|remedy| (remedy.name, remedy.deploy.name(), remedy.needs, remedy.source)).collect()
+}
+
+/// Asks an engine about a document, on `jobs` threads (0: one a processor).
+#[pyfunction]
+#[pyo3(signature = (document, engine, model, remedy_name, jobs))]
+pub(crate) fn run(
+    py: Python<'_>,
+    document: &str,
+    engine: &str,
+    model: Option<&str>,
+    remedy_name: Option<&str>,
+    jobs: usize,
+) -> PyResult<Report> {
+    let engine = Engine::named(engine, model)?;
+    let mut scenario = document::scenario(&document::parse(document)?)?;
+    if let Some(name) = remedy_name {
+        scenario = remedy(name)?.applied(&scenario);
+    }
+    let report = interruptible(py, move |cancel| match engine {
+        Engine::Model(_) => engine.report(&scenario).map(Report::without_transfers),
+        Engine::Sim => {
+            let pool = Pool::new(jobs).map_err(|error| {
+                BadInput::new("jobs", format!("cannot start the worker threads: {error}"), "ask for fewer jobs")
+            })?;
+            let replicas = scenario.run.replicas;
+            let records = pool.run(0..replicas, cancel, |replica| fairair_sim::run(&scenario, replica), |_| ());
+            let report = metrics::Report::new(&scenario, &records, simulated(replicas));
+            Ok(Report { report, transfers: transfers(&records) })
+        }
+    })??;
+    Ok(report)
+}

@@ -1,0 +1,199 @@
+//! A report in Python: whole as JSON, its tables as columns.
+
+use fairair_core::metrics::{self, ByClass, EnforceStation, FlowReport, QueueReport, StationReport, Transport};
+use fairair_core::packet::Direction;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::columns::{Column, estimates};
+use crate::error::BadInput;
+
+const STATIONS: [Column<StationReport>; 13] = [
+    ("goodput_bps", |row| row.goodput_bps),
+    ("goodput_up_bps", |row| row.goodput_up_bps),
+    ("goodput_down_bps", |row| row.goodput_down_bps),
+    ("goodput_share", |row| row.goodput_share),
+    ("airtime_share", |row| row.airtime_share),
+    ("airtime_down_share", |row| row.airtime_down_share),
+    ("uplink_queue_mean_packets", |row| row.uplink_queue_mean_packets),
+    ("uplink_queue_mean_sojourn_s", |row| row.uplink_queue_mean_sojourn_s),
+    ("uplink_queue_drop_probability", |row| row.uplink_queue_drop_probability),
+    ("mac_attempts", |row| row.mac.attempts),
+    ("mac_collision_probability", |row| row.mac.collision_probability),
+    ("mac_delivered", |row| row.mac.delivered),
+    ("mac_discards", |row| row.mac.discards),
+];
+
+const FLOWS: [Column<FlowReport>; 8] = [
+    ("goodput_bps", |row| row.goodput_bps),
+    ("sent_packets", |row| row.sent_packets),
+    ("retransmits", |row| row.retransmits),
+    ("timeouts", |row| row.timeouts),
+    ("fast_retransmits", |row| row.fast_retransmits),
+    ("transfers_count", |row| row.transfers.count),
+    ("transfers_mean_s", |row| row.transfers.mean_s),
+    ("transfers_cov", |row| row.transfers.cov),
+];
+
+const QUEUES: [Column<QueueReport>; 10] = [
+    ("mean_packets", |row| row.mean_packets),
+    ("mean_sojourn_s", |row| row.mean_sojourn_s),
+    ("p95_sojourn_s", |row| row.p95_sojourn_s),
+    ("p99_sojourn_s", |row| row.p99_sojourn_s),
+    ("arrivals_data", |row| row.arrivals.data),
+    ("arrivals_ack", |row| row.arrivals.ack),
+    ("arrivals_other", |row| row.arrivals.other),
+    ("drop_probability_data", |row| row.drop_probability.data),
+    ("drop_probability_ack", |row| row.drop_probability.ack),
+    ("drop_probability_other", |row| row.drop_probability.other),
+];
+
+const DROPS: [Column<ByClass>; 3] = [("data", |row| row.data), ("ack", |row| row.ack), ("other", |row| row.other)];
+
+const BOX: [Column<EnforceStation>; 6] = [
+    ("passed_up_bps", |row| row.passed_up_bps),
+    ("passed_down_bps", |row| row.passed_down_bps),
+    ("bypassed_bps", |row| row.bypassed_bps),
+    ("mean_packets", |row| row.mean_packets),
+    ("mean_sojourn_s", |row| row.mean_sojourn_s),
+    ("drop_probability", |row| row.drop_probability),
+];
+
+/// What an engine answered.
+#[pyclass(frozen, module = "fairair._native")]
+pub(crate) struct Report {
+    pub(crate) report: metrics::Report,
+    /// Finished files, which a report has means of only.
+    pub(crate) transfers: Vec<Transfer>,
+}
+
+/// One finished file.
+pub(crate) struct Transfer {
+    pub(crate) replica: u32,
+    pub(crate) flow: u32,
+    /// From the first SYN to the last ACK.
+    pub(crate) duration_s: f64,
+}
+
+impl Report {
+    /// Of an engine that transfers nothing.
+    pub(crate) fn without_transfers(report: metrics::Report) -> Self {
+        Report { report, transfers: Vec::new() }
+    }
+}
+
+#[pymethods]
+impl Report {
+    /// A report from its JSON.
+    #[staticmethod]
+    fn from_json(text: &str, place: &str) -> PyResult<Report> {
+        let wrong = |problem: String| BadInput::new(place, problem, "give a result that FairAir wrote");
+        let report: metrics::Report =
+            serde_json::from_str(text).map_err(|error| wrong(format!("this is not a result: {error}")))?;
+        if report.schema != metrics::SCHEMA {
+            return Err(wrong(format!("its schema is {}, not {}", report.schema, metrics::SCHEMA)).into());
+        }
+        Ok(Report::without_transfers(report))
+    }
+
+    /// The report as JSON, in the schema of docs/results.md.
+    fn json(&self) -> PyResult<String> {
+        Ok(serde_json::to_string(&self.report)
+            .map_err(|error| BadInput::new("result", error.to_string(), "report this"))?)
+    }
+
+    /// One row a station.
+    fn stations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = &self.report.stations;
+        let table = PyDict::new(py);
+        table.set_item("station", rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())?;
+        table.set_item("group", rows.iter().map(|row| row.group.as_str()).collect::<Vec<_>>())?;
+        estimates(&table, &STATIONS, rows.iter())?;
+        Ok(table)
+    }
+
+    /// One row a flow.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let rows = &self.report.flows;
+        let table = PyDict::new(py);
+        let direction = |row: &FlowReport| if row.direction == Direction::Up { "up" } else { "down" };
+        let transport = |row: &FlowReport| if row.transport == Transport::Tcp { "tcp" } else { "udp" };
+        table.set_item("station", rows.iter().map(|row| row.station.as_str()).collect::<Vec<_>>())?;
+        table.set_item("direction", rows.iter().map(direction).collect::<Vec<_>>())?;
+        table.set_item("transport", rows.iter().map(transport).collect::<Vec<_>>())?;
+        estimates(&table, &FLOWS, rows.iter())?;
+        Ok(table)
+    }
+
+    /// One row for each of the AP's queues: towards the stations, towards the wire.
+    fn queues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        table.set_item("queue", ["ap", "ap_uplink"])?;
+        estimates(&table, &QUEUES, [&self.report.ap_queue, &self.report.ap_uplink_queue].into_iter())?;
+        Ok(table)
+    }
+
+    /// One row a queue and reason for which it dropped packets.
+    fn drops<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let queues = [("ap", &self.report.ap_queue), ("ap_uplink", &self.report.ap_uplink_queue)];
+        let rows: Vec<(&str, &str, &ByClass)> = queues
+            .iter()
+            .flat_map(|(name, queue)| queue.drops.iter().map(|(reason, row)| (*name, reason.as_str(), row)))
+            .collect();
+        let table = PyDict::new(py);
+        table.set_item("queue", rows.iter().map(|row| row.0).collect::<Vec<_>>())?;
+        table.set_item("reason", rows.iter().map(|row| row.1).collect::<Vec<_>>())?;
+        estimates(&table, &DROPS, rows.iter().map(|row| row.2))?;
+        Ok(table)
+    }
+
+    /// One row a station in the box between gateway and AP; None without one.
+    fn enforce<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let Some(enforce) = &self.report.enforce else { return Ok(None) };
+        let table = PyDict::new(py);
+        table.set_item("station", enforce.stations.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())?;
+        estimates(&table, &BOX, enforce.stations.iter())?;
+        Ok(Some(table))
+    }
+
+    /// One row a finished file: replica, flow, seconds from the first SYN to the last ACK.
+    fn transfers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let table = PyDict::new(py);
+        table.set_item("replica", PyArray1::from_iter(py, self.transfers.iter().map(|row| row.replica)))?;
+        table.set_item("flow", PyArray1::from_iter(py, self.transfers.iter().map(|row| row.flow)))?;
+        table.set_item("duration_s", PyArray1::from_iter(py, self.transfers.iter().map(|row| row.duration_s)))?;
+        Ok(table)
+    }
+
+    /// The box's capacity over time in replica 0: seconds, bit/s, what was known, why; None without a box.
+    #[allow(clippy::type_complexity)] // Four columns.
+    fn capacity<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u64>>, Vec<String>, Vec<String>)> {
+        let trace = &self.report.enforce.as_ref()?.trace;
+        let (at, capacity) = (PyArray1::from_slice(py, &trace.at_s), PyArray1::from_slice(py, &trace.capacity_bps));
+        Some((at, capacity, trace.state.clone(), trace.reason.clone()))
+    }
+
+    /// Samples of replica 0: seconds, packets at the AP, cwnd in segments (flow x time, NaN for UDP); None without.
+    #[allow(clippy::type_complexity)] // Three columns.
+    fn series<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray2<f32>>)>> {
+        let Some(series) = &self.report.series else { return Ok(None) };
+        let length = series.at_s.len();
+        let rows: Vec<Vec<f32>> = series
+            .cwnd_segments
+            .iter()
+            .map(|row| if row.len() == length { row.clone() } else { vec![f32::NAN; length] })
+            .collect();
+        Ok(Some((
+            PyArray1::from_slice(py, &series.at_s),
+            PyArray1::from_slice(py, &series.ap_queue_packets),
+            PyArray2::from_vec2(py, &rows)?,
+        )))
+    }
+}

@@ -1,0 +1,78 @@
+"""Plots: what they show, with units on the axes; what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from conftest import REPOSITORY
+from matplotlib import pyplot as plt
+
+import fairair
+from fairair import FairAirError, Scenario, plot
+from fairair.demo import write_page
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    mpl.use("agg")
+    yield
+    plt.close("all")
+
+
+def test_goodput_has_a_bar_a_station_and_direction(cell: Scenario) -> None:
+    ax = plot.goodput(fairair.run(cell))
+    assert ax.get_xlabel() == "goodput, Mbit/s"
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["sta1", *(f"other-{n}" for n in range(1, 5))]
+    assert len(ax.patches) == 10
+
+
+def test_a_sweep_is_drawn_against_a_parameter(cell: Scenario) -> None:
+    short = cell.with_({"run.duration": "3 s", "run.warmup": "1 s"})
+    data = fairair.sweep(short, {"ap.queue.limit": [20, 75], "station.sta1.flows.0.count": [1, 3]})
+    ax = plot.against(data, "ap.queue.limit", "goodput_bps")
+    assert ax.get_ylabel() == "goodput bps, bit/s"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["count = 1", "count = 3"]  # type: ignore[union-attr]
+    one = fairair.sweep(short, {"ap.queue.kind": ["droptail", "las"]})
+    ax = plot.against(one, "ap.queue.kind", "jain_flows", log=True)
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["droptail", "las"]
+    with pytest.raises(FairAirError, match="measures: goodput_bps"):
+        plot.against(data, "ap.queue.limit", "godput_bps")
+
+
+def test_samples_and_files_are_drawn_or_asked_for(cell: Scenario) -> None:
+    sampled = fairair.run(cell.with_({"run.sample_interval": "100 ms"}), replicas=1)
+    assert plot.queue(sampled).get_ylabel() == "AP queue, packets"
+    assert len(plot.cwnd(sampled, [0, 3]).lines) == 2
+    with pytest.raises(FairAirError, match="sample_interval"):
+        plot.queue(fairair.run(cell, replicas=1))
+    web = fairair.run(Scenario.load(REPOSITORY / "scenarios" / "web-and-bulk.toml"), replicas=1)
+    ax = plot.transfer_cdf({"web": web})
+    assert ax.get_xlabel() == "transfer time, s"
+    with pytest.raises(FairAirError, match="no file"):
+        plot.transfer_cdf({"bulk": sampled})
+
+
+def test_remedies_have_a_row_each(cell: Scenario) -> None:
+    ax = plot.remedies(fairair.compare(cell, ["vsb", "las"]))
+    assert {label.get_text() for label in ax.get_yticklabels()} == {"none", "vsb", "las"}
+
+
+def test_the_style_leaves_the_users_own_alone(cell: Scenario) -> None:
+    before = dict(mpl.rcParams)
+    plot.goodput(fairair.run(cell, replicas=1))
+    assert dict(mpl.rcParams) == before
+
+
+def test_the_demonstration_says_who_gets_the_air(tmp_path: Path, cell: Scenario) -> None:
+    scenario = tmp_path / "cell.toml"
+    scenario.write_text(cell.to_toml())
+    page = write_page(scenario, tmp_path / "demo").read_text()
+    assert "times</b> the mean of the others" in page
+    assert "vsb" in page
+    assert "What the planner recommends" in page
+    assert (tmp_path / "demo" / "remedies.svg").exists()
+    with pytest.raises(FairAirError, match="holds something else"):
+        write_page(scenario, tmp_path)

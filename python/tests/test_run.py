@@ -1,0 +1,202 @@
+"""Engines and results."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import REPOSITORY
+
+import fairair
+from fairair import FairAirError, Result, Scenario
+
+
+def test_tables_say_what_the_result_says(cell: Scenario) -> None:
+    result = fairair.run(cell)
+    report = result.to_dict()
+    assert result.engine == "simulator"
+    assert list(result.stations.index) == ["sta1", "other-1", "other-2", "other-3", "other-4"]
+    for name, row in zip(result.stations.index, report["stations"], strict=True):
+        assert result.stations.loc[name, "goodput_bps"] == row["goodput_bps"]["mean"]
+        assert result.stations.loc[name, "goodput_bps_ci95"] == row["goodput_bps"]["ci95"]
+        assert result.stations.loc[name, "n"] == 3
+    assert list(result.flows["direction"]) == ["up"] * 3 + ["down"] * 4
+    assert result.queue.loc["ap", "mean_packets"] == report["ap_queue"]["mean_packets"]["mean"]
+    full = result.drops.set_index(["queue", "reason"]).loc[("ap", "queue-full"), "data"]
+    assert full == report["ap_queue"]["drops"]["queue-full"]["data"]["mean"]
+    assert result.summary.loc["goodput_bps", "mean"] == pytest.approx(result.stations["goodput_bps"].sum())
+    assert all(dtype == np.float64 for dtype in result.stations.drop(columns=["group", "n"]).dtypes)
+
+
+def test_levels_are_against_one_station_or_the_mean_of_the_others(cell: Scenario) -> None:
+    result = fairair.run(cell)
+    goodput = result.stations["goodput_bps"]
+    level = result.fairness_level("sta1", "other-2")
+    assert level.mean == pytest.approx(goodput["sta1"] / goodput["other-2"])
+    assert level.n == 3
+    assert result.fairness_level("sta1").mean == pytest.approx(goodput["sta1"] / goodput.iloc[1:].mean())
+    with pytest.raises(FairAirError, match="use one of: sta1, other-1"):
+        result.fairness_level("sta1", "other")
+    with pytest.raises(FairAirError, match="use 'sta1'"):
+        result.fairness_level("other-1")
+
+
+def test_the_same_seed_gives_the_same_bytes_on_any_number_of_threads(cell: Scenario) -> None:
+    one = fairair.run(cell, jobs=1)
+    assert fairair.run(cell, jobs=3).to_json() == one.to_json()
+    assert fairair.run(cell, seed=2).fingerprint != one.fingerprint
+    assert fairair.run(cell, replicas=1).to_dict()["replicas"] == 1
+
+
+def test_the_command_and_python_answer_alike(cell: Scenario, tmp_path: Path) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(cell.to_toml())
+    line = [sys.executable, "-m", "fairair", "run", str(path), "--format", "json"]
+    done = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == fairair.run(cell).to_dict()
+    assert Result.from_json(done.stdout).fingerprint == fairair.run(cell).fingerprint
+
+
+def test_the_command_keeps_its_exit_codes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fairair"]
+    assert subprocess.run([*command, "--version"], capture_output=True, check=False).returncode == 0
+    wrong = subprocess.run([*command, "run", str(tmp_path / "none.toml")], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "cannot read the scenario file" in wrong.stderr
+
+
+def test_models_answer_in_the_same_tables(cell: Scenario) -> None:
+    result = fairair.run(cell, engine="model")
+    assert result.engine == "model"
+    assert np.isnan(result.stations["goodput_bps_ci95"]).all()
+    assert result.stations["goodput_bps"].gt(0).all()
+    assumptions = result.assumptions
+    assert assumptions is not None
+    assert {"name", "holds", "what"} <= set(assumptions.columns)
+    assert fairair.run(cell).assumptions is None
+
+
+def test_what_cannot_be_asked_is_refused(cell: Scenario) -> None:
+    with pytest.raises(FairAirError, match="`fairair testbed`"):
+        fairair.run(cell, engine="testbed")
+    with pytest.raises(FairAirError, match="use one of: sim, model, testbed"):
+        fairair.run(cell, engine="simm")  # type: ignore[arg-type]
+    with pytest.raises(FairAirError, match="use one of: detti2011"):
+        fairair.run(cell, engine="model", model="bianchi")
+    with pytest.raises(FairAirError, match="has no model"):
+        fairair.run(cell, model="detti2011")
+    with pytest.raises(FairAirError, match=r"use one of: .*tlas-saf"):
+        fairair.run(cell, remedy="magic")
+    with pytest.raises(FairAirError, match="below 0"):
+        fairair.run(cell, jobs=-1)
+    with pytest.raises(FairAirError, match=r"does not know|has no"):
+        fairair.run(cell, engine="model", model="pokhrel2016")
+
+
+def test_samples_and_files_come_as_columns() -> None:
+    scenario = Scenario.load(REPOSITORY / "scenarios" / "web-and-bulk.toml")
+    result = fairair.run(scenario.with_({"run.sample_interval": "100 ms"}), replicas=2)
+    series = result.timeseries
+    assert series.index.name == "at_s"
+    assert list(series.columns[:2]) == ["ap_queue_packets", "cwnd_0"]
+    assert series["ap_queue_packets"].max() > 0
+    assert np.diff(series.index) == pytest.approx(0.1)
+    transfers = result.transfers
+    assert set(transfers["replica"]) == {0, 1}
+    assert transfers["duration_s"].gt(0).all()
+    counted = sum(flow["transfers"]["count"]["mean"] or 0 for flow in result.to_dict()["flows"])
+    assert len(transfers) == pytest.approx(2 * counted)
+
+
+def test_a_box_has_tables_of_its_own(cell: Scenario) -> None:
+    assert fairair.run(cell, replicas=1).enforce is None
+    boxed = fairair.run(cell.with_({"enforce": {"policy": "per-station", "capacity": "auto"}}), replicas=1)
+    assert boxed.enforce is not None
+    assert boxed.capacity is not None
+    assert list(boxed.enforce.index) == list(boxed.stations.index)
+    assert boxed.capacity["capacity_bps"].gt(0).all()
+
+
+def test_remedies_apply_by_name(cell: Scenario) -> None:
+    table = fairair.compare(cell, ["vsb", "per-station-fq"]).table
+    assert list(table.index) == ["none", "vsb", "per-station-fq"]
+    assert table.loc["none", "jain_stations"] < 0.8 < table.loc["vsb", "jain_stations"]
+    with pytest.raises(FairAirError, match="use one of"):
+        fairair.compare(cell, ["magic"])
+
+
+def test_the_planner_answers() -> None:
+    hotspot = Scenario.load(REPOSITORY / "scenarios" / "detti2011-five-stations.toml")
+    answer = fairair.plan(hotspot.with_({"run.duration": "30 s", "run.warmup": "5 s"}), "level=1")
+    assert answer["schema"].startswith("fairair.plan/")
+    with pytest.raises(FairAirError, match="level"):
+        fairair.plan(hotspot, "levle=1")
+
+
+def test_a_result_survives_parquet_and_pickle(cell: Scenario, tmp_path: Path) -> None:
+    result = fairair.run(cell, replicas=2)
+    target = tmp_path / "deep" / "result"
+    result.to_parquet(target)
+    assert Result.load(target).to_json() == result.to_json()
+    pd.testing.assert_frame_equal(pd.read_parquet(target / "stations.parquet"), result.stations)
+    assert pickle.loads(pickle.dumps(result)).fingerprint == result.fingerprint  # noqa: S301 # our own bytes
+    with pytest.raises(FairAirError, match="exists already"):
+        result.to_parquet(target)
+    with pytest.raises(FairAirError, match="cannot read a result"):
+        Result.load(tmp_path)
+    with pytest.raises(FairAirError, match="not a result"):
+        Result.from_json("{}")
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(FairAirError, match="cannot write"):
+        result.to_parquet(blocked / "result")
+    assert sorted(path.name for path in target.parent.iterdir()) == ["result"], "no temporary directory is left"
+
+
+def test_a_result_shows_itself(cell: Scenario) -> None:
+    result = fairair.run(cell, replicas=2)
+    assert "fairness_level" in repr(result)
+    assert "<table" in result._repr_html_()
+    assert result.__rich__() is not None
+
+
+def test_other_threads_go_on_while_a_run_runs(cell: Scenario) -> None:
+    long = cell.with_({"run.duration": "2000 s", "run.replicas": 2})
+    thread = threading.Thread(target=fairair.run, args=(long,), kwargs={"jobs": 1})
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+        time.sleep(0.001)
+    assert turns > 20
+
+
+def test_ctrl_c_ends_a_run(tmp_path: Path, cell: Scenario) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(cell.with_({"run.duration": "100000 s"}).to_toml())
+    code = (
+        "import fairair, sys\n"
+        f"scenario = fairair.Scenario.load({str(path)!r})\n"
+        "print('running', flush=True)\n"
+        "try:\n    fairair.run(scenario, replicas=1000)\n"
+        "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
+        "    import os; os._exit(7)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "running\n"
+    time.sleep(0.3)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    assert process.wait(30) == 7
+    process.stdout.close()

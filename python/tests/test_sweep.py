@@ -1,0 +1,178 @@
+"""Sweeps: what they give, what they keep, what they refuse."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+import xarray as xr
+
+import fairair
+from fairair import FairAirError, Scenario
+
+GRID: dict[str, Any] = {"ap.queue.limit": [20, 75], "station.sta1.flows.0.count": range(1, 4)}
+
+
+@pytest.fixture
+def short(cell: Scenario) -> Scenario:
+    return cell.with_({"run.duration": "3 s", "run.warmup": "1 s", "run.replicas": 2})
+
+
+def test_a_sweep_is_its_runs(short: Scenario) -> None:
+    data = fairair.sweep(short, GRID)
+    assert dict(data.sizes) == {"ap.queue.limit": 2, "station.sta1.flows.0.count": 3, "station": 5}
+    assert list(data["station.sta1.flows.0.count"]) == [1, 2, 3]
+    for limit in GRID["ap.queue.limit"]:
+        for count in GRID["station.sta1.flows.0.count"]:
+            here = {"ap.queue.limit": limit, "station.sta1.flows.0.count": count}
+            result = fairair.run(short.with_(here))
+            point = data.sel(here)
+            assert float(point["goodput_bps"]) == result.summary.loc["goodput_bps", "mean"]
+            assert float(point["goodput_bps_ci95"]) == result.summary.loc["goodput_bps", "ci95"]
+            assert float(point["fairness_level"]) == result.fairness_level("sta1").mean
+            by_station = point["station_goodput_bps"].to_series()
+            assert by_station.to_dict() == result.stations["goodput_bps"].to_dict()
+    assert data["goodput_bps"].attrs["units"] == "bit/s"
+    assert int(data["replicas"].min()) == 2
+    assert Scenario.from_toml(data.attrs["scenario"]) == short
+
+
+def test_models_tables_and_texts_can_be_swept(short: Scenario) -> None:
+    queues = [{"kind": "droptail", "limit": 20}, {"kind": "dual-queue"}]
+    data = fairair.sweep(short, {"ap.queue": queues, "radio.rate": ["2 Mbit/s", "11 Mbit/s"]}, replicas=1)
+    assert list(data["radio.rate"].values) == ["2 Mbit/s", "11 Mbit/s"]
+    assert '"dual-queue"' in str(data["ap.queue"].values[1])
+    slow, fast = data["goodput_bps"].isel({"ap.queue": 0}).values
+    assert slow < fast / 2
+    model = fairair.sweep(short, {"ap.queue.limit": [20, 75]}, engine="model")
+    assert model["goodput_bps"].notnull().all()
+    assert model["goodput_bps_ci95"].isnull().all()
+
+
+def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
+    data = fairair.sweep(short, {"station.other.count": [2, 4]}, replicas=1)
+    assert data["station_goodput_bps"].sel(station="other-4").isnull().values.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("grid", "words"),
+    [
+        ({}, "the grid is empty"),
+        ({"ap.queue.limit": []}, "the grid is empty"),
+        ({"ap.queue.limt": [1]}, "did you mean `limit`"),
+        ({"station.sta7.rate": ["2 Mbit/s"]}, "use one of: sta1, other"),
+        ({"ap.queue.limit": [10, 0]}, "sweep point ap.queue.limit = 0"),
+        ({"ap.queue.limit": 10}, "not several"),
+        ({"ap.queue.kind": "droptail"}, "not several"),
+        ({"ap.queue.limit": [10, 10]}, "twice"),
+    ],
+)
+def test_a_wrong_grid_is_refused_before_anything_runs(
+    short: Scenario, tmp_path: Path, grid: dict[str, Any], words: str
+) -> None:
+    store = tmp_path / "store"
+    with pytest.raises(FairAirError, match=words):
+        fairair.sweep(short, grid, store=store)
+    assert not store.exists()
+
+
+def test_a_point_that_is_wrong_only_in_combination_loses_nothing(short: Scenario, tmp_path: Path) -> None:
+    # A basic rate above the data rate: each value is right with the first of the other axis.
+    grid = {"radio.basic_rate": ["1 Mbit/s", "5.5 Mbit/s"], "radio.rate": ["11 Mbit/s", "2 Mbit/s"]}
+    with pytest.raises(FairAirError, match="sweep point"):
+        fairair.sweep(short, grid, store=tmp_path / "store", jobs=1)
+    assert _kept(tmp_path / "store") == 3
+
+
+def test_a_store_is_of_one_sweep(short: Scenario, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    fairair.sweep(short, {"ap.queue.limit": [20]}, store=store)
+    with pytest.raises(FairAirError, match=r"another sweep: scenario.run.duration is \"3 s\" there"):
+        fairair.sweep(short.with_({"run.duration": "4 s"}), {"ap.queue.limit": [20]}, store=store)
+    with pytest.raises(FairAirError, match="another sweep: paths"):
+        fairair.sweep(short, {"tcp.window": [20]}, store=store)
+    with pytest.raises(FairAirError, match="another sweep: engine"):
+        fairair.sweep(short, {"ap.queue.limit": [20]}, engine="model", store=store)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.tex").touch()
+    with pytest.raises(FairAirError, match="holds other files"):
+        fairair.sweep(short, {"ap.queue.limit": [20]}, store=other)
+    with pytest.raises(FairAirError, match="cannot write the store"):
+        fairair.sweep(short, {"ap.queue.limit": [20]}, store=other / "thesis.tex" / "store")
+    assert _kept(store) == 1
+
+
+def test_a_store_is_taken_up_and_grows(short: Scenario, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    first = fairair.sweep(short, {"ap.queue.limit": [20, 75]}, store=store)
+    (store / ".part-torn.parquet").write_bytes(b"PAR1")
+    again = fairair.sweep(short, {"ap.queue.limit": [20, 75]}, store=store)
+    xr.testing.assert_identical(first, again)
+    assert _kept(store) == 2, "nothing ran twice"
+    wider = fairair.sweep(short, {"ap.queue.limit": [10, 20, 75, 100]}, store=store)
+    assert _kept(store) == 4
+    xr.testing.assert_identical(wider.sel({"ap.queue.limit": [20, 75]}), first)
+
+
+def test_a_killed_sweep_repeats_no_finished_point(cell: Scenario, tmp_path: Path) -> None:
+    store, path = tmp_path / "store", tmp_path / "cell.toml"
+    slow = cell.with_({"run.duration": "300 s"})
+    path.write_text(slow.to_toml())
+    code = f"import fairair; fairair.sweep({str(path)!r}, {{'ap.queue.limit': range(1, 200)}}, store={str(store)!r}, jobs=1)"
+    process = subprocess.Popen([sys.executable, "-c", code])
+    until = time.monotonic() + 60
+    while not list(store.glob("part-*")) and time.monotonic() < until:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    kept = _kept(store)
+    assert 0 < kept < 199
+    limits = range(1, kept + 3)
+    data = fairair.sweep(slow, {"ap.queue.limit": limits}, store=store)
+    assert _kept(store) == kept + 2, "only what was missing ran"
+    last = fairair.run(slow.with_({"ap.queue.limit": 1}))
+    assert float(data["goodput_bps"].sel({"ap.queue.limit": 1})) == last.summary.loc["goodput_bps", "mean"]
+
+
+def test_ctrl_c_keeps_what_is_done(cell: Scenario, tmp_path: Path) -> None:
+    store, path = tmp_path / "store", tmp_path / "cell.toml"
+    path.write_text(cell.with_({"run.duration": "300 s"}).to_toml())
+    code = (
+        f"import fairair\ntry:\n    fairair.sweep({str(path)!r}, {{'ap.queue.limit': range(1, 200)}}, "
+        f"store={str(store)!r}, jobs=1)\nexcept KeyboardInterrupt:\n    raise SystemExit(7)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    while not (store / "sweep.json").exists():
+        time.sleep(0.02)
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(60) == 7
+    assert 0 < _kept(store) < 199
+
+
+def test_a_pool_of_processes_gives_the_same_bits(short: Scenario) -> None:
+    local = fairair.sweep(short, GRID)
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        xr.testing.assert_identical(fairair.sweep(short, GRID, executor=pool), local)
+    with pytest.raises(FairAirError, match="runs no sweeps"):
+        fairair.sweep(short, GRID, executor=object())
+
+
+def test_progress_is_shown_when_asked(short: Scenario, capsys: pytest.CaptureFixture[str]) -> None:
+    fairair.sweep(short, {"ap.queue.limit": [20, 75]}, progress=True)
+    assert "2/2" in capsys.readouterr().err
+
+
+def _kept(store: Path) -> int:
+    return int(np.sum([pq.ParquetFile(part).metadata.num_rows for part in store.glob("part-*.parquet")]))
