@@ -41,6 +41,8 @@ install-vsb: setup ## install fairair and the systemd unit of the live box (as r
 	cargo build --release --locked -p fairair
 	install -D -m 755 target/release/fairair $(DESTDIR)/usr/local/bin/fairair
 	install -D -m 644 packaging/fairair-vsb.service $(DESTDIR)/etc/systemd/system/fairair-vsb.service
+	install -d $(DESTDIR)/usr/local/share/man/man1
+	target/release/fairair vsb man $(DESTDIR)/usr/local/share/man/man1
 
 audit: setup ## look for known vulnerabilities in dependencies (downloads the advisory database)
 	cargo deny --locked check advisories

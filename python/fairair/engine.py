@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,8 @@ def run(
     scenario : Scenario or path-like
         The cell, or its file.
     engine : {"sim", "model", "testbed"}
-        The packet simulator, an analytical model, or Linux TCP over an emulated cell (which needs the command).
+        The packet simulator, an analytical model, or Linux TCP over an emulated cell (docs/testbed.md):
+        that one needs root and takes as long as the scenario says.
     replicas : int, optional
         Independent repetitions, 1 to 1,000,000, instead of the scenario's.
     seed : int, optional
@@ -78,6 +80,10 @@ def run(
         raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     if model is not None and engine != "model":
         raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
+    if engine == "testbed":
+        if remedy is not None:
+            raise FairAirError("remedy", "the testbed applies no remedy by name", "write it into the scenario")
+        return _testbed(cell, jobs)
     return Result(_native.run(cell._json(), engine, model, remedy, jobs))
 
 
@@ -199,6 +205,29 @@ def plan(scenario: Scenario | str | PathLike[str], goal: str = "level=1", *optio
         raise FairAirError("plan", done.stderr.strip(), "see `fairair plan --help`")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def _testbed(cell: Scenario, jobs: int) -> Result:
+    """Run the command: the testbed's namespaces belong to a process of their own, which takes them with it."""
+    with tempfile.TemporaryDirectory(prefix="fairair-") as directory:
+        path = Path(directory) / "scenario.toml"
+        path.write_text(cell.to_toml(), encoding="utf-8")
+        line = [sys.executable, "-m", "fairair", "testbed", "run", str(path), "--format", "json"]
+        if jobs:
+            line += ["--jobs", str(jobs)]
+        # In a session of its own, so that Ctrl-C reaches it once, from here.
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, start_new_session=True)  # noqa: S603
+        try:
+            out, err = process.communicate()
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.communicate()
+            raise
+    if process.returncode != 0:
+        fix = "`fairair testbed doctor` says what is missing; docs/testbed.md what it cannot do"
+        raise FairAirError("testbed", err.strip() or f"exit code {process.returncode}", fix)
+    return Result.from_json(out, "testbed")
 
 
 def _scenario(scenario: Scenario | str | PathLike[str], replicas: int | None, seed: int | None) -> Scenario:

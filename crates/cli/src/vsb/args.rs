@@ -34,6 +34,9 @@ pub enum VsbCommand {
     Reload(ClientArgs),
     /// Keep what `run --confirm-within` applied.
     Confirm(ClientArgs),
+    /// Write the man pages of `fairair vsb` to a directory.
+    #[command(hide = true)]
+    Man(ManArgs),
     /// Stop the daemon, or clean up after one that was killed: everything is as before.
     Stop(ClientArgs),
 }
@@ -72,6 +75,14 @@ pub struct ClientArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `fairair vsb man`.
+#[derive(Clone, Debug, Args)]
+pub struct ManArgs {
+    /// Where the pages go.
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 /// Options of `fairair vsb explain`.

@@ -34,6 +34,7 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
+        VsbCommand::Man(args) => man(&args.directory),
         VsbCommand::Stop(args) => stop(args),
     }
 }
@@ -58,6 +59,16 @@ fn check(config: &Path) -> Result<Exit, CliError> {
     }
     print(&preflight.commands)?;
     Ok(if preflight.is_good { Exit::Success } else { Exit::BadInput })
+}
+
+/// One page a subcommand, from the same words as `--help`.
+fn man(directory: &Path) -> Result<Exit, CliError> {
+    use clap::CommandFactory as _;
+    let mut all = crate::Cli::command();
+    all.build();
+    let vsb = all.find_subcommand("vsb").expect("it is one of ours").clone().name("fairair-vsb");
+    clap_mangen::generate_to(vsb, directory).map_err(|error| CliError::write(directory, &error))?;
+    Ok(Exit::Success)
 }
 
 /// Shows the busiest stations each second.

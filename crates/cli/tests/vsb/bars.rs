@@ -9,6 +9,10 @@ use std::time::{Duration, Instant};
 use crate::bench::{Bench, Place, needs_root};
 use crate::worker::{now_ms, spawn};
 
+const STATIONS: u32 = 1000;
+/// One at a time: the kernel's neighbour table has room for 1024 entries in all namespaces together.
+static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// `count` stations from 10.1.0.2 on, the first with weight `weight`.
 fn stations(count: u32, weight: u32) -> String {
     let mut text = String::new();
@@ -23,9 +27,6 @@ fn stations(count: u32, weight: u32) -> String {
     text
 }
 
-/// A large hot-spot, or many small ones.
-const STATIONS: u32 = 1000;
-
 fn one_ap(rate: &str) -> String {
     format!(
         "udp = \"shape\"\n[[ap]]\nname = \"ap1\"\ninterface = \"lan\"\ncapacity = \"{rate}\"\n[discovery]\nneighbours = false\nfirst_sight = false\n"
@@ -37,6 +38,7 @@ fn one_ap(rate: &str) -> String {
 #[test]
 fn changes_under_load_lose_and_reorder_nothing() {
     needs_root!();
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut bench = Bench::new(STATIONS);
     bench.configure(&format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1)));
     bench.start(&[]);
@@ -75,6 +77,7 @@ fn changes_under_load_lose_and_reorder_nothing() {
 #[test]
 fn a_thousand_stations_in_twenty_pools() {
     needs_root!();
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut bench = Bench::new(STATIONS);
     let flood = |bench: &Bench| {
         let end = now_ms() + 5000;

@@ -157,3 +157,58 @@ fn a_start_that_fails_leaves_nothing() {
     assert_eq!(bench.dump(), before);
     assert!(bench.vsb(&["status"]).status.code() == Some(1), "nobody is there");
 }
+
+#[test]
+fn without_a_journal_shaping_goes_on_and_the_trouble_is_told() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
+    bench.start(&[]);
+    assert!(ping(&bench));
+    let status = bench.vsb(&["status"]);
+    assert!(String::from_utf8_lossy(&status.stdout).contains("TROUBLE: journal /nonexistent/journal.db"));
+}
+
+/// The socket is for its owner and group, and rubbish on it neither stops nor changes anything.
+#[test]
+fn the_control_socket_bears_strangers() {
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::PermissionsExt as _;
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(ONE);
+    bench.start(&[]);
+    let socket = bench.directory.path().join("state/vsb.sock");
+    assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o660);
+    let long = vec![b'x'; 100_000];
+    for rubbish in
+        [&b"\n"[..], b"{\"version\":9}\n", b"\xff\xfe\n", &long, b"{\"version\":1,\"ask\":{\"explain\":7}}\n"]
+    {
+        let mut stream = std::os::unix::net::UnixStream::connect(&socket).unwrap();
+        // The daemon may close before it has read all.
+        let _ = stream.write_all(rubbish);
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer);
+        assert!(answer.is_empty() || answer.contains("Err"), "{answer}");
+    }
+    assert!(bench.vsb(&["status"]).status.success());
+}
+
+#[test]
+fn metrics_are_told_where_the_configuration_says_and_nowhere_else() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("metrics = \"127.0.0.1:9477\"\n{ONE}"));
+    bench.start(&[]);
+    let get = "exec 3<>/dev/tcp/127.0.0.1/9477; printf 'GET /metrics HTTP/1.1\\r\\n\\r\\n' >&3; timeout 5 cat <&3";
+    let text = bench.run(Place::Box, &["bash", "-c", get]);
+    assert!(
+        text.starts_with("HTTP/1.1 200 OK") && text.contains("fairair_capacity_bps{ap=\"ap1\"} 20000000"),
+        "{text}"
+    );
+    let listens = bench.run(Place::Box, &["cat", "/proc/net/tcp", "/proc/net/tcp6"]);
+    // State 0A listens; 9477 is 2505 in hexadecimal, 127.0.0.1 is 0100007F.
+    let sockets: Vec<_> = listens.lines().filter(|line| line.contains(" 0A ")).collect();
+    assert!(sockets.len() == 1 && sockets[0].contains("0100007F:2505"), "{sockets:?}");
+}

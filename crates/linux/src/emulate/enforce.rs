@@ -138,7 +138,10 @@ impl Cell<'_> {
             the_box.vsb.enqueue(now, frame);
             self.pump_shaper(now);
         } else {
-            the_box.vsb.bypass(&frame);
+            // ICMP, ARP and the like are no stream: the controller must not take who answers a ping for a sender of UDP.
+            if frame.datagram > 0 {
+                the_box.vsb.bypass(&frame);
+            }
             self.beyond_box(now, frame);
         }
     }

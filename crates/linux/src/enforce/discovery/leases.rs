@@ -124,4 +124,20 @@ mod tests {
         assert_eq!(leases[0].mac, Some("02:00:5e:10:00:09".parse().unwrap()));
         assert!(kea("", 0).is_empty() && kea("no,header\n1,2\n", 0).is_empty());
     }
+
+    proptest::proptest! {
+        /// Any text is leases or none, and no name carries more than letters, digits and three signs.
+        #[test]
+        fn any_text_is_leases_or_none(noise in "(\\PC|[0-9:., \n*]){0,200}", name in ".{0,80}") {
+            let line = format!("0 02:00:5e:10:00:01 10.1.0.2 {name} *\n{noise}");
+            let table = format!("address,hwaddr,expire,hostname\n10.1.0.2,,9,{name}\n{noise}");
+            for lease in dnsmasq(&line, 1).into_iter().chain(kea(&table, 1)).chain(dnsmasq(&noise, 1)).chain(kea(&noise, 1)) {
+                let name = lease.name.unwrap_or_default();
+                proptest::prop_assert!(name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c)), "{}", name);
+            }
+            let _ = super::super::parse_iw(&noise);
+            let _ = crate::enforce::protocol::Request::parse(&noise);
+            let _ = crate::enforce::config::Config::from_toml(&noise, "fuzz");
+        }
+    }
 }
