@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod cells;
+mod live_box;
 mod run;
 
 use std::path::{Path, PathBuf};
