@@ -34,6 +34,10 @@ pub enum VsbCommand {
     Reload(ClientArgs),
     /// Keep what `run --confirm-within` applied.
     Confirm(ClientArgs),
+    /// Run the capacity machines again on what the daemon saw: `[journal] log` of its configuration.
+    ///
+    /// Prints the decisions beside those that were recorded. Exit code 1 if they differ with the recorded parameters.
+    Replay(ReplayArgs),
     /// Write the man pages of `fairair vsb` to a directory.
     #[command(hide = true)]
     Man(ManArgs),
@@ -83,6 +87,18 @@ pub struct ManArgs {
     /// Where the pages go.
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+}
+
+/// Options of `fairair vsb replay`.
+#[derive(Clone, Debug, Args)]
+pub struct ReplayArgs {
+    /// The log.
+    #[arg(value_name = "LOG")]
+    pub log: PathBuf,
+
+    /// Another configuration: the capacity parameters of its APs, by name, instead of the recorded ones.
+    #[arg(long, value_name = "CONFIG")]
+    pub config: Option<PathBuf>,
 }
 
 /// Options of `fairair vsb explain`.

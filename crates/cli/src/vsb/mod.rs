@@ -1,6 +1,7 @@
 //! `fairair vsb`: the live box.
 
 mod args;
+mod replay;
 mod text;
 
 use std::io;
@@ -34,6 +35,7 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
+        VsbCommand::Replay(args) => replay::replay_command(args),
         VsbCommand::Man(args) => man(&args.directory),
         VsbCommand::Stop(args) => stop(args),
     }

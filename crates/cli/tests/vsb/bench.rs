@@ -163,6 +163,11 @@ impl Bench {
         self.command(Place::Box, &all).output().expect("ip")
     }
 
+    /// A `fairair` command that asks no daemon.
+    pub(crate) fn fairair(&self, words: &[&str]) -> Output {
+        self.command(Place::Box, &[&[env!("CARGO_BIN_EXE_fairair")], words].concat()).output().expect("ip")
+    }
+
     /// Starts the daemon and waits until it answers.
     #[track_caller]
     pub(crate) fn start(&mut self, options: &[&str]) {

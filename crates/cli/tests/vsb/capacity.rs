@@ -26,14 +26,17 @@ fn pool(bench: &Bench) -> (f64, String) {
     (capacity.as_bps() as f64 / 1e6, pool["state"].as_str().expect("text").to_owned())
 }
 
-/// C goes from 20 Mbit/s to what the path carries, stays when no probe is answered, and says what it knows.
+/// C goes from 20 Mbit/s to what the path carries, stays when no probe is answered, and says what it knows. The log of it
+/// replays to the same decisions, and to others when one was altered.
 #[test]
 fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     needs_root!();
     let mut bench = Bench::new(2);
     let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
     bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
-    bench.configure(ADAPTIVE);
+    let log = bench.directory.path().join("seen.jsonl");
+    let journal = bench.directory.path().join("journal.db");
+    bench.configure(&format!("{ADAPTIVE}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));
     bench.start(&[]);
     assert_eq!(pool(&bench), (20.0, "idle".to_owned()));
     let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 24);
@@ -57,4 +60,17 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     assert!(after / before > 0.9, "from {before} to {after}");
     assert_eq!(state, "blind");
     transfers.finish();
+    assert!(bench.vsb(&["stop"]).status.success());
+
+    let replayed = bench.fairair(&["vsb", "replay", log.to_str().expect("text")]);
+    let told = String::from_utf8_lossy(&replayed.stdout);
+    assert_eq!(replayed.status.code(), Some(0), "{told}{}", String::from_utf8_lossy(&replayed.stderr));
+    assert!(told.contains("all the same") && told.lines().count() > 10, "{told}");
+    let recorded = std::fs::read_to_string(&log).expect("the log");
+    assert!(recorded.contains("\"blind\""), "{recorded}");
+    std::fs::write(&log, recorded.replace("\"blind\"", "\"idle\"")).expect("the log");
+    assert_eq!(bench.fairair(&["vsb", "replay", log.to_str().expect("text")]).status.code(), Some(1));
+    std::fs::write(&log, "no JSON\n").expect("the log");
+    let broken = bench.fairair(&["vsb", "replay", log.to_str().expect("text")]);
+    assert_eq!(broken.status.code(), Some(2), "{}", String::from_utf8_lossy(&broken.stderr));
 }

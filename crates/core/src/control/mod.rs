@@ -8,6 +8,7 @@ mod adaptive;
 mod adaptive_tests;
 mod delay;
 mod drop;
+pub mod log;
 mod prober;
 mod signal;
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::log::Tape;
 use super::{Capacity, Decision, State, StationView};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -25,6 +26,7 @@ pub(super) struct Cell {
     /// Seconds that each station's answers are late.
     pub(super) late: Vec<f64>,
     pub(super) decisions: Vec<Decision>,
+    pub(super) tape: Tape,
     now: f64,
     /// Bytes in the AP, and bytes that went through.
     queue: f64,
@@ -45,6 +47,7 @@ impl Cell {
             deaf: vec![false; stations],
             late: vec![0.0; stations],
             decisions: Vec::new(),
+            tape: Tape::default(),
             now: 0.0,
             queue: 0.0,
             down: 0.0,
@@ -90,12 +93,17 @@ impl Cell {
                     self.replies.insert((at, id));
                     break;
                 }
-                self.control.handle_reply(now, id, &self.views());
+                let views = self.views();
+                self.tape.reply(now, id, &views);
+                self.control.handle_reply(now, id, &views);
             }
             if self.control.poll_timeout().is_some_and(|at| at <= now) {
-                self.control.handle_timeout(now, &self.views());
+                let views = self.views();
+                self.tape.timeout(now, &views);
+                self.control.handle_timeout(now, &views);
             }
             while let Some(probe) = self.control.poll_probe() {
+                self.tape.probe(now, &probe);
                 let station = probe.station.station_index().expect("a station");
                 let back = self.now + self.delay() + BASE + self.late[station];
                 if !self.deaf[station] {
@@ -103,6 +111,7 @@ impl Cell {
                 }
             }
             while let Some(decision) = self.control.poll_decision() {
+                self.tape.decision(decision);
                 self.decisions.push(decision);
             }
         }

@@ -171,7 +171,8 @@ mod tests {
     fn lines_survive_a_restart_and_hostile_names_stay_names() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("journal.db");
-        let config = config::Journal { file: file.clone(), keep: fairair_core::units::Duration::from_secs(3600) };
+        let config =
+            config::Journal { file: file.clone(), keep: fairair_core::units::Duration::from_secs(3600), log: None };
         let name = "x'); DROP TABLE station; --";
         for _ in 0..2 {
             let journal = Journal::open(Some(&config)).unwrap();
@@ -196,6 +197,7 @@ mod tests {
         let config = config::Journal {
             file: "/nonexistent/journal.db".into(),
             keep: fairair_core::units::Duration::from_secs(60),
+            log: None,
         };
         assert!(Journal::open(Some(&config)).unwrap_err().contains("/nonexistent/journal.db"));
     }

@@ -6,6 +6,7 @@ pub mod datapath;
 pub mod discovery;
 mod error;
 pub mod journal;
+pub mod log;
 pub mod preflight;
 pub mod protocol;
 pub mod site;

@@ -188,4 +188,6 @@ pub struct Journal {
     pub file: PathBuf,
     /// Rows older than this go.
     pub keep: Duration,
+    /// Where what the capacity machines see is kept for replay; `None`: nowhere.
+    pub log: Option<PathBuf>,
 }

@@ -40,7 +40,7 @@ const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
 const DISCOVERY: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "age"];
-const JOURNAL: &[&str] = &["file", "keep"];
+const JOURNAL: &[&str] = &["file", "keep", "log"];
 const HOMES: Homes = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
@@ -374,5 +374,6 @@ fn journal(root: &Table) -> Checked<Option<Journal>> {
     table.allow(JOURNAL)?;
     let file = path(&table, "file")?.ok_or_else(|| table.lacks("file", "file = \"/var/lib/fairair/journal.db\""))?;
     let keep = Duration::from_secs(60)..=Duration::from_secs(3650 * 86_400);
-    Ok(Some(Journal { file, keep: table.within("keep", keep, Duration::from_secs(30 * 86_400))? }))
+    let keep = table.within("keep", keep, Duration::from_secs(30 * 86_400))?;
+    Ok(Some(Journal { file, keep, log: path(&table, "log")? }))
 }

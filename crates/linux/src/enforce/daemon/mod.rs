@@ -26,6 +26,7 @@ use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, li
 use super::discovery::Discovery;
 use super::error::VsbError;
 use super::journal::Journal;
+use super::log::ControlLog;
 use super::protocol::{Answer, Ask};
 use super::site::Site;
 use super::state::Lock;
@@ -89,6 +90,7 @@ struct Daemon {
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
     journal: Journal,
+    log: ControlLog,
     /// What the journal knows of each slot: bytes, drops.
     noted: BTreeMap<u16, (u64, u32)>,
     metrics: Option<Metrics>,
@@ -116,6 +118,12 @@ impl Daemon {
             warn!("{error}");
             troubles.insert("journal-file", error);
             Journal::default()
+        });
+        let file = site.config().journal.as_ref().and_then(|journal| journal.log.as_deref());
+        let log = ControlLog::open(file).unwrap_or_else(|error| {
+            warn!("{error}");
+            troubles.insert("control-log-file", error);
+            ControlLog::default()
         });
         let metrics = match site.config().metrics {
             None => None,
@@ -149,6 +157,7 @@ impl Daemon {
             sent_before: BTreeMap::new(),
             ticks_done: 0,
             journal,
+            log,
             noted: BTreeMap::new(),
             metrics,
             troubles,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairair_core::control::log::{Event, Tape};
 use fairair_core::control::{Capacity, CapacityParams, Decision, Reason, State, StationView};
 use fairair_core::rng::Rng;
 use fairair_core::units::{Bytes, Duration, Instant};
@@ -30,10 +31,11 @@ pub(super) struct PoolControl {
     /// Probes on their way, to tell round-trip times.
     sent: BTreeMap<u64, Instant>,
     pub(super) rtt: Option<Duration>,
+    tape: Tape,
 }
 
 impl PoolControl {
-    pub(super) fn new(pool: &SitePool, seed: u64) -> Self {
+    pub(super) fn new(pool: &SitePool, seed: u64, is_logged: bool) -> Self {
         PoolControl {
             id: pool.id,
             params: pool.ap.capacity,
@@ -45,6 +47,7 @@ impl PoolControl {
             reason: Reason::Start,
             sent: BTreeMap::new(),
             rtt: None,
+            tape: if is_logged { Tape::new(pool.ap.capacity, seed) } else { Tape::default() },
         }
     }
 
@@ -135,12 +138,14 @@ impl PoolControl {
             // Totals go on from those of whoever was here before: they never fall.
             self.views[free].is_absent = false;
         }
+        self.tape.grow(self.positions.len());
         self.capacity.grow(self.positions.len());
     }
 
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.capacity.poll_timeout().is_some_and(|at| at <= now) {
+            self.tape.timeout(now, &self.views);
             self.capacity.handle_timeout(now, &self.views);
         }
     }
@@ -149,6 +154,7 @@ impl PoolControl {
     pub(super) fn handle_reply(&mut self, now: Instant, id: u64) {
         if let Some(sent_at) = self.sent.remove(&id) {
             self.rtt = Some(now.saturating_since(sent_at));
+            self.tape.reply(now, id, &self.views);
             self.capacity.handle_reply(now, id, &self.views);
         }
     }
@@ -157,6 +163,7 @@ impl PoolControl {
     pub(super) fn poll_probe(&mut self, now: Instant) -> Option<(u64, u16)> {
         loop {
             let probe = self.capacity.poll_probe()?;
+            self.tape.probe(now, &probe);
             self.sent.insert(probe.id, now);
             while self.sent.len() > 64 {
                 self.sent.pop_first();
@@ -171,6 +178,12 @@ impl PoolControl {
     pub(super) fn poll_decision(&mut self) -> Option<Decision> {
         let decision = self.capacity.poll_decision()?;
         self.reason = decision.reason;
+        self.tape.decision(decision);
         Some(decision)
+    }
+
+    /// What the machine saw and did since the last call, for the log.
+    pub(super) fn take_events(&mut self) -> Vec<Event> {
+        self.tape.take()
     }
 }

@@ -26,7 +26,9 @@ impl Daemon {
         for pool in self.site.pools().values() {
             let kept = before.iter().position(|control| control.is_for(pool));
             let seed = u64::from(std::process::id());
-            self.pools.push(kept.map_or_else(|| PoolControl::new(pool, seed), |kept| before.swap_remove(kept)));
+            let is_logged = self.log.is_on();
+            self.pools
+                .push(kept.map_or_else(|| PoolControl::new(pool, seed, is_logged), |kept| before.swap_remove(kept)));
         }
         self.seat();
         let wanted = &self.site.config().discovery;
@@ -131,6 +133,13 @@ impl Daemon {
                 tracing::debug!(ap, capacity = %decision.capacity, state = ?decision.state, reason = ?decision.reason, "decided");
                 self.journal.decision(ap, &decision);
             }
+            let events = pool.take_events();
+            if !events.is_empty() {
+                let own = self.site.pools().values().find(|own| own.id == pool.id);
+                for event in events {
+                    self.log.note(own.map_or("", |own| own.ap.name.as_str()), event);
+                }
+            }
         }
         self.watch("control", failed.map_or(Ok(()), Err));
     }
@@ -201,6 +210,10 @@ impl Daemon {
         };
         if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
             self.watch("journal", journal);
+        }
+        if self.log.has_failed() {
+            let told = "the control log has ended: the disk is full or slow".to_owned();
+            self.watch::<()>("control-log", Err(told));
         }
         match self.engine.sweep(&self.counters) {
             Ok(gone) => {

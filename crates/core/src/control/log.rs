@@ -1,0 +1,350 @@
+//! What a machine saw and decided, one event a line, and the same machine or another one on such a log.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Capacity, CapacityParams, Decision, Probe, StationView};
+use crate::rng::Rng;
+use crate::shaper::Totals;
+use crate::units::{Bytes, Duration, Instant};
+
+/// What was counted of one station, as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// Position of the station.
+    pub station: u32,
+    /// Packets that wait.
+    pub backlog: u64,
+    /// IP bytes towards the radio, since the start.
+    pub down: u64,
+    /// IP bytes from the radio.
+    pub up: u64,
+    /// Of `up`, those that passed by the box.
+    pub bypassing: u64,
+    /// Nobody is at this position.
+    pub absent: bool,
+}
+
+/// A line. Times are those of the box's monotonic clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A machine begins, without stations.
+    Start {
+        /// Which, and with what.
+        params: CapacityParams,
+        /// Of its random numbers.
+        seed: u64,
+    },
+    /// There is room for so many stations.
+    Grow {
+        /// How many.
+        stations: u32,
+    },
+    /// The counters that are not what they were.
+    Look {
+        /// When the machine was shown them.
+        at: Instant,
+        /// Them.
+        seen: Vec<Seen>,
+    },
+    /// The machine was told the time.
+    Timeout {
+        /// Then.
+        at: Instant,
+    },
+    /// A probe left.
+    Probe {
+        /// When.
+        at: Instant,
+        /// Its number.
+        id: u64,
+        /// The position of the station that was asked.
+        station: u32,
+    },
+    /// Its reply came.
+    Reply {
+        /// When.
+        at: Instant,
+        /// The number of the probe.
+        id: u64,
+    },
+    /// The machine decided.
+    Decision(Decision),
+}
+
+/// Notes what a machine is told. One that is off notes nothing.
+#[derive(Debug, Default)]
+pub struct Tape {
+    is_on: bool,
+    shown: Vec<StationView>,
+    events: Vec<Event>,
+}
+
+impl Tape {
+    /// Begins with the machine that `params` and `seed` make.
+    pub fn new(params: CapacityParams, seed: u64) -> Self {
+        Tape { is_on: true, shown: Vec::new(), events: vec![Event::Start { params, seed }] }
+    }
+
+    /// [`Capacity::grow`].
+    pub fn grow(&mut self, stations: usize) {
+        if self.is_on && stations > self.shown.len() {
+            self.shown.resize(stations, StationView::default());
+            self.events.push(Event::Grow { stations: stations as u32 });
+        }
+    }
+
+    /// [`Capacity::handle_timeout`].
+    pub fn timeout(&mut self, at: Instant, views: &[StationView]) {
+        self.look(at, views);
+        self.put(Event::Timeout { at });
+    }
+
+    /// [`Capacity::handle_reply`].
+    pub fn reply(&mut self, at: Instant, id: u64, views: &[StationView]) {
+        self.look(at, views);
+        self.put(Event::Reply { at, id });
+    }
+
+    /// [`Capacity::poll_probe`].
+    pub fn probe(&mut self, at: Instant, probe: &Probe) {
+        if let Some(station) = probe.station.station_index() {
+            self.put(Event::Probe { at, id: probe.id, station: station as u32 });
+        }
+    }
+
+    /// [`Capacity::poll_decision`].
+    pub fn decision(&mut self, decision: Decision) {
+        self.put(Event::Decision(decision));
+    }
+
+    /// What was noted since the last call, oldest first.
+    pub fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    fn put(&mut self, event: Event) {
+        if self.is_on {
+            self.events.push(event);
+        }
+    }
+
+    fn look(&mut self, at: Instant, views: &[StationView]) {
+        if !self.is_on {
+            return;
+        }
+        let mut seen = Vec::new();
+        for (station, (view, shown)) in views.iter().zip(&mut self.shown).enumerate() {
+            if view != shown {
+                *shown = *view;
+                let Totals { down, up, up_bypassing } = view.totals;
+                let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
+                let (backlog, absent) = (view.backlog as u64, view.is_absent);
+                seen.push(Seen { station: station as u32, backlog, down, up, bypassing, absent });
+            }
+        }
+        if !seen.is_empty() {
+            self.events.push(Event::Look { at, seen });
+        }
+    }
+}
+
+/// Why a log cannot be replayed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    /// No machine was begun before.
+    #[error("an event comes before the `start` of its AP")]
+    NoStart,
+    /// Nobody has that position.
+    #[error("station {0} is beyond the last `grow`")]
+    NoStation(u32),
+    /// More stations than a box has.
+    #[error("{0} stations are more than the 65535 that a log may have")]
+    Crowd(u32),
+}
+
+/// What was decided then, and what is decided now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// By the log.
+    pub recorded: Vec<Decision>,
+    /// By the machine that was replayed.
+    pub replayed: Vec<Decision>,
+}
+
+/// Most stations of a log.
+const CROWD: u32 = 65_535;
+
+/// Replays the log of the AP that is called `label`, with the recorded parameters or with `other`.
+///
+/// With the recorded parameters the machine is told exactly what was recorded. With others its own probes count: each is
+/// answered after as long as the last recorded one to the same station before it, or never if that was not answered.
+/// The log cannot tell how the cell would have answered to another C.
+///
+/// # Errors
+/// The events cannot be those of a machine.
+pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> Result<Replayed, LogError> {
+    let trips = trips(events);
+    let mut told = Replayed::default();
+    let mut run: Option<Run> = None;
+    for (index, event) in events.iter().enumerate() {
+        if let Event::Start { params, seed } = event {
+            let params = other.unwrap_or(params);
+            let machine = Capacity::new(params, 0, Rng::fork(*seed, label));
+            run = Some(Run { machine, views: Vec::new(), asked: BTreeMap::new(), due: BTreeSet::new() });
+            continue;
+        }
+        let run = run.as_mut().ok_or(LogError::NoStart)?;
+        match event {
+            Event::Decision(decision) => told.recorded.push(*decision),
+            Event::Grow { stations } if *stations > CROWD => return Err(LogError::Crowd(*stations)),
+            Event::Grow { stations } => {
+                let stations = run.views.len().max(*stations as usize);
+                run.views.resize(stations, StationView::default());
+                run.machine.grow(stations);
+            }
+            Event::Look { seen, .. } => run.look(seen)?,
+            Event::Probe { station, .. } => {
+                run.asked.insert(*station, trips.get(&index).copied());
+            }
+            Event::Timeout { at } if other.is_none() => run.machine.handle_timeout(*at, &run.views),
+            Event::Reply { at, id } if other.is_none() => run.machine.handle_reply(*at, *id, &run.views),
+            Event::Start { .. } | Event::Timeout { .. } | Event::Reply { .. } => {}
+        }
+        if let (Some(_), Event::Look { at, .. } | Event::Timeout { at } | Event::Reply { at, .. }) = (other, event) {
+            run.advance(*at, &mut told.replayed);
+        }
+        run.drain(None, &mut told.replayed);
+    }
+    Ok(told)
+}
+
+/// How long the replies to the probes took, by the places of the probes in the log.
+fn trips(events: &[Event]) -> BTreeMap<usize, Duration> {
+    let (mut trips, mut sent) = (BTreeMap::new(), BTreeMap::new());
+    for (index, event) in events.iter().enumerate() {
+        match event {
+            Event::Start { .. } => sent.clear(),
+            Event::Probe { at, id, .. } => drop(sent.insert(*id, (index, *at))),
+            Event::Reply { at, id } => {
+                if let Some((index, sent_at)) = sent.remove(id) {
+                    trips.insert(index, at.saturating_since(sent_at));
+                }
+            }
+            _ => {}
+        }
+    }
+    trips
+}
+
+/// A machine that is replayed.
+struct Run {
+    machine: Capacity,
+    views: Vec<StationView>,
+    /// How long the last recorded probe to a station took; `None`: lost.
+    asked: BTreeMap<u32, Option<Duration>>,
+    /// Replies to the machine's own probes.
+    due: BTreeSet<(Instant, u64)>,
+}
+
+impl Run {
+    fn look(&mut self, seen: &[Seen]) -> Result<(), LogError> {
+        for seen in seen {
+            let view = self.views.get_mut(seen.station as usize).ok_or(LogError::NoStation(seen.station))?;
+            view.backlog = seen.backlog as usize;
+            view.totals = Totals { down: Bytes(seen.down), up: Bytes(seen.up), up_bypassing: Bytes(seen.bypassing) };
+            view.is_absent = seen.absent;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass for a machine with other parameters.
+    fn advance(&mut self, now: Instant, decisions: &mut Vec<Decision>) {
+        while let Some((at, id)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+            self.due.remove(&(at, id));
+            self.machine.handle_reply(at, id, &self.views);
+            self.drain(Some(at), decisions);
+        }
+        if self.machine.poll_timeout().is_some_and(|at| at <= now) {
+            self.machine.handle_timeout(now, &self.views);
+        }
+        self.drain(Some(now), decisions);
+    }
+
+    /// Takes what the machine says; its probes count from `now` on if they are to be answered.
+    fn drain(&mut self, now: Option<Instant>, decisions: &mut Vec<Decision>) {
+        while let Some(probe) = self.machine.poll_probe() {
+            let station = probe.station.station_index().map(|station| station as u32);
+            let trip = station.and_then(|station| self.asked.get(&station).copied().flatten());
+            if let (Some(now), Some(trip)) = (now, trip) {
+                self.due.insert((now + trip, probe.id));
+            }
+        }
+        while let Some(decision) = self.machine.poll_decision() {
+            decisions.push(decision);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testbed::{Cell, MBPS};
+    use super::super::{AdaptiveParams, WceParams};
+    use super::*;
+    use crate::units::Bitrate;
+
+    /// Twenty seconds of a cell that drops to a quarter and falls silent, as lines of JSON.
+    fn recorded(params: CapacityParams) -> (Vec<Event>, Vec<Decision>) {
+        let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
+        cell.tape = Tape::new(params, 7);
+        cell.tape.grow(4);
+        cell.control.grow(4);
+        cell.run(5.0);
+        cell.carries = 1.25 * MBPS;
+        cell.deaf[2] = true;
+        cell.run(6.0);
+        cell.silent = true;
+        cell.run(2.0);
+        cell.silent = false;
+        cell.carries = 5.0 * MBPS;
+        cell.run(7.0);
+        let lines = cell.tape.take().into_iter().map(|event| serde_json::to_string(&event).unwrap());
+        (lines.map(|line| serde_json::from_str(&line).unwrap()).collect(), cell.decisions)
+    }
+
+    /// Replay is exact: what the machine decides depends on nothing that is not in the log.
+    #[test]
+    fn a_log_gives_the_decisions_that_it_was_recorded_with() {
+        for params in [CapacityParams::Adaptive(AdaptiveParams::default()), CapacityParams::Wce(WceParams::default())] {
+            let (events, decisions) = recorded(params);
+            assert!(decisions.len() > 20, "{}", decisions.len());
+            let told = replay("ap1", &events, None).unwrap();
+            assert_eq!(told.recorded, decisions);
+            assert_eq!(told.replayed, decisions);
+        }
+    }
+
+    #[test]
+    fn other_parameters_are_obeyed_and_change_the_decisions() {
+        let (events, decisions) = recorded(CapacityParams::Adaptive(AdaptiveParams::default()));
+        let max = Bitrate::mbps(3);
+        let other = CapacityParams::Adaptive(AdaptiveParams { max, ..AdaptiveParams::default() });
+        let told = replay("ap1", &events, Some(&other)).unwrap();
+        assert_eq!(told.recorded, decisions);
+        assert!(told.replayed.len() > 20, "its probes are answered: {}", told.replayed.len());
+        assert!(told.replayed.iter().all(|decision| decision.capacity <= max));
+    }
+
+    #[test]
+    fn impossible_logs_are_errors() {
+        let at = Instant::ZERO;
+        assert_eq!(replay("ap1", &[Event::Timeout { at }], None), Err(LogError::NoStart));
+        let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
+        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false }];
+        assert_eq!(replay("ap1", &[start.clone(), Event::Look { at, seen }], None), Err(LogError::NoStation(3)));
+        assert_eq!(replay("ap1", &[start, Event::Grow { stations: u32::MAX }], None), Err(LogError::Crowd(u32::MAX)));
+    }
+}
