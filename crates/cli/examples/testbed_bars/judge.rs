@@ -8,7 +8,7 @@ use crate::measure::{Answer, Figures};
 use crate::points::{Cell, SIMULATED};
 
 /// A cell with its answers: of the testbed, of the simulator with Linux' TCP and with the RFCs'.
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     pub cell: &'a Cell,
     pub testbed: &'a Answer,
     pub linux: &'a Answer,
@@ -25,7 +25,7 @@ const SURE: f64 = 0.10;
 const LEAST_QUEUE: f64 = 1.0;
 
 /// All tables, in Markdown.
-pub fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
+pub(crate) fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
     let late = rows.iter().flat_map(|row| row.testbed.replicas()).filter_map(|replica| replica.late);
     let ms = |late: fairair_core::units::Duration| late.as_secs_f64() * 1e3;
     let p99 = late.clone().filter_map(|(p99, _)| p99).map(ms).fold(0.0, f64::max);
@@ -127,9 +127,7 @@ fn against_paper(rows: &[&Row]) -> String {
     let fig9 = of("fig09");
     let flat: Vec<_> = fig9.iter().filter(|(k, _)| *k >= 3).map(|(_, f)| (level(f), 2.14)).collect();
     claim("Fig. 9: flat at 2.14 from k = 3 on", &flat, 0.25);
-    for (name, of_fig, with) in
-        [("Fig. 7 as Fig. 6", of("fig07"), &fig6), ("Fig. 10 as Fig. 9", of("fig10"), &fig9)]
-    {
+    for (name, of_fig, with) in [("Fig. 7 as Fig. 6", of("fig07"), &fig6), ("Fig. 10 as Fig. 9", of("fig10"), &fig9)] {
         let pair = |(k, f): &(u32, Figures)| {
             let (_, other) = with.iter().find(|(x, _)| x == k)?;
             Some((level(f), level(other)))

@@ -1,5 +1,6 @@
 //! The results as CSV: each replica, and the curves that the gallery shows as recorded.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
@@ -12,12 +13,24 @@ use crate::measure::Answer;
 const CURVES: [&str; 2] = ["none", "none_mbps"];
 
 /// One line a replica and engine.
-pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
+pub(crate) fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
     let mut table = csv::Writer::from_path(path)?;
     table.write_record([
-        "table", "x", "name", "engine", "replica", "level", "total_mbps", "data_drop_probability",
-        "ack_drop_probability", "ap_queue_packets", "first_station_queue_packets", "up_down_ratio", "jain_flows",
-        "lateness_p99_ms", "lateness_max_ms",
+        "table",
+        "x",
+        "name",
+        "engine",
+        "replica",
+        "level",
+        "total_mbps",
+        "data_drop_probability",
+        "ack_drop_probability",
+        "ap_queue_packets",
+        "first_station_queue_packets",
+        "up_down_ratio",
+        "jain_flows",
+        "lateness_p99_ms",
+        "lateness_max_ms",
     ])?;
     for row in rows {
         for (engine, answer) in [("testbed", row.testbed), ("simulator-linux", row.linux), ("simulator-rfc", row.rfc)] {
@@ -26,9 +39,8 @@ pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
                 let mean = |estimate: Estimate| estimate.mean.map_or_else(String::new, |mean| format!("{mean:.6}"));
                 let ms = |late: fairair_core::units::Duration| format!("{:.3}", late.as_secs_f64() * 1e3);
                 let (p99, worst) = replica.late.map_or((None, None), |(p99, worst)| (p99, Some(worst)));
-                let measured = [
-                    f.level, f.total_mbps, f.data_drops, f.ack_drops, f.ap_queue, f.first_queue, f.up_down, f.jain,
-                ];
+                let measured =
+                    [f.level, f.total_mbps, f.data_drops, f.ack_drops, f.ap_queue, f.first_queue, f.up_down, f.jain];
                 let who = [row.cell.table, &row.cell.x.to_string(), row.cell.name, engine, &number.to_string()];
                 let who = who.map(str::to_owned).into_iter();
                 let late = [p99, worst].into_iter().map(|late| late.map_or_else(String::new, ms));
@@ -40,7 +52,7 @@ pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
 }
 
 /// `figNN.recorded.csv` for each figure: level and total goodput without a remedy, as docs/gallery.md has it.
-pub fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
+pub(crate) fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
     for figures in rows.chunk_by(|a, b| a.cell.table == b.cell.table).filter(|rows| rows[0].cell.name.is_empty()) {
         let table = figures[0].cell.table;
         let mut text = format!(
@@ -52,7 +64,7 @@ pub fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
                 let estimate = curve(series, row.testbed);
                 if let Some(mean) = estimate.mean {
                     let ci = estimate.ci95.map_or_else(String::new, |ci| format!("{ci:.6}"));
-                    text += &format!("{series},{},{mean:.6},{ci},{}\n", row.cell.x, estimate.n);
+                    let _ = writeln!(text, "{series},{},{mean:.6},{ci},{}", row.cell.x, estimate.n);
                 }
             }
         }

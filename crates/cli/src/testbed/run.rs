@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use fairair_core::metrics::{Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean};
+use fairair_core::metrics::{
+    Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean,
+};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};

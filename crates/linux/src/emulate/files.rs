@@ -151,7 +151,9 @@ fn receive(shared: &Arc<Shared>, listener: Socket) -> io::Result<()> {
             Err(error) => break Err(error),
         }
     };
-    readers.into_iter().for_each(|reader| drop(reader.join()));
+    for reader in readers {
+        let _ = reader.join();
+    }
     accepted
 }
 
@@ -222,6 +224,10 @@ impl Source<'_> {
     }
 
     fn draw(&mut self, mean: Duration) -> Wait {
-        if mean == Duration::ZERO { Wait::ZERO } else { Wait::from_secs_f64(mean.as_secs_f64() * self.rng.exponential()) }
+        if mean == Duration::ZERO {
+            Wait::ZERO
+        } else {
+            Wait::from_secs_f64(mean.as_secs_f64() * self.rng.exponential())
+        }
     }
 }
