@@ -119,6 +119,7 @@ pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Uplink;
     use super::*;
 
     const DEEP: Options = Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None };
@@ -135,6 +136,8 @@ mod tests {
 
     #[test]
     fn traffic_that_hosts_cannot_make_is_refused_by_name() {
+        let short = r#"{ direction = "down", kind = "files", size = "9 kB", tcp = { mss = "60 B" } }"#;
+        assert!(refusal(short, DEEP).contains("an MSS of 60 B at station `a`"));
         let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
         assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
         let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };
