@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -101,11 +98,8 @@ def test_the_command_says_what_cannot_be_recorded(tmp_path: Path, capsys: pytest
     assert not path_of(folder / "paper", "fig01").exists()
 
 
+@pytest.mark.usefixtures("testbed")
 def test_the_testbed_is_recorded(tmp_path: Path) -> None:
-    doctor = subprocess.run([sys.executable, "-m", "fairair", "testbed", "doctor"], capture_output=True, check=False)
-    if doctor.returncode != 0:
-        assert "CI" not in os.environ, "CI needs the testbed"
-        pytest.skip("*** SKIPPED (needs root, iproute2, iperf3, ping): recording the testbed ***")
     folder = small(tmp_path / "gallery")
     line = ["record", "--only", "paper", "--gallery", str(folder), "--store", str(tmp_path / "store"), "--x", "2"]
     line += ["--replicas", "1", "--set", "run.duration=5 s", "--set", "run.warmup=1 s", "--machine", "a test"]
