@@ -16,7 +16,7 @@ import numpy as np
 import fairair
 from fairair.sweeps import Grid
 
-TURNS = 3
+TURNS = 1
 POINTS_A_LIMIT = 100
 CELL = Path(__file__).parents[2] / "scenarios" / "detti2011-five-stations.toml"
 

@@ -35,11 +35,6 @@ impl Engine {
                     BadInput::new("model", format!("there is no model called {name:?}"), fix)
                 })
             }
-            "testbed" => Err(BadInput::new(
-                "engine",
-                "the testbed does not run inside Python: it needs root and network namespaces",
-                "run the command `fairair testbed` where this version has it, or use engine=\"sim\" or engine=\"model\"",
-            )),
             other => Err(BadInput::new(
                 "engine",
                 format!("there is no engine called {other:?}"),

@@ -1,4 +1,4 @@
-"""Plots of a figure as SVG: our curves with confidence intervals, and the paper's numbers as points."""
+"""Plots of a figure as SVG: our curves with confidence intervals, the testbed's and the paper's numbers as points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
 
-from fairair.gallery.curve import Curve
+from fairair.gallery.curve import Curve, X
 from fairair.gallery.spec import Figure, Panel, Series
 from fairair.plot import COLOURS, style
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 MARKERS = "os^Dv<P"
+RECORDED = "sDo^<vX"
+"""Of what the testbed measured: hollow, and another shape than the simulation's beside it."""
 # Text as paths looks the same in every browser, and the same picture has the same bytes.
 EXTRA: Any = {"errorbar.capsize": 3, "svg.fonttype": "path"}
 
@@ -40,6 +42,7 @@ def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
         _lines(axes, shown, curves, log=panel.scale == "log")
     else:
         {"bars": _bars, "steps": _steps}[panel.kind](axes, shown, curves)
+    _recorded(axes, figure, panel, shown, curves)
     _published(axes, figure, panel, shown, curves)
     axes.set_xlabel(panel.x or figure.x_label)
     axes.set_ylabel(panel.y)
@@ -65,8 +68,6 @@ def _look(k: int, series: Series) -> dict[str, Any]:
     colour = COLOURS[k % len(COLOURS)]
     if series.engine in ("model", "function"):
         return {"color": colour, "linestyle": "--", "marker": "", "linewidth": 2.0}
-    if series.engine == "recorded":
-        return {"color": colour, "linestyle": "", "marker": MARKERS[k % len(MARKERS)], "markerfacecolor": "white"}
     return {"color": colour, "linestyle": "-", "marker": MARKERS[k % len(MARKERS)]}
 
 
@@ -131,6 +132,32 @@ def _ticks(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None
         axes.set_xticks([float(x) for x in longest])
 
 
+def _shift(k: int, panel: Panel, shown: list[Series]) -> float:
+    """Return how far a bar stands beside its x."""
+    return (k - (len(shown) - 1) / 2) * 0.8 / len(shown) if panel.kind == "bars" else 0.0
+
+
+def _place(x: X, xs: list[X]) -> float:
+    """Return where an x stands on the axis; NaN for a word that is not there."""
+    if not isinstance(x, str):
+        return float(x)
+    return float(xs.index(x)) if x in xs else float("nan")
+
+
+def _recorded(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], curves: Mapping[str, Curve]) -> None:
+    """Draw what the testbed measured, beside the curve that it belongs to."""
+    for k, series in enumerate(shown):
+        curve = figure.recorded.get(series.id)
+        if curve is None:
+            continue
+        at = np.asarray([_place(x, list(curves[series.id].x)) for x in curve.x]) + _shift(k, panel, shown)
+        look: dict[str, Any] = {"color": COLOURS[k % len(COLOURS)], "markerfacecolor": "white", "markeredgewidth": 1.6}
+        look |= {"linestyle": "", "marker": RECORDED[k % len(RECORDED)], "markersize": 8, "zorder": 4}
+        label = f"testbed: {series.label}" if len(shown) > 1 else "testbed"
+        drawn = axes.errorbar(at, curve.y, yerr=np.nan_to_num(curve.ci), label=label, **look)
+        drawn.lines[0].set_gid(f"testbed-{series.id}")
+
+
 def _published(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], curves: Mapping[str, Curve]) -> None:
     order = {series.id: k for k, series in enumerate(shown)}
     points = [(p.series, list(p.points), p.label) for p in figure.published]
@@ -141,9 +168,8 @@ def _published(axes: Axes, figure: Figure, panel: Panel, shown: list[Series], cu
         k = order[series]
         xs = list(curves[series].x)
         # Beside the bar that it belongs to.
-        shift = (k - (len(shown) - 1) / 2) * 0.8 / len(shown) if panel.kind == "bars" else 0.0
-        placed = [(xs.index(x) if isinstance(x, str) and x in xs else x, y) for x, y in numbers]
-        kept = [(float(x) + shift, y) for x, y in placed if not isinstance(x, str)]
+        placed = [(_place(x, xs) + _shift(k, panel, shown), y) for x, y in numbers]
+        kept = [(x, y) for x, y in placed if not np.isnan(x)]
         look: dict[str, Any] = {
             "markerfacecolor": "white",
             "markeredgecolor": "black",

@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod cell;
+mod columns;
 mod enforce;
 mod estimate;
 mod fingerprint;
@@ -13,6 +14,7 @@ mod report;
 mod rows;
 
 pub use aggregate::Provenance;
+pub use columns::{Column, FLOW_COLUMNS, STATION_COLUMNS};
 pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
