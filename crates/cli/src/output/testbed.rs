@@ -54,6 +54,7 @@ mod tests {
             frames: 9,
             lost: TestbedLosses { overrun: 3, refused: 0, unknown_address: 0 },
             round_trips: Vec::new(),
+            minutes: Vec::new(),
         };
         assert_eq!(
             real_time(&section),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use fairair_core::metrics::{Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedSection, mean};
+use fairair_core::metrics::{Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};
@@ -119,6 +119,17 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
             refused: sum(|outcome| outcome.hand_over.refused),
             unknown_address: sum(|outcome| outcome.strays.unknown),
         },
+        minutes: outcomes.first().map_or_else(Vec::new, |outcome| {
+            let minutes = outcome.hand_over.minutes.iter();
+            minutes
+                .map(|minute| TestbedMinute {
+                    frames: minute.frames,
+                    lateness_p99_s: minute.p99.map(seconds),
+                    lateness_max_s: seconds(minute.worst),
+                    resident_bytes: minute.resident,
+                })
+                .collect()
+        }),
         round_trips: pinged.iter().enumerate().map(|(index, station)| round_trips(index, &station.name)).collect(),
     }
 }

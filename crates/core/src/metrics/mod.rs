@@ -23,7 +23,7 @@ pub use indices::{
 };
 pub use report::{
     Assumption, Directions, Indices, MacSection, ModelSection, Report, RoundTrips, SCHEMA, SeriesReport, TestbedLosses,
-    TestbedSection, Totals, UntilCi, ValueSource, json_schema,
+    TestbedMinute, TestbedSection, Totals, UntilCi, ValueSource, json_schema,
 };
 pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,

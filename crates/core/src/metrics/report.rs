@@ -99,6 +99,21 @@ pub struct TestbedSection {
     pub lost: TestbedLosses,
     /// Round-trip times by ping from the fixed host, one row a station; empty without pings.
     pub round_trips: Vec<RoundTrips>,
+    /// The whole minutes of the first replica after its warm-up: what grows in a long run shows here.
+    pub minutes: Vec<TestbedMinute>,
+}
+
+/// A minute of the measured time on the testbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestbedMinute {
+    /// Frames handed over.
+    pub frames: u64,
+    /// 99th percentile of hand-over less scheduled time; null without frames.
+    pub lateness_p99_s: Option<f64>,
+    /// The largest.
+    pub lateness_max_s: f64,
+    /// Resident memory of the process at the minute's end.
+    pub resident_bytes: u64,
 }
 
 /// Frames that the testbed lost for reasons of its own; those that queues, MAC and wires drop are counted there.

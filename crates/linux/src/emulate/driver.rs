@@ -5,7 +5,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant as Clock;
 
-use fairair_core::qdisc::Histogram;
 use fairair_core::units::{Duration, Instant};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -13,6 +12,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::cell::{Cell, Port};
+use super::hand_over::HandOver;
 use crate::tap::Tap;
 
 /// Frames that one device may hand in before the others get their turn.
@@ -21,23 +21,6 @@ const TURN: usize = 32;
 const LOOK: Duration = Duration::from_millis(50);
 /// Marks the timer among the devices.
 const TIMER: u64 = u64::MAX;
-
-/// How late frames were handed over, and which could not be.
-#[derive(Clone, Debug)]
-pub struct HandOver {
-    /// Hand-over less the scheduled time, after the warm-up.
-    pub lateness: Histogram,
-    /// The largest.
-    pub worst: Duration,
-    /// Frames handed over after the warm-up.
-    pub frames: u64,
-    /// Frames that a device refused: it was down.
-    pub refused: u64,
-    /// Processor time of the emulation.
-    pub cpu: Duration,
-    /// How long it ran.
-    pub ran: Duration,
-}
 
 /// The devices of a testbed.
 pub(super) struct Taps<'a> {
@@ -61,14 +44,7 @@ pub(super) fn drive(
     measure_from: Instant,
     stop: &AtomicBool,
 ) -> io::Result<(Instant, HandOver)> {
-    let mut hand_over = HandOver {
-        lateness: Histogram::enabled(),
-        worst: Duration::ZERO,
-        frames: 0,
-        refused: 0,
-        cpu: Duration::ZERO,
-        ran: Duration::ZERO,
-    };
+    let mut hand_over = HandOver::new(measure_from);
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
     epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
@@ -85,6 +61,7 @@ pub(super) fn drive(
         let now = clock();
         cell.handle_timeout(now.min(end));
         flush(cell, taps, measure_from, &clock, &mut hand_over);
+        hand_over.tick(now);
         if now >= end || stop.load(Ordering::Relaxed) {
             hand_over.cpu = thread_time()?;
             hand_over.ran = now.saturating_since(Instant::ZERO);
@@ -147,9 +124,7 @@ fn flush(cell: &mut Cell, taps: &Taps, measure_from: Instant, clock: &impl Fn() 
         };
         let late = clock().saturating_since(output.due);
         if output.due >= measure_from {
-            hand_over.lateness.record(late);
-            hand_over.worst = hand_over.worst.max(late);
-            hand_over.frames += 1;
+            hand_over.record(late);
         }
         if tap.send(&output.bytes).is_err() {
             hand_over.refused += 1;

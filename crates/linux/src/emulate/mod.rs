@@ -2,7 +2,7 @@
 //!
 //! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
 //! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
-//! devices, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3, `registry` knows which
+//! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3, `registry` knows which
 //! testbeds stand, `run` makes a replica of it all.
 
 pub mod addresses;
@@ -17,6 +17,7 @@ mod enforce;
 mod error;
 mod flows;
 mod frame;
+mod hand_over;
 mod registry;
 mod rig;
 mod run;
@@ -26,8 +27,8 @@ mod traffic;
 
 pub use cell::{Cell, Output, Port, Strays};
 pub use doctor::{Check, examine};
-pub use driver::HandOver;
 pub use error::TestbedError;
+pub use hand_over::{HandOver, Minute};
 pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
 pub use run::{Outcome, check, check_cell, keep, run};

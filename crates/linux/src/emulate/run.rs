@@ -8,8 +8,9 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
 use super::cell::Cell;
-use super::driver::{HandOver, drive};
+use super::driver::drive;
 use super::error::TestbedError;
+use super::hand_over::HandOver;
 use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
