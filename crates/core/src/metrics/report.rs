@@ -99,6 +99,26 @@ pub struct TestbedSection {
     pub lost: TestbedLosses,
     /// Round-trip times by ping from the fixed host, one row a station; empty without pings.
     pub round_trips: Vec<RoundTrips>,
+    /// Whose box it was: `emulated`, `live` (`fairair vsb` in the kernel); null without a box.
+    #[serde(rename = "box")]
+    pub which_box: Option<String>,
+    /// Probes of a live box, which pass by its queues: the delay of the cell alone. Null otherwise.
+    pub probes: Option<ProbeTrips>,
+}
+
+/// Round trips of a live box's probes after the warm-up, of all replicas together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeTrips {
+    /// Probes sent.
+    pub sent: u64,
+    /// Probes answered.
+    pub answered: u64,
+    /// Median of the answered ones; null without an answer.
+    pub p50_s: Option<f64>,
+    /// Their 95th percentile.
+    pub p95_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
 }
 
 /// Frames that the testbed lost for reasons of its own; those that queues, MAC and wires drop are counted there.
