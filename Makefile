@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python test lint deny audit bench plots install install-vsb setup setup-python setup-test
+.PHONY: help demo gallery python test lint deny audit bench vsb-bars plots install install-vsb setup setup-python setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,10 @@ test: setup-test lint deny ## check formatting, lints, docs and licences, then r
 
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
+
+vsb-bars: setup-test ## measure the live box against its bars, on testbeds (root; 25 minutes)
+	cargo build --release --locked -p fairair --bin fairair --example vsb_bars
+	target/release/examples/vsb_bars
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
