@@ -17,6 +17,7 @@ pub(super) fn of(answer: &Answer) -> String {
         Answer::Status(status) => self::status(status),
         Answer::Stations(stations) => self::stations(stations),
         Answer::Explain(explanation) => explain(explanation),
+        Answer::Preview(preview) => preview.commands.clone(),
         Answer::Done(told) => format!("{told}\n"),
     }
 }
