@@ -200,6 +200,11 @@ impl<'a> Cell<'a> {
         self.outputs.pop_front()
     }
 
+    /// A flow of files whose present file has just ended: its last ACK is on its way to the sender.
+    pub fn poll_finished(&mut self) -> Option<usize> {
+        self.flows.poll_finished()
+    }
+
     /// Frames of a station that wait for the radio or are on it.
     pub fn backlog(&self, station: usize) -> usize {
         self.bss.backlog(NodeId::station(station))
@@ -290,7 +295,7 @@ impl<'a> Cell<'a> {
         let mut frame = Frame { bytes, station, flow, direction, tcp, of_scenario, probe, datagram, enqueued_at: now };
         if let (Some(flow), Some(seen)) = (of_scenario, seen) {
             let params = self.flows.params(flow).tcp;
-            if self.flows.observe(flow, direction, &seen) {
+            if self.flows.observe(now, flow, direction, &seen) {
                 let segment = u64::from(params.mss - seen.options.min(params.mss - 1));
                 frame.clamp_window(Bytes(u64::from(params.window) * segment));
             }
@@ -401,6 +406,7 @@ impl<'a> Cell<'a> {
     pub(super) fn output(&mut self, now: Instant, frame: Frame) {
         if let Some(flow) = frame.of_scenario {
             self.flows.deliver(flow, frame.direction, frame.datagram);
+            self.flows.arrive(now, flow, &frame);
         }
         let port = match (frame.direction, frame.station.station_index()) {
             (Direction::Down, Some(station)) => Port::Station(station),

@@ -3,6 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Instant as Clock;
 
 use fairair_core::units::{Duration, Instant};
@@ -32,7 +33,8 @@ pub(super) struct Taps<'a> {
     pub(super) ring: Option<usize>,
 }
 
-/// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped.
+/// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped; `finished`
+/// hear of the end of each file, by flow.
 ///
 /// # Errors
 /// When the kernel refuses epoll or a timer, or a device is gone.
@@ -43,6 +45,7 @@ pub(super) fn drive(
     end: Instant,
     measure_from: Instant,
     stop: &AtomicBool,
+    finished: &[Sender<()>],
 ) -> io::Result<(Instant, HandOver)> {
     let mut hand_over = HandOver::new(measure_from);
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -62,6 +65,10 @@ pub(super) fn drive(
         cell.handle_timeout(now.min(end));
         flush(cell, taps, measure_from, &clock, &mut hand_over);
         hand_over.tick(now);
+        while let Some(flow) = cell.poll_finished() {
+            // Nobody listens any more when the flow was stopped.
+            let _ = finished.get(flow).map(|sender| sender.send(()));
+        }
         if now >= end || stop.load(Ordering::Relaxed) {
             hand_over.cpu = thread_time()?;
             hand_over.ran = now.saturating_since(Instant::ZERO);

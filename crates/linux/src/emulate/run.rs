@@ -1,6 +1,7 @@
 //! One replica of a scenario on real hosts, in real time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::record::Record;
@@ -70,7 +71,8 @@ pub fn run(
     check(scenario, options)?;
     let seed = scenario.replica_seed(replica);
     let rig = Rig::build(scenario, options)?;
-    let mut programs = TrafficPrograms::new(scenario, &rig, seed)?;
+    let (finished, heard): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
+    let mut programs = TrafficPrograms::new(scenario, &rig, seed, heard)?;
     let stop = AtomicBool::new(false);
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
@@ -79,7 +81,7 @@ pub fn run(
     let start = Clock::now();
     let is_over = AtomicBool::new(false);
     let (emulated, conducted, kept) = std::thread::scope(|scope| {
-        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop));
+        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &finished));
         let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
         // Before the end it finishes by an error only.
         let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
@@ -121,7 +123,7 @@ pub fn keep(
             realtime::keep_time(PRIORITY);
             let mut cell = Cell::new(scenario, scenario.replica_seed(0));
             let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
-            drive(&mut cell, &taps, Clock::now(), never, never, cancel)
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &[])
         };
         scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
     })?;
@@ -135,6 +137,7 @@ fn emulate(
     options: Options,
     start: Clock,
     stop: &AtomicBool,
+    finished: &[Sender<()>],
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
     let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
@@ -142,7 +145,7 @@ fn emulate(
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
-    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop)?;
+    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, finished)?;
     let strays = cell.strays();
     Ok(Outcome {
         record: cell.record(stopped),

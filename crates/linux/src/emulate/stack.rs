@@ -98,10 +98,6 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
             let fix = "write `mss` of at least 88 B: Linux takes no smaller one";
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
         }
-        if matches!(flow.traffic, Traffic::Files { .. }) {
-            let fix = "leave flows with kind = \"files\" out, or simulate them (fairair run)";
-            return cannot(format!("the files of station `{name}`"), fix);
-        }
         let greedy = matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up;
         if greedy && options.uplink == Uplink::Deep {
             let fix = "use --uplink driver, where the radio tells a sender to wait, or give the flow a `rate`";
@@ -149,8 +145,6 @@ mod tests {
 
     #[test]
     fn traffic_that_hosts_cannot_make_is_refused_by_name() {
-        let files = r#"{ direction = "down", kind = "files", size = "9 kB" }"#;
-        assert!(refusal(files, DEEP).contains("the files of station `a`"));
         let greedy = r#"{ direction = "up", kind = "udp" }"#;
         assert!(refusal(greedy, DEEP).contains("greedy UDP uploads (station `a`)"));
         let driver = Options { uplink: Uplink::Driver, ..DEEP };

@@ -1,9 +1,10 @@
-//! iperf3 for the scenario's flows, a server where the data goes and a client where it comes from; and ping.
+//! iperf3 for the scenario's streams, a server where the data goes and a client where it comes from; files; and ping.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::packet::Direction;
@@ -14,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::error::TestbedError;
+use super::files::FileFlow;
 use super::rig::Rig;
 use super::{addresses as addr, stack};
 use crate::command::in_namespace;
@@ -33,6 +35,10 @@ pub(super) struct TrafficPrograms<'a> {
     servers: Vec<Child>,
     /// By flow.
     clients: Vec<Option<Child>>,
+    /// By flow; `None` where iperf3 does it.
+    files: Vec<Option<FileFlow>>,
+    /// By flow: what tells the sender of files that one has ended, until it starts.
+    finished: Vec<Option<Receiver<()>>>,
     /// By station; empty when nobody pings.
     pings: Vec<Child>,
     /// Replies to pings before this one are the warm-up's.
@@ -50,7 +56,12 @@ pub struct Pings {
 
 impl<'a> TrafficPrograms<'a> {
     /// Starts all servers and waits until they listen.
-    pub(super) fn new(scenario: &'a Scenario, rig: &'a Rig, seed: u64) -> Result<Self, TestbedError> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        rig: &'a Rig,
+        seed: u64,
+        finished: Vec<Receiver<()>>,
+    ) -> Result<Self, TestbedError> {
         let mut programs = TrafficPrograms {
             scenario,
             rig,
@@ -58,11 +69,18 @@ impl<'a> TrafficPrograms<'a> {
             directory: tempfile::tempdir()?,
             servers: Vec::new(),
             clients: (0..scenario.flow_count()).map(|_| None).collect(),
+            files: Vec::new(),
+            finished: finished.into_iter().map(Some).collect(),
             pings: Vec::new(),
             first_ping: 0,
         };
         for (id, (station, flow)) in scenario.flows().enumerate() {
             let (_, receiver) = programs.ends(station, flow);
+            if matches!(flow.traffic, Traffic::Files { .. }) {
+                programs.files.push(Some(FileFlow::listen(receiver, addr::port(id))?));
+                continue;
+            }
+            programs.files.push(None);
             let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
             server.args(["--server", "--one-off", "--port", &addr::port(id).to_string()]);
             let child = server.spawn().map_err(|error| missing("iperf3", error))?;
@@ -158,11 +176,16 @@ impl<'a> TrafficPrograms<'a> {
     pub(super) fn start(&mut self, id: usize, lasts: Duration) -> Result<(), TestbedError> {
         let (station, flow) = self.scenario.flows().nth(id).expect("flows are counted");
         let (sender, _) = self.ends(station, flow);
-        let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         let to = match flow.direction {
             Direction::Up => addr::HOST,
             Direction::Down => addr::station(station),
         };
+        if let (Some(files), Some(finished)) = (&mut self.files[id], self.finished[id].take()) {
+            let rng = Rng::fork(self.seed, &format!("files/{id}"));
+            files.start(sender, (to, addr::port(id)).into(), flow, rng, finished)?;
+            return Ok(());
+        }
+        let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         client.args(["--client", &to.to_string(), "--port", &addr::port(id).to_string(), "--json", "--interval", "0"]);
         // Whole seconds; who is to stop in between is stopped.
         client.args(["--time", &(lasts.as_secs_f64().ceil() as u64 + 1).to_string()]);
@@ -191,10 +214,18 @@ impl<'a> TrafficPrograms<'a> {
             end(child, Signal::SIGKILL);
         }
         self.clients[id] = None;
+        if let Some(files) = &self.files[id] {
+            files.stop();
+        }
     }
 
     /// A sender that ended although nobody stopped it.
     pub(super) fn ended_early(&mut self) -> Option<TestbedError> {
+        for (flow, files) in self.files.iter_mut().enumerate() {
+            if let Some(message) = files.as_mut().and_then(FileFlow::failure) {
+                return Some(TestbedError::Traffic { flow, message });
+            }
+        }
         let ended =
             |child: &mut Option<Child>| child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
         let flow = self.clients.iter_mut().position(ended)?;
