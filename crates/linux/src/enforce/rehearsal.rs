@@ -15,7 +15,7 @@ use super::datapath::{DatapathError, IFB, Preview, Script, Tools};
 ///
 /// # Errors
 /// This process may not make a namespace, or the kernel refuses a line.
-pub fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, String> {
+pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, String> {
     let rehearsed = thread::scope(|scope| {
         let rehearsal = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("cannot make a network namespace: {error}"))?;

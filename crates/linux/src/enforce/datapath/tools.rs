@@ -203,7 +203,8 @@ impl Tools {
     /// # Errors
     /// `tc` is not there.
     pub fn classes(self, interface: &str) -> Result<String, DatapathError> {
-        let show = |what| forgive_text(run("tc", &[what, "show", "dev", interface], ""), &["Cannot find device"]);
+        // With details: quanta are weights.
+        let show = |what| forgive_text(run("tc", &["-d", what, "show", "dev", interface], ""), &["Cannot find device"]);
         Ok(show("qdisc")? + &show("class")?)
     }
 

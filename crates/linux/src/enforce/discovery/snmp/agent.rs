@@ -1,8 +1,8 @@
 //! A simulated SNMP agent. Get-bulk's repetitions are where other requests have the error index.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
@@ -52,6 +52,9 @@ pub(super) struct Agent {
     thread: Option<JoinHandle<()>>,
 }
 
+/// Names and encoded values, in order.
+pub(super) type Table = Vec<(Vec<u32>, Vec<u8>)>;
+
 pub(super) type Answer = Box<dyn Fn(u32, &Pdu, &[u32]) -> Option<Vec<u8>> + Send>;
 
 impl Agent {
@@ -75,20 +78,18 @@ impl Agent {
         Agent { at, asked, ends, thread: Some(thread) }
     }
 
-    /// One that has `table`, which is in order.
-    pub(super) fn with(socket: UdpSocket, community: &'static [u8], table: Vec<(Vec<u32>, Vec<u8>)>) -> Agent {
-        Self::new(
-            socket,
-            Box::new(move |_, pdu, from| {
-                let after = table.iter().filter(|(name, _)| name.as_slice() > from);
-                let mut rows: Vec<u8> =
-                    after.take(pdu.error_index as usize).flat_map(|(name, value)| row(name, value)).collect();
-                if rows.is_empty() {
-                    rows = row(from, &[0x82, 0]);
-                }
-                (pdu.community == community).then(|| response(pdu.community, pdu.req_id as u32, 0, &rows))
-            }),
-        )
+    /// One that has `table`, which may change.
+    pub(super) fn with(socket: UdpSocket, community: &'static [u8], table: Arc<Mutex<Table>>) -> Agent {
+        let answer = move |_, pdu: &Pdu, from: &[u32]| {
+            let table = table.lock().unwrap();
+            let after = table.iter().filter(|(name, _)| name.as_slice() > from).take(pdu.error_index as usize);
+            let mut rows: Vec<u8> = after.flat_map(|(name, value)| row(name, value)).collect();
+            if rows.is_empty() {
+                rows = row(from, &[0x82, 0]);
+            }
+            (pdu.community == community).then(|| response(pdu.community, pdu.req_id as u32, 0, &rows))
+        };
+        Self::new(socket, Box::new(answer))
     }
 }
 

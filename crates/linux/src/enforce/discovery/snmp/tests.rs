@@ -2,12 +2,13 @@
 
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, proptest};
 use snmp2::Pdu;
 
-use super::agent::{Agent, ber, integer, response, row};
+use super::agent::{Agent, Table, ber, integer, response, row};
 use super::*;
 use crate::enforce::config::Config;
 
@@ -25,8 +26,8 @@ fn loopback() -> UdpSocket {
     UdpSocket::bind("127.0.0.1:0").unwrap()
 }
 
-fn with(table: Vec<(Vec<u32>, Vec<u8>)>) -> Agent {
-    Agent::with(loopback(), b"secret", table)
+fn with(table: Table) -> Agent {
+    Agent::with(loopback(), b"secret", Arc::new(Mutex::new(table)))
 }
 
 fn oid(text: &str, index: &[u32]) -> Vec<u32> {
