@@ -127,9 +127,7 @@ fn against_paper(rows: &[&Row]) -> String {
     let fig9 = of("fig09");
     let flat: Vec<_> = fig9.iter().filter(|(k, _)| *k >= 3).map(|(_, f)| (level(f), 2.14)).collect();
     claim("Fig. 9: flat at 2.14 from k = 3 on", &flat, 0.25);
-    for (name, of_fig, with) in
-        [("Fig. 7 as Fig. 6", of("fig07"), &fig6), ("Fig. 10 as Fig. 9", of("fig10"), &fig9)]
-    {
+    for (name, of_fig, with) in [("Fig. 7 as Fig. 6", of("fig07"), &fig6), ("Fig. 10 as Fig. 9", of("fig10"), &fig9)] {
         let pair = |(k, f): &(u32, Figures)| {
             let (_, other) = with.iter().find(|(x, _)| x == k)?;
             Some((level(f), level(other)))

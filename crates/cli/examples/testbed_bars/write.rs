@@ -15,9 +15,21 @@ const CURVES: [&str; 2] = ["none", "none_mbps"];
 pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
     let mut table = csv::Writer::from_path(path)?;
     table.write_record([
-        "table", "x", "name", "engine", "replica", "level", "total_mbps", "data_drop_probability",
-        "ack_drop_probability", "ap_queue_packets", "first_station_queue_packets", "up_down_ratio", "jain_flows",
-        "lateness_p99_ms", "lateness_max_ms",
+        "table",
+        "x",
+        "name",
+        "engine",
+        "replica",
+        "level",
+        "total_mbps",
+        "data_drop_probability",
+        "ack_drop_probability",
+        "ap_queue_packets",
+        "first_station_queue_packets",
+        "up_down_ratio",
+        "jain_flows",
+        "lateness_p99_ms",
+        "lateness_max_ms",
     ])?;
     for row in rows {
         for (engine, answer) in [("testbed", row.testbed), ("simulator-linux", row.linux), ("simulator-rfc", row.rfc)] {
@@ -26,9 +38,8 @@ pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
                 let mean = |estimate: Estimate| estimate.mean.map_or_else(String::new, |mean| format!("{mean:.6}"));
                 let ms = |late: fairair_core::units::Duration| format!("{:.3}", late.as_secs_f64() * 1e3);
                 let (p99, worst) = replica.late.map_or((None, None), |(p99, worst)| (p99, Some(worst)));
-                let measured = [
-                    f.level, f.total_mbps, f.data_drops, f.ack_drops, f.ap_queue, f.first_queue, f.up_down, f.jain,
-                ];
+                let measured =
+                    [f.level, f.total_mbps, f.data_drops, f.ack_drops, f.ap_queue, f.first_queue, f.up_down, f.jain];
                 let who = [row.cell.table, &row.cell.x.to_string(), row.cell.name, engine, &number.to_string()];
                 let who = who.map(str::to_owned).into_iter();
                 let late = [p99, worst].into_iter().map(|late| late.map_or_else(String::new, ms));

@@ -24,7 +24,11 @@ fn check(bench: &Bench) -> (String, String, Option<i32>) {
 /// Lines of the differences that begin with `sign`, but for titles.
 fn lines(printed: &str, sign: char) -> Vec<&str> {
     let changes = printed.split("# What that changes").nth(1).expect("differences");
-    changes.lines().skip(1).filter(|line| line.starts_with(sign) && !line.starts_with(&sign.to_string().repeat(3))).collect()
+    changes
+        .lines()
+        .skip(1)
+        .filter(|line| line.starts_with(sign) && !line.starts_with(&sign.to_string().repeat(3)))
+        .collect()
 }
 
 /// `check` finds what is there, prints what would be done, and does nothing.

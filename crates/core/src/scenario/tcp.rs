@@ -25,14 +25,8 @@ pub(super) const KEYS: &[&str] = &[
     "granularity",
 ];
 /// Keys that a profile other than `rfc` decides.
-const OF_RFC: &[&str] = &[
-    "initial_ssthresh",
-    "sack",
-    "limited_transmit",
-    "delayed_ack",
-    "delayed_ack_timeout",
-    "granularity",
-];
+const OF_RFC: &[&str] =
+    &["initial_ssthresh", "sack", "limited_transmit", "delayed_ack", "delayed_ack_timeout", "granularity"];
 /// The largest receive window with window scaling (RFC 7323), in bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
 /// An MSDU of 2304 bytes less LLC/SNAP (8) and two headers of 20 bytes.

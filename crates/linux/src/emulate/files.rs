@@ -222,6 +222,10 @@ impl Source<'_> {
     }
 
     fn draw(&mut self, mean: Duration) -> Wait {
-        if mean == Duration::ZERO { Wait::ZERO } else { Wait::from_secs_f64(mean.as_secs_f64() * self.rng.exponential()) }
+        if mean == Duration::ZERO {
+            Wait::ZERO
+        } else {
+            Wait::from_secs_f64(mean.as_secs_f64() * self.rng.exponential())
+        }
     }
 }

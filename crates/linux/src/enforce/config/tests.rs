@@ -111,7 +111,10 @@ mac = "02:00:5e:10:00:01"
 fn lists_of_stations_are_read_and_tell_aps_of_one_interface_apart() {
     let config = Config::from_toml(SNMP, "vsb.toml").unwrap();
     let [one, two] = &config.discovery.snmp[..] else { panic!("two") };
-    assert_eq!((one.agent.to_string(), two.agent.to_string()), ("10.0.0.5:161".to_owned(), "[fd00::5]:1161".to_owned()));
+    assert_eq!(
+        (one.agent.to_string(), two.agent.to_string()),
+        ("10.0.0.5:161".to_owned(), "[fd00::5]:1161".to_owned())
+    );
     assert_eq!((one.every, &one.table.ports), (fairair_core::units::Duration::from_secs(10), &vec![2, 3]));
     assert_eq!((two.table.mac, two.table.oid.len()), (MacPlace::Value, 8));
     assert_eq!(config.discovery.hostapd[0].ap, "ap2");
@@ -125,7 +128,11 @@ fn lists_of_stations_are_read_and_tell_aps_of_one_interface_apart() {
 fn mistakes_in_lists_of_stations_name_place_and_remedy() {
     let swap = |from: &str, to: &str| SNMP.replace(from, to);
     let cases = [
-        (swap("ap = \"ap1\"\nagent", "ap = \"ap9\"\nagent"), "13:6: `ap` in [[discovery.snmp]]: there is no such AP", "ap1, ap2"),
+        (
+            swap("ap = \"ap1\"\nagent", "ap = \"ap9\"\nagent"),
+            "13:6: `ap` in [[discovery.snmp]]: there is no such AP",
+            "ap1, ap2",
+        ),
         (swap("ap = \"ap1\"\nagent", "agent"), "`ap` is missing", "ap1, ap2"),
         (swap("\"10.0.0.5\"", "\"ap.example\""), "14:9", "10.0.0.5:161"),
         (swap("\"bridge\"\nports = [2, 3]", "\"bridge\""), "`ports` is missing", "behind its wire"),
@@ -141,7 +148,11 @@ fn mistakes_in_lists_of_stations_name_place_and_remedy() {
         (swap("\"/run/hostapd/wlan0\"", "\"wlan0\""), "28:10", "begins with /"),
         (swap("table = \"bridge\"", "tabel = \"bridge\""), "16:1: unknown key", "did you mean `table`?"),
         (swap("ap = \"ap1\"\nagent", "ap = \"ap2\"\nagent"), "10:13", "[[discovery.snmp]] or [[discovery.hostapd]]"),
-        (swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\""), "nothing tells their stations apart", "policy by station"),
+        (
+            swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\""),
+            "nothing tells their stations apart",
+            "policy by station",
+        ),
     ];
     for (text, problem, fix) in cases {
         let error = Config::from_toml(&text, "vsb.toml").expect_err(problem);
