@@ -83,8 +83,7 @@ fn a_station_with_ipv6_only_is_probed() {
     bench.run(Place::Stations, &["ip", "-4", "address", "flush", "dev", "eth0"]);
     let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
     bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
-    let ap = ADAPTIVE.split("[[station]]").next().expect("the AP");
-    bench.configure(ap);
+    bench.configure(ADAPTIVE.split("[[station]]").next().expect("the AP"));
     bench.start(&[]);
     let transfers = start(&bench, &[down("fd01::2"), down("fd01::2")], 1, 14);
     std::thread::sleep(Duration::from_secs(9));
@@ -96,10 +95,12 @@ fn a_station_with_ipv6_only_is_probed() {
     let mean = found.iter().map(|(capacity, _)| capacity).sum::<f64>() / found.len() as f64;
     let status = bench.json(&["status"]);
     let probes = &status["status"]["pools"][0]["probes"];
-    println!("IPv6 only: C {mean:.2} Mbit/s where the path carries 4.95; probes sent, answered, lost: {probes}");
+    let goodputs = transfers.finish();
+    println!(
+        "IPv6 only: C {mean:.2} Mbit/s where the path carries 4.95; probes sent, answered, lost: {probes}; {goodputs:.0?}"
+    );
     assert!((0.85..1.1).contains(&(mean / 4.95)), "{found:?}\n{}", bench.log());
     assert!(found.iter().any(|(_, state)| state == "run"), "{found:?}");
     let [sent, answered] = [0, 1].map(|which| probes[which].as_u64().expect("a number"));
     assert!(sent > 20 && answered * 2 > sent, "{probes}");
-    transfers.finish();
 }
