@@ -8,7 +8,7 @@ use crate::measure::{Answer, Figures};
 use crate::points::{Cell, SIMULATED};
 
 /// A cell with its answers: of the testbed, of the simulator with Linux' TCP and with the RFCs'.
-pub struct Row<'a> {
+pub(crate) struct Row<'a> {
     pub cell: &'a Cell,
     pub testbed: &'a Answer,
     pub linux: &'a Answer,
@@ -25,7 +25,7 @@ const SURE: f64 = 0.10;
 const LEAST_QUEUE: f64 = 1.0;
 
 /// All tables, in Markdown.
-pub fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
+pub(crate) fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
     let late = rows.iter().flat_map(|row| row.testbed.replicas()).filter_map(|replica| replica.late);
     let ms = |late: fairair_core::units::Duration| late.as_secs_f64() * 1e3;
     let p99 = late.clone().filter_map(|(p99, _)| p99).map(ms).fold(0.0, f64::max);

@@ -16,19 +16,19 @@ const HOSTS: Options =
     Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None, live_box: None };
 
 /// What one replica gave, and of the testbed how late it was.
-pub struct Replica {
+pub(crate) struct Replica {
     record: Record,
     pub late: Option<(Option<Duration>, Duration)>,
 }
 
 /// An engine's answer for a cell.
-pub struct Answer {
+pub(crate) struct Answer {
     scenario: Scenario,
     replicas: Vec<Replica>,
 }
 
 /// What is compared, over all replicas or of one.
-pub struct Figures {
+pub(crate) struct Figures {
     pub level: Estimate,
     pub total_mbps: Estimate,
     pub data_drops: Estimate,
@@ -40,17 +40,17 @@ pub struct Figures {
 }
 
 impl Answer {
-    pub fn replicas(&self) -> &[Replica] {
+    pub(crate) fn replicas(&self) -> &[Replica] {
         &self.replicas
     }
 
     /// Over all replicas.
-    pub fn figures(&self) -> Figures {
+    pub(crate) fn figures(&self) -> Figures {
         self.of(&self.replicas)
     }
 
     /// Of one of them.
-    pub fn figures_of(&self, replica: usize) -> Figures {
+    pub(crate) fn figures_of(&self, replica: usize) -> Figures {
         self.of(&self.replicas[replica..=replica])
     }
 
@@ -83,7 +83,7 @@ impl Answer {
 }
 
 /// The simulator's answers.
-pub fn simulate(scenarios: Vec<Scenario>, cancel: &AtomicBool) -> Vec<Answer> {
+pub(crate) fn simulate(scenarios: Vec<Scenario>, cancel: &AtomicBool) -> Vec<Answer> {
     let pool = Pool::new(0).expect("the system gives threads");
     let run = |scenario: Scenario| {
         let one = |replica| Replica { record: fairair_sim::run(&scenario, replica), late: None };
@@ -97,7 +97,7 @@ pub fn simulate(scenarios: Vec<Scenario>, cancel: &AtomicBool) -> Vec<Answer> {
 ///
 /// # Errors
 /// When a testbed cannot be built or its traffic fails.
-pub fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Result<Vec<Answer>, TestbedError> {
+pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Result<Vec<Answer>, TestbedError> {
     let mut tasks: Vec<(usize, u32)> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
         emulate::check(&cell.scenario, HOSTS)?;

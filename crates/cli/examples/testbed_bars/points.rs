@@ -4,7 +4,7 @@ use fairair_core::scenario::Scenario;
 use fairair_core::tcp::TcpParams;
 
 /// A cell that testbed and simulator both run.
-pub struct Cell {
+pub(crate) struct Cell {
     /// `fig06` or `remedies`.
     pub table: &'static str,
     /// What is on the figure's x axis: connections or window of station 1. Remedies: their number.
@@ -20,7 +20,7 @@ pub struct Cell {
 /// Scenarios' time before measuring, in seconds.
 const WARM_UP: u32 = 20;
 /// What the simulator runs of each, in seconds and replicas.
-pub const SIMULATED: (u32, u32) = (200, 20);
+pub(crate) const SIMULATED: (u32, u32) = (200, 20);
 
 /// A figure: name, station 1's rate, direction of station 1, of the others, then `(x, replicas, seconds)` on the testbed.
 type Figure = (&'static str, &'static str, &'static str, &'static str, &'static [(u32, u32, u32)]);
@@ -55,7 +55,7 @@ const REMEDIES: [(&str, &str, &str); 10] = [
 ];
 
 /// Everything that is measured.
-pub fn cells() -> Vec<Cell> {
+pub(crate) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     for (table, rate, first, others, points) in FIGURES {
         for (x, replicas, seconds) in points.iter().copied() {
@@ -94,7 +94,7 @@ fn scenario(name: &str, ap: &str, rest: &str, seconds: u32) -> Scenario {
 }
 
 /// The same for the simulator, as long as its replicas last.
-pub fn simulated(scenario: &Scenario) -> Scenario {
+pub(crate) fn simulated(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     scenario.run.duration = fairair_core::units::Duration::from_secs(u64::from(WARM_UP + SIMULATED.0));
     scenario.run.replicas = SIMULATED.1;
@@ -102,7 +102,7 @@ pub fn simulated(scenario: &Scenario) -> Scenario {
 }
 
 /// The same with the TCP of Linux.
-pub fn with_linux(scenario: &Scenario) -> Scenario {
+pub(crate) fn with_linux(scenario: &Scenario) -> Scenario {
     let mut scenario = scenario.clone();
     for flow in scenario.stations.iter_mut().flat_map(|station| &mut station.flows) {
         flow.tcp = TcpParams::linux(&flow.tcp);

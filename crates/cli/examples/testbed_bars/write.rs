@@ -1,5 +1,6 @@
 //! The results as CSV: each replica, and the curves that the gallery shows as recorded.
 
+use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::measure::Answer;
 const CURVES: [&str; 2] = ["none", "none_mbps"];
 
 /// One line a replica and engine.
-pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
+pub(crate) fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
     let mut table = csv::Writer::from_path(path)?;
     table.write_record([
         "table",
@@ -51,7 +52,7 @@ pub fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
 }
 
 /// `figNN.recorded.csv` for each figure: level and total goodput without a remedy, as docs/gallery.md has it.
-pub fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
+pub(crate) fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
     for figures in rows.chunk_by(|a, b| a.cell.table == b.cell.table).filter(|rows| rows[0].cell.name.is_empty()) {
         let table = figures[0].cell.table;
         let mut text = format!(
@@ -63,7 +64,7 @@ pub fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
                 let estimate = curve(series, row.testbed);
                 if let Some(mean) = estimate.mean {
                     let ci = estimate.ci95.map_or_else(String::new, |ci| format!("{ci:.6}"));
-                    text += &format!("{series},{},{mean:.6},{ci},{}\n", row.cell.x, estimate.n);
+                    let _ = writeln!(text, "{series},{},{mean:.6},{ci},{}", row.cell.x, estimate.n);
                 }
             }
         }

@@ -25,7 +25,7 @@ pub enum Profile {
     /// The RFCs', or ns-2's with its preset.
     #[default]
     Rfc,
-    /// That of Linux 6.18 (docs/models.md has the rules).
+    /// That of Linux 6.18 (docs/testbed.md has the rules).
     Linux,
 }
 

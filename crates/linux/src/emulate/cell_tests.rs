@@ -140,6 +140,39 @@ fn receivers_announce_the_window_of_the_scenario_and_their_acks_count_as_goodput
     assert_eq!((flow.delivered_bytes, flow.sent_packets, flow.retransmits), (1460, 2, 0));
 }
 
+#[test]
+fn a_transfer_lasts_from_the_first_syn_to_the_last_ack_at_its_sender() {
+    let text = "name = \"s\"\n[run]\nduration = \"9 s\"\nwarmup = \"0 s\"\n[wire]\ndelay = \"30 ms\"\n[[station]]\nname = \"a\"\n\
+                flows = [{ direction = \"up\", kind = \"files\", size = \"2 kB\" }]\n";
+    let scenario = Scenario::from_toml(text, "s.toml").unwrap();
+    let mut cell = Cell::new(&scenario, 1);
+    let tcp = || {
+        PacketBuilder::ethernet2(addr::station_mac(0), GATEWAY_MAC)
+            .ipv4(addr::station(0).octets(), addr::HOST.octets(), 64)
+            .tcp(40_000, addr::port(0), 999, 65_535)
+    };
+    for us in [5_000, 105_000] {
+        let mut syn = Vec::new();
+        tcp().syn().write(&mut syn, &[]).unwrap();
+        cell.handle_frame(at_micros(us), Port::Station(0), syn);
+        outputs(&mut cell, at_micros(us + 90_000));
+    }
+    for (us, seq, payload) in [(200_000, 1000, 1460), (201_000, 2460, 540)] {
+        cell.handle_timeout(at_micros(us));
+        cell.handle_frame(at_micros(us), Port::Station(0), data_of_the_upload(seq, payload));
+    }
+    outputs(&mut cell, at_micros(300_000));
+    cell.handle_frame(at_micros(300_000), Port::Wire, ack_of_the_upload(1000 + 1460));
+    outputs(&mut cell, at_micros(400_000));
+    assert_eq!(cell.poll_finished(), None, "part of the file");
+    cell.handle_frame(at_micros(400_000), Port::Wire, ack_of_the_upload(1000 + 2000));
+    let out = outputs(&mut cell, at_micros(500_000));
+    assert_eq!((cell.poll_finished(), cell.poll_finished()), (Some(0), None));
+    let flow = &cell.record(at_micros(500_000)).flows[0];
+    assert_eq!(flow.transfer_times, [out[0].due - at_micros(5_000)], "from the first of two SYNs");
+    assert_eq!(flow.delivered_bytes, 2000);
+}
+
 /// Station b's answer to a ping of the fixed host.
 fn pong() -> Vec<u8> {
     let builder = PacketBuilder::ethernet2(addr::station_mac(1), GATEWAY_MAC)

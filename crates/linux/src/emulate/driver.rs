@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Instant as Clock;
@@ -13,6 +14,7 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::cell::{Cell, Port};
+use super::datagrams::Refill;
 use super::hand_over::HandOver;
 use crate::tap::Tap;
 
@@ -33,8 +35,16 @@ pub(super) struct Taps<'a> {
     pub(super) ring: Option<usize>,
 }
 
-/// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped; `finished`
-/// hear of the end of each file, by flow.
+/// Senders that hear what happens in the cell.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// By flow: the end of each file.
+    pub(super) finished: Vec<Sender<()>>,
+    /// Room for greedy uploads.
+    pub(super) refills: Vec<Arc<Refill>>,
+}
+
+/// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped.
 ///
 /// # Errors
 /// When the kernel refuses epoll or a timer, or a device is gone.
@@ -45,7 +55,7 @@ pub(super) fn drive(
     end: Instant,
     measure_from: Instant,
     stop: &AtomicBool,
-    finished: &[Sender<()>],
+    heard: &Heard,
 ) -> io::Result<(Instant, HandOver)> {
     let mut hand_over = HandOver::new(measure_from);
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -67,8 +77,9 @@ pub(super) fn drive(
         hand_over.tick(now);
         while let Some(flow) = cell.poll_finished() {
             // Nobody listens any more when the flow was stopped.
-            let _ = finished.get(flow).map(|sender| sender.send(()));
+            let _ = heard.finished.get(flow).map(|sender| sender.send(()));
         }
+        heard.refills.iter().for_each(|refill| refill.look(|station| cell.backlog(station)));
         if now >= end || stop.load(Ordering::Relaxed) {
             hand_over.cpu = thread_time()?;
             hand_over.ran = now.saturating_since(Instant::ZERO);

@@ -151,7 +151,9 @@ fn receive(shared: &Arc<Shared>, listener: Socket) -> io::Result<()> {
             Err(error) => break Err(error),
         }
     };
-    readers.into_iter().for_each(|reader| drop(reader.join()));
+    for reader in readers {
+        let _ = reader.join();
+    }
     accepted
 }
 

@@ -3,7 +3,7 @@
 //! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
 //! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
 //! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3,
-//! `files` what iperf3 cannot, `live_box` the daemon, `registry` knows which
+//! `files` and `datagrams` are what iperf3 cannot do, `live_box` is the daemon, `registry` knows which
 //! testbeds stand, `run` makes a replica of it all.
 
 pub mod addresses;
@@ -12,6 +12,7 @@ mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod connections;
+mod datagrams;
 mod doctor;
 mod driver;
 mod enforce;

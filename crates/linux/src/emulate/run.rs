@@ -1,7 +1,7 @@
 //! One replica of a scenario on real hosts, in real time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc;
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::record::Record;
@@ -9,7 +9,7 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
 use super::cell::Cell;
-use super::driver::drive;
+use super::driver::{Heard, drive};
 use super::error::TestbedError;
 use super::hand_over::HandOver;
 use super::live_box::LiveBox;
@@ -71,8 +71,9 @@ pub fn run(
     check(scenario, options)?;
     let seed = scenario.replica_seed(replica);
     let rig = Rig::build(scenario, options)?;
-    let (finished, heard): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
-    let mut programs = TrafficPrograms::new(scenario, &rig, seed, heard)?;
+    let (finished, ends): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
+    let mut programs = TrafficPrograms::new(scenario, &rig, seed, options.uplink, ends)?;
+    let heard = Heard { finished, refills: programs.refills() };
     let stop = AtomicBool::new(false);
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
@@ -81,7 +82,7 @@ pub fn run(
     let start = Clock::now();
     let is_over = AtomicBool::new(false);
     let (emulated, conducted, kept) = std::thread::scope(|scope| {
-        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &finished));
+        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &heard));
         let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
         // Before the end it finishes by an error only.
         let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
@@ -123,7 +124,7 @@ pub fn keep(
             realtime::keep_time(PRIORITY);
             let mut cell = Cell::new(scenario, scenario.replica_seed(0));
             let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
-            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &[])
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &Heard::default())
         };
         scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
     })?;
@@ -137,7 +138,7 @@ fn emulate(
     options: Options,
     start: Clock,
     stop: &AtomicBool,
-    finished: &[Sender<()>],
+    heard: &Heard,
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
     let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
@@ -145,7 +146,7 @@ fn emulate(
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
-    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, finished)?;
+    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, heard)?;
     let strays = cell.strays();
     Ok(Outcome {
         record: cell.record(stopped),

@@ -1,12 +1,11 @@
 //! TCP of the testbed's hosts: what is as Linux has it and what the scenario sets.
 
-use fairair_core::packet::Direction;
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::tcp::{TcpParams, Variant};
 
 use super::cell::is_tcp;
 use super::error::TestbedError;
-use super::{Options, TcpStack, Uplink, addresses as addr, live_box};
+use super::{Options, TcpStack, addresses as addr, live_box};
 
 /// Header bytes of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -98,11 +97,6 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
             let fix = "write `mss` of at least 88 B: Linux takes no smaller one";
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
         }
-        let greedy = matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up;
-        if greedy && options.uplink == Uplink::Deep {
-            let fix = "use --uplink driver, where the radio tells a sender to wait, or give the flow a `rate`";
-            return cannot(format!("greedy UDP uploads (station `{name}`) with a deep station queue"), fix);
-        }
         if options.stack == TcpStack::Scenario && is_tcp(&flow.traffic) {
             let same = |a: &TcpParams, b: &TcpParams| {
                 (a.sack, a.delayed_ack, a.initial_cwnd, a.min_rto) == (b.sack, b.delayed_ack, b.initial_cwnd, b.min_rto)
@@ -128,6 +122,7 @@ pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Uplink;
     use super::*;
 
     const DEEP: Options =
@@ -145,10 +140,8 @@ mod tests {
 
     #[test]
     fn traffic_that_hosts_cannot_make_is_refused_by_name() {
-        let greedy = r#"{ direction = "up", kind = "udp" }"#;
-        assert!(refusal(greedy, DEEP).contains("greedy UDP uploads (station `a`)"));
-        let driver = Options { uplink: Uplink::Driver, ..DEEP };
-        assert!(check(&scenario(greedy), driver).is_ok(), "a driver makes it wait");
+        let short = r#"{ direction = "down", kind = "files", size = "9 kB", tcp = { mss = "60 B" } }"#;
+        assert!(refusal(short, DEEP).contains("an MSS of 60 B at station `a`"));
         let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
         assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
         let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };

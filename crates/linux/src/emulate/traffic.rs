@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration as Wait, Instant as Clock};
 
@@ -14,10 +15,11 @@ use fairair_core::units::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::datagrams::{DatagramFlow, Refill};
 use super::error::TestbedError;
 use super::files::FileFlow;
 use super::rig::Rig;
-use super::{addresses as addr, stack};
+use super::{Uplink, addresses as addr, stack};
 use crate::command::in_namespace;
 use crate::netns::Namespace;
 use crate::realtime;
@@ -37,6 +39,9 @@ pub(super) struct TrafficPrograms<'a> {
     clients: Vec<Option<Child>>,
     /// By flow; `None` where iperf3 does it.
     files: Vec<Option<FileFlow>>,
+    /// By flow; `None` where another does it.
+    datagrams: Vec<Option<DatagramFlow>>,
+    refills: Vec<Arc<Refill>>,
     /// By flow: what tells the sender of files that one has ended, until it starts.
     finished: Vec<Option<Receiver<()>>>,
     /// By station; empty when nobody pings.
@@ -60,6 +65,7 @@ impl<'a> TrafficPrograms<'a> {
         scenario: &'a Scenario,
         rig: &'a Rig,
         seed: u64,
+        uplink: Uplink,
         finished: Vec<Receiver<()>>,
     ) -> Result<Self, TestbedError> {
         let mut programs = TrafficPrograms {
@@ -70,17 +76,29 @@ impl<'a> TrafficPrograms<'a> {
             servers: Vec::new(),
             clients: (0..scenario.flow_count()).map(|_| None).collect(),
             files: Vec::new(),
+            datagrams: Vec::new(),
+            refills: Vec::new(),
             finished: finished.into_iter().map(Some).collect(),
             pings: Vec::new(),
             first_ping: 0,
         };
         for (id, (station, flow)) in scenario.flows().enumerate() {
             let (_, receiver) = programs.ends(station, flow);
-            if matches!(flow.traffic, Traffic::Files { .. }) {
-                programs.files.push(Some(FileFlow::listen(receiver, addr::port(id))?));
+            let port = addr::port(id);
+            let files = matches!(flow.traffic, Traffic::Files { .. });
+            programs.files.push(files.then(|| FileFlow::listen(receiver, port)).transpose()?);
+            // A driver makes a greedy sender wait by itself.
+            let paced = uplink == Uplink::Deep && is_greedy_upload(flow);
+            programs.datagrams.push(None);
+            if paced {
+                let greedy = scenario.stations[station].flows.iter().filter(|flow| is_greedy_upload(flow)).count();
+                let refill = Arc::new(Refill::new(station, greedy));
+                programs.refills.push(Arc::clone(&refill));
+                programs.datagrams[id] = Some(DatagramFlow::listen(receiver, port, refill)?);
+            }
+            if files || paced {
                 continue;
             }
-            programs.files.push(None);
             let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
             server.args(["--server", "--one-off", "--port", &addr::port(id).to_string()]);
             let child = server.spawn().map_err(|error| missing("iperf3", error))?;
@@ -88,6 +106,11 @@ impl<'a> TrafficPrograms<'a> {
         }
         programs.wait_for_servers()?;
         Ok(programs)
+    }
+
+    /// Where the emulation tells greedy uploads that there is room.
+    pub(super) fn refills(&self) -> Vec<Arc<Refill>> {
+        self.refills.clone()
     }
 
     /// Namespaces of the sender and the receiver of a flow's data.
@@ -119,7 +142,7 @@ impl<'a> TrafficPrograms<'a> {
         loop {
             let mut missing = None;
             for (id, (station, flow)) in self.scenario.flows().enumerate() {
-                if !listens(self.ends(station, flow).1, addr::port(id))? {
+                if self.datagrams[id].is_none() && !listens(self.ends(station, flow).1, addr::port(id))? {
                     missing = Some(id);
                     break;
                 }
@@ -185,6 +208,10 @@ impl<'a> TrafficPrograms<'a> {
             files.start(sender, (to, addr::port(id)).into(), flow, rng, finished)?;
             return Ok(());
         }
+        if let (Some(datagrams), Traffic::UdpGreedy { payload }) = (&mut self.datagrams[id], flow.traffic) {
+            datagrams.start(sender, (to, addr::port(id)).into(), payload.0 as usize)?;
+            return Ok(());
+        }
         let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         client.args(["--client", &to.to_string(), "--port", &addr::port(id).to_string(), "--json", "--interval", "0"]);
         // Whole seconds; who is to stop in between is stopped.
@@ -217,12 +244,16 @@ impl<'a> TrafficPrograms<'a> {
         if let Some(files) = &self.files[id] {
             files.stop();
         }
+        if let Some(datagrams) = &self.datagrams[id] {
+            datagrams.stop();
+        }
     }
 
     /// A sender that ended although nobody stopped it.
     pub(super) fn ended_early(&mut self) -> Option<TestbedError> {
-        for (flow, files) in self.files.iter_mut().enumerate() {
-            if let Some(message) = files.as_mut().and_then(FileFlow::failure) {
+        for flow in 0..self.files.len() {
+            let failed = self.files[flow].as_mut().and_then(FileFlow::failure);
+            if let Some(message) = failed.or_else(|| self.datagrams[flow].as_mut()?.failure()) {
                 return Some(TestbedError::Traffic { flow, message });
             }
         }
@@ -250,6 +281,10 @@ impl Drop for TrafficPrograms<'_> {
             end(child, Signal::SIGKILL);
         }
     }
+}
+
+fn is_greedy_upload(flow: &Flow) -> bool {
+    matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up
 }
 
 /// Reads what ping prints: replies to requests from number `first` on, and the number of requests.

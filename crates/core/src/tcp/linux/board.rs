@@ -6,6 +6,7 @@ use crate::units::{Duration, Instant};
 
 /// A segment that is not acknowledged cumulatively.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // TCPCB_SACKED_ACKED, _LOST, _SACKED_RETRANS, _EVER_RETRANS: they combine.
 pub(super) struct Out {
     pub(super) seq: u64,
     pub(super) end: u64,

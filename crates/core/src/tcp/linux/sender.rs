@@ -32,6 +32,7 @@ enum Timer {
 
 /// The sender; inputs and outputs as those of [`Sender`](crate::tcp::Sender).
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Flags of `tcp_sock`, each with a rule of its own.
 pub(in crate::tcp) struct LinuxSender {
     params: TcpParams,
     state: State,
@@ -339,7 +340,7 @@ impl LinuxSender {
             State::Loss if through => self.state = State::Open,
             State::Loss if self.frto && self.next > self.high => {
                 // RFC 5682 step 3a: the duplicate ACK of new data says that the loss was real.
-                self.frto &= !(news.sacked || !advances);
+                self.frto &= !news.sacked && advances;
             }
             State::Loss if self.frto && advances => {
                 self.high = self.next;
