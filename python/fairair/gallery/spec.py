@@ -37,6 +37,8 @@ class Panel:
     """``lines``, ``bars`` or ``steps``."""
     x: str = ""
     """Label of the x axis where it is not the figure's."""
+    x_scale: str = "linear"
+    """``linear`` or ``log``."""
     span: tuple[float, ...] = ()
     """Ends of the x axis; what the series cover without it."""
 
@@ -271,11 +273,12 @@ def _panel(item: Mapping[str, Any], place: str) -> Panel:
         scale=str(table.take("scale", "linear")),
         kind=str(table.take("kind", "lines")),
         x=str(table.take("x", "")),
+        x_scale=str(table.take("x_scale", "linear")),
         span=tuple(float(end) for end in table.take("span", ())),
     )
     table.end()
-    if panel.kind not in ("lines", "bars", "steps") or panel.scale not in ("linear", "log"):
-        fix = "kind: lines, bars or steps; scale: linear or log"
+    if panel.kind not in ("lines", "bars", "steps") or not {panel.scale, panel.x_scale} <= {"linear", "log"}:
+        fix = "kind: lines, bars or steps; scale and x_scale: linear or log"
         raise FairAirError(place, f"panel {panel.id} has an unknown kind or scale", fix)
     return panel
 
