@@ -1,7 +1,5 @@
 //! What is measured: scenarios of detti2011 and the traces of the estimator.
 
-use std::fmt::Write as _;
-
 /// Who is the box.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TheBox {
@@ -152,7 +150,9 @@ fn figure_12() -> Vec<Case> {
 
 /// Five stations with an upload, five with a download, ten with both; and the same with an unresponsive sender.
 fn twenty_stations() -> Vec<Case> {
-    let (up, down) = (flow("up", 1, ""), flow("down", 1, ""));
+    // After the sender of UDP: iperf3 greets with UDP, and nothing repeats a lost greeting.
+    let late = ", start = \"4 s\"";
+    let (up, down) = (flow("up", 1, late), flow("down", 1, late));
     let tcp =
         station("up", 5, "", &up) + &station("down", 5, "", &down) + &station("both", 10, "", &format!("{up}, {down}"));
     let udp = station("udp", 1, "", "{ direction = \"up\", kind = \"udp\", rate = \"1 Mbit/s\" }");
@@ -207,10 +207,7 @@ fn traces() -> Vec<Case> {
         }
     }
     let deaf = |station: u32| format!("[[event]]\nat = \"30 s\"\nkind = \"deaf\"\nstation = \"sta-{station}\"\n");
-    let mut three = String::new();
-    (1..=3).for_each(|station| {
-        let _ = write!(three, "{}", deaf(station));
-    });
+    let three = [1, 2, 3].map(deaf).concat();
     for (what, event) in [
         ("no alarm", String::new()),
         ("a second of silence", "[[event]]\nat = \"30 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n".to_owned()),

@@ -115,9 +115,12 @@ fn shares(text: &mut String, rows: &[Row]) {
         };
         let all = [TheBox::Without, TheBox::Fixed, TheBox::Adaptive].map(of);
         // Twenty stations are equal or not: the least over the most says it, and Jain's index.
-        let level = |seen: &Seen| match group.starts_with("Fig.") {
-            true => shown(seen.level, 2),
-            false => format!("{} (Jain {})", shown(seen.least_over_most, 2), shown(seen.jain, 3)),
+        let level = |seen: &Seen| {
+            if group.starts_with("Fig.") {
+                shown(seen.level, 2)
+            } else {
+                format!("{} (Jain {})", shown(seen.least_over_most, 2), shown(seen.jain, 3))
+            }
         };
         let list = |of: &dyn Fn(&Row) -> String| all.map(|row| row.map_or("-".to_owned(), of)).join(", ");
         let adaptive = all[2];
@@ -135,6 +138,9 @@ fn shares(text: &mut String, rows: &[Row]) {
     }
 }
 
+/// One of the two engines' sides of a row.
+type Of = fn(&Row) -> &Seen;
+
 /// A line a figure: what the bars ask for.
 fn figures(text: &mut String, rows: &[Row]) {
     let _ = writeln!(
@@ -147,18 +153,17 @@ fn figures(text: &mut String, rows: &[Row]) {
         let of = |the_box: TheBox| -> Vec<&Row> {
             rows.iter().filter(|row| row.case.group == group && row.case.the_box == the_box).collect()
         };
-        let worst = |the_box, seen: fn(&Row) -> &Seen| {
+        let worst = |the_box, seen: Of| {
             let off = of(the_box).into_iter().filter_map(|row| seen(row).level).map(|level| (level - 1.0).abs());
             shown(off.reduce(f64::max), 3)
         };
-        let total =
-            |the_box, seen: fn(&Row) -> &Seen| of(the_box).into_iter().map(|row| seen(row).goodput).sum::<f64>();
+        let total = |the_box, seen: Of| of(the_box).into_iter().map(|row| seen(row).goodput).sum::<f64>();
         let ratio = |the_box, seen| shown(Some(total(the_box, seen) / total(TheBox::Without, seen)), 3);
         if of(TheBox::Without).is_empty() {
             continue;
         }
-        let (testbed, simulator): (fn(&Row) -> &Seen, fn(&Row) -> &Seen) = (|row| &row.testbed, |row| &row.simulator);
-        let both = |of: &dyn Fn(TheBox, fn(&Row) -> &Seen) -> String| {
+        let (testbed, simulator): (Of, Of) = (|row| &row.testbed, |row| &row.simulator);
+        let both = |of: &dyn Fn(TheBox, Of) -> String| {
             let [a, b, c, d] = [
                 (TheBox::Fixed, testbed),
                 (TheBox::Adaptive, testbed),
@@ -182,7 +187,7 @@ fn estimator(text: &mut String, rows: &[Row]) {
             (&row.case.group, &row.case.point, row.case.the_box) == (&case.group, &case.point, case.the_box)
         };
         let all: Vec<&&Row> = traces.iter().filter(same).collect();
-        let told = |seen: fn(&Row) -> &Seen| {
+        let told = |seen: Of| {
             let each = all.iter().map(|row| {
                 let seen = seen(row);
                 match case.look {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration as Wait, Instant as Clock};
 
@@ -23,14 +23,14 @@ use serde_json::Value;
 use super::addresses as addr;
 use super::error::TestbedError;
 use super::rig::{AP_PORT, Rig, UPLINK};
-use super::traffic::Pings;
+use super::traffic::{Pings, hurried};
 use crate::command::in_namespace;
 use crate::enforce::config::Config;
 use crate::enforce::log;
 use crate::enforce::protocol::{Answer, Ask, Status, ask};
 
-/// How long the daemon may take to shape, or to end.
-const PATIENCE: Wait = Wait::from_secs(20);
+/// How long the daemon may take to shape, or to end: other testbeds that come and go hold the kernel's lock of devices.
+const PATIENCE: Wait = Wait::from_mins(1);
 /// How often its keeper looks at what is due.
 const TICK: Wait = Wait::from_millis(10);
 
@@ -126,7 +126,9 @@ impl<'a> LiveBox<'a> {
             Action::Enforce { on: true } if self.running.is_none() => self.start(),
             Action::Enforce { on: false } => self.stop(start),
             Action::Rate { stations, rate } => {
-                stations.iter().for_each(|station| self.rates[*station] = *rate);
+                for station in stations {
+                    self.rates[*station] = *rate;
+                }
                 let by_rate = matches!(self.enforce.vsb.policy, Policy::Airtime | Policy::AirtimePhy);
                 if by_rate && self.running.is_some() {
                     self.write_config()?;
@@ -160,8 +162,10 @@ impl<'a> LiveBox<'a> {
         let path = self.write_config()?;
         let (program, first) = self.program.split_first().expect("a program");
         let mut command = in_namespace(&self.rig.the_box.path(), &program.to_string_lossy())?;
-        command.args(first).args(["vsb", "run"]).arg(path).stdout(std::process::Stdio::null());
+        command.args(first).args(["vsb", "run"]).arg(path).stdout(Stdio::null());
         command.stderr(File::create(self.path("said"))?);
+        // Another's work on this machine is no part of the measurement.
+        hurried(&mut command);
         let child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
         self.running = Some(Daemon { child, log: self.log(), began: Clock::now() });
         let begin = Clock::now();
@@ -206,7 +210,7 @@ impl<'a> LiveBox<'a> {
             self.count(&status);
         }
         let Some(mut daemon) = self.running.take() else { return Ok(()) };
-        let has_ended = daemon.end();
+        let end_of_daemon = daemon.end();
         let events =
             log::read(&daemon.log).map_err(|error| self.failed(&format!("its log cannot be read: {error}")))?;
         let end = Instant::ZERO + self.scenario.run.duration;
@@ -232,7 +236,11 @@ impl<'a> LiveBox<'a> {
                 Event::Start { .. } | Event::Grow { .. } | Event::Look { .. } | Event::Timeout { .. } => {}
             }
         }
-        if has_ended { Ok(()) } else { Err(self.failed("it did not end in order")) }
+        match end_of_daemon {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(self.failed(&format!("it did not end in order ({status})"))),
+            None => Err(self.failed("it did not end when it was told to")),
+        }
     }
 
     fn note(&mut self, decision: Decision) {
@@ -253,17 +261,17 @@ impl<'a> LiveBox<'a> {
 }
 
 impl Daemon {
-    /// Has it take everything back; whether it did.
-    fn end(&mut self) -> bool {
+    /// Has it take everything back. How it ended, if it did in time.
+    fn end(&mut self) -> Option<ExitStatus> {
         let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
         let begin = Clock::now();
         while begin.elapsed() < PATIENCE {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(TICK),
-                ended => return ended.is_ok_and(|status| status.is_some_and(|status| status.success())),
+                ended => return ended.ok().flatten(),
             }
         }
-        false
+        None
     }
 }
 
