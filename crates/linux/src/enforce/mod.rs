@@ -11,5 +11,6 @@ pub mod preflight;
 pub mod protocol;
 pub mod site;
 pub mod state;
+mod writer;
 
 pub use error::VsbError;

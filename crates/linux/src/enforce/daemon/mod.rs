@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use fairair_core::units::Bytes;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 use tracing::{error, info, warn};
@@ -22,7 +23,7 @@ use self::pools::PoolControl;
 use self::probes::Probes;
 use self::rates::Rates;
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named};
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named, links};
 use super::discovery::Discovery;
 use super::error::VsbError;
 use super::journal::Journal;
@@ -71,6 +72,8 @@ struct Daemon {
     path: PathBuf,
     engine: Engine,
     site: Site,
+    /// As the layout was made with.
+    mtu: u32,
     started: Instant,
     confirm: Option<(Instant, Duration)>,
     controls: Controls,
@@ -119,8 +122,7 @@ impl Daemon {
             troubles.insert("journal-file", error);
             Journal::default()
         });
-        let file = site.config().journal.as_ref().and_then(|journal| journal.log.as_deref());
-        let log = ControlLog::open(file).unwrap_or_else(|error| {
+        let log = open_log(&site).unwrap_or_else(|error| {
             warn!("{error}");
             troubles.insert("control-log-file", error);
             ControlLog::default()
@@ -140,6 +142,7 @@ impl Daemon {
             path,
             engine,
             site,
+            mtu,
             started: Instant::now(),
             confirm,
             controls,
@@ -238,13 +241,36 @@ impl Daemon {
         if config.mode != old.mode {
             return Err(fixed("mode"));
         }
-        let mtu = mtu(&config).map_err(|error| error.to_string())?;
+        let mtu = self.mtu(&config).map_err(|error| error.to_string())?;
         let mut site = self.site.clone();
         site.configure(config).map_err(|error| error.to_string())?;
         self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+        self.mtu = mtu;
         self.site = site;
         self.follow_config();
         Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+    }
+}
+
+fn open_log(site: &Site) -> Result<ControlLog, String> {
+    let journal = site.config().journal.as_ref();
+    let limit = journal.map_or(Bytes(0), |journal| journal.log_limit);
+    ControlLog::open(journal.and_then(|journal| journal.log.as_deref()), limit)
+}
+
+impl Daemon {
+    /// The largest MTU of the interfaces of `config`. One that is shaped already may be missing for a while: nothing
+    /// changes then.
+    fn mtu(&self, config: &Config) -> Result<u32, VsbError> {
+        let (layout, mut there) = (self.engine.layout(), config.clone());
+        let links = links().map_err(|reason| VsbError::System { what: "cannot list interfaces", reason })?;
+        let stays =
+            |name: &String| links.iter().any(|link| link.name == *name) || !layout.interfaces().contains(name.as_str());
+        let is_whole = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface)).all(stays);
+        there.uplinks.retain(stays);
+        there.aps.retain(|ap| stays(&ap.interface));
+        let largest = mtu(&there)?;
+        Ok(if is_whole { largest } else { largest.max(self.mtu) })
     }
 }
 

@@ -10,6 +10,7 @@ use super::pools::PoolControl;
 use super::probes::Echo;
 use crate::enforce::datapath::{Key, leaf_minor, links, neighbours, ports, slot_of};
 use crate::enforce::discovery::{Discovery, Dnsmasq, Iw, Kea, Neighbours, Sighting};
+use crate::enforce::journal::Journal;
 use crate::enforce::site::{Site, Source};
 
 /// Ticks in a second.
@@ -69,6 +70,7 @@ impl Daemon {
             self.rates.observe(std::time::Instant::now(), &self.counters);
         }
         if is_second {
+            self.mend();
             self.survey();
         }
         if is_adaptive {
@@ -142,6 +144,17 @@ impl Daemon {
             }
         }
         self.watch("control", failed.map_or(Ok(()), Err));
+        if self.log.wants_to_begin() {
+            let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
+            let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
+            let names: BTreeMap<u16, &str> =
+                self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+            let machines = pools.map(|pool| {
+                let name = names.get(&pool.id).copied().unwrap_or_default();
+                (name.to_owned(), pool.snapshot(name, seed))
+            });
+            self.log.begin(machines);
+        }
     }
 
     /// A probe is back.
@@ -172,6 +185,19 @@ impl Daemon {
         self.udp_before = now;
     }
 
+    /// Gives the kernel anew what others took away, and says what only the operator can mend.
+    fn mend(&mut self) {
+        let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
+        let health =
+            links.and_then(|links| self.engine.repair(&links, &self.counters).map_err(|error| error.to_string()));
+        let Some(health) = self.watch("repair", health) else { return };
+        for mended in health.mended {
+            warn!("{mended}");
+        }
+        let troubles = health.troubles.join("; ");
+        self.watch("interfaces", if troubles.is_empty() { Ok(()) } else { Err(troubles) });
+    }
+
     /// Looks for stations, forgets silent ones, removes empty classes: once a second.
     fn survey(&mut self) {
         let now_s = self.started.elapsed().as_secs();
@@ -193,9 +219,13 @@ impl Daemon {
             changed = true;
         }
         if changed {
-            let mtu = super::mtu(site.config()).map_err(|error| error.to_string());
-            let changed = mtu.and_then(|mtu| self.engine.change(site.layout(mtu)).map_err(|error| error.to_string()));
-            if self.watch("datapath", changed).is_some() {
+            let mtu = self.mtu(site.config()).map_err(|error| error.to_string());
+            let changed = mtu.and_then(|mtu| {
+                self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+                Ok(mtu)
+            });
+            if let Some(mtu) = self.watch("datapath", changed) {
+                self.mtu = mtu;
                 self.site = site;
                 self.seat();
             }
@@ -211,9 +241,12 @@ impl Daemon {
         if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
             self.watch("journal", journal);
         }
-        if self.log.has_failed() {
-            let told = "the control log has ended: the disk is full or slow".to_owned();
-            self.watch::<()>("control-log", Err(told));
+        if self.log.is_on() {
+            let told = "the control log has a gap: the disk is full or slow".to_owned();
+            self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
+        }
+        if now_s.is_multiple_of(MINUTE) {
+            self.open_again();
         }
         match self.engine.sweep(&self.counters) {
             Ok(gone) => {
@@ -223,6 +256,16 @@ impl Daemon {
                 }
             }
             Err(error) => drop(self.watch::<()>("sweep", Err(format!("cannot remove a class: {error}")))),
+        }
+    }
+
+    /// Tries again to open what could not be opened.
+    fn open_again(&mut self) {
+        if self.troubles.contains_key("journal-file") {
+            let opened = Journal::open(self.site.config().journal.as_ref());
+            if let Some(journal) = self.watch("journal-file", opened) {
+                self.journal = journal;
+            }
         }
     }
 

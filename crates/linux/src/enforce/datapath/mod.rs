@@ -11,8 +11,10 @@ mod layout;
 mod links;
 mod neighbours;
 mod netfilter;
+mod repair;
 mod script;
 mod tools;
+mod watch;
 mod wire;
 
 pub use classes::{ClassStats, Classes};
@@ -22,6 +24,7 @@ pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool
 pub use links::{Link, link_named, links};
 pub use neighbours::{Neighbour, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
+pub use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
 
