@@ -36,7 +36,8 @@ fn a_full_disk_stops_journal_and_log_but_not_the_shaping() {
     let mount = format!("mount -t tmpfs -o size=1m disk {} && exec \"$0\" \"$@\"", disk.display());
     bench.start_by(&["unshare", "--mount", "sh", "-c", &mount], &[]);
     // Held, for the disk goes with the daemon otherwise.
-    let held = File::open(&bench.state).unwrap();
+    let id = bench.daemon().id();
+    let held = File::open(format!("/proc/{id}/root{}", bench.state.display())).unwrap();
     let disk = Path::new("/proc").join(std::process::id().to_string()).join(format!("fd/{}/..", held.as_raw_fd()));
 
     let transfers = start(&bench, &[down("10.1.0.2"), up("10.1.0.3")], 2, 26);

@@ -88,14 +88,18 @@ pub(crate) fn until(seconds: u64, bench: &Bench, what: impl Fn() -> bool) {
 
 /// All that makes the box shape, as the kernel tells it, without counters and numbers that are the kernel's.
 pub(crate) fn datapath(bench: &Bench) -> String {
-    let script = "for d in lan wan; do tc filter show dev $d egress; done 2>&1; tc qdisc show dev fairair0 2>&1 | sort; \
-        tc class show dev fairair0 2>&1 | sort; nft -s -t list table inet fairair 2>&1; nft list map inet fairair class4 2>&1; ip -o link show fairair0 up 2>&1 | grep -c UP";
+    let script = "for d in lan wan; do tc filter show dev $d egress; done 2>&1; tc qdisc show dev fairair0 2>&1; \
+        tc class show dev fairair0 2>&1; nft -s -t list table inet fairair 2>&1; nft list map inet fairair class4 2>&1; ip -o link show fairair0 up 2>&1 | grep -c UP";
     let shown = bench.run(Place::Box, &["bash", "-c", &format!("{script}; true")]);
     let mut before = "";
     let words = shown.split_inclusive([' ', '\n']).filter(|word| {
-        let is_number = ["index", "pfifo", "leaf", "direct_packets_stat"].contains(&before.trim());
+        let is_number = ["fh", "ht", "index", "pfifo", "leaf", "direct_packets_stat"].contains(&before.trim());
         before = word;
         !is_number
     });
-    words.collect()
+    let scrubbed: String = words.collect();
+    // The kernel lists in the order of those numbers.
+    let mut lines: Vec<_> = scrubbed.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }

@@ -243,7 +243,13 @@ impl Daemon {
         }
         let mtu = self.mtu(&config).map_err(|error| error.to_string())?;
         let mut site = self.site.clone();
-        site.configure(config).map_err(|error| error.to_string())?;
+        if site.configure(config.clone()).is_err() {
+            // Classes of those that left a moment ago may be free by now.
+            self.engine.read(&mut self.counters).map_err(|error| error.to_string())?;
+            self.sweep();
+            site = self.site.clone();
+            site.configure(config).map_err(|error| error.to_string())?;
+        }
         self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
         self.mtu = mtu;
         self.site = site;

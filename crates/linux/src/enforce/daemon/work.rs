@@ -248,14 +248,15 @@ impl Daemon {
         if now_s.is_multiple_of(MINUTE) {
             self.open_again();
         }
-        match self.engine.sweep(&self.counters) {
-            Ok(gone) => {
-                for minor in gone {
-                    self.sent_before.remove(&minor);
-                    self.site.release_minor(minor);
-                }
-            }
-            Err(error) => drop(self.watch::<()>("sweep", Err(format!("cannot remove a class: {error}")))),
+        self.sweep();
+    }
+
+    /// Removes classes that nobody needs any more and that are empty.
+    pub(super) fn sweep(&mut self) {
+        let gone = self.engine.sweep(&self.counters).map_err(|error| format!("cannot remove a class: {error}"));
+        for minor in self.watch("sweep", gone).unwrap_or_default() {
+            self.sent_before.remove(&minor);
+            self.site.release_minor(minor);
         }
     }
 
