@@ -4,12 +4,17 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "../../../linux/src/enforce/discovery/snmp/agent.rs"]
+mod agent;
+mod association;
 mod bars;
 mod bench;
 mod capacity;
+mod check;
 mod discovery;
 mod disk;
 mod faults;
+mod hostile;
 mod install;
 mod operator;
 mod shares;

@@ -10,9 +10,10 @@
 
 use std::collections::VecDeque;
 
+use fairair_core::enforce::{Enforcer, Habits};
 use fairair_core::mac::Bss;
 use fairair_core::packet::{Direction, NodeId, Packet};
-use fairair_core::record::{Record, Series, StationRecord};
+use fairair_core::record::{Record, Series};
 use fairair_core::scenario::{Scenario, Traffic, Wire};
 use fairair_core::units::{Bitrate, Bytes, Instant};
 use fairair_core::wire::Link;
@@ -20,10 +21,10 @@ use fairair_core::wire::Link;
 use super::addresses as addr;
 use super::ap::ApExtras;
 use super::connections::{Connections, Key};
-use super::enforce::TheBox;
+use super::enforce::Probes;
 use super::flows::Flows;
 use super::frame::{self, Frame, Headers, Transport};
-use super::script::Habits;
+use super::script::LateProbes;
 
 /// The common wire, from the AP to the gateway and back.
 const UP: usize = 0;
@@ -86,8 +87,10 @@ pub struct Cell<'a> {
     /// Data rate of each station, as timed events have left it.
     pub(super) rates: Vec<Bitrate>,
     pub(super) ap: ApExtras,
-    pub(super) enforce: Option<TheBox>,
+    pub(super) enforcer: Option<Enforcer<Frame>>,
+    pub(super) probes: Probes,
     pub(super) habits: Habits,
+    pub(super) late_probes: LateProbes,
     /// Position of the next timed event of the scenario.
     next_event: usize,
     warmup_ends: Option<Instant>,
@@ -123,8 +126,10 @@ impl<'a> Cell<'a> {
             strays: Strays::default(),
             rates: scenario.stations.iter().map(|station| station.rate).collect(),
             ap: ApExtras::new(scenario),
-            enforce: TheBox::new(scenario, seed),
+            enforcer: Enforcer::new(scenario, seed),
+            probes: Probes::default(),
             habits: Habits::new(scenario, seed),
+            late_probes: LateProbes::default(),
             next_event: 0,
             warmup_ends: Some(Instant::ZERO + scenario.run.warmup).filter(|end| *end > Instant::ZERO),
             next_sample: scenario.run.sample_interval.map(|_| Instant::ZERO),
@@ -200,26 +205,18 @@ impl<'a> Cell<'a> {
 
     /// What was measured up to `end`; nothing when the warm-up was not over.
     pub fn record(mut self, end: Instant) -> Record {
-        let station = |bss: &mut Bss<Frame>, index: usize| {
-            let node = NodeId::station(index);
-            StationRecord {
-                mac: *bss.stats(node),
-                uplink_queue: bss.queue(node).stats(end).clone(),
-                airtime_down: bss.airtime_down(index),
-            }
-        };
         Record {
             seed: self.seed,
             measured: end.saturating_since(self.counted_from),
             flows: self.flows.records(self.scenario),
-            stations: (0..self.scenario.stations.len()).map(|index| station(&mut self.bss, index)).collect(),
+            stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
             ap_mac: *self.bss.stats(NodeId::AP),
             ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
             ap_uplink_queue: match self.ap.limiter_queue() {
                 Some(queue) => queue.stats(end).clone(),
                 None => self.links[UP].queue.stats(end).clone(),
             },
-            enforce: self.enforce.as_mut().map(|the_box| the_box.record(end)),
+            enforce: self.enforcer.as_mut().map(|enforcer| enforcer.record(end)),
             series: self.series,
         }
     }
@@ -266,9 +263,7 @@ impl<'a> Cell<'a> {
             _ => self.flows.find(index, protocol == TCP, key.station_port, key.far_port),
         };
         let probe = match headers.transport {
-            Transport::EchoReply { id, seq } if direction == Direction::Up => {
-                self.enforce.as_ref().and_then(|the_box| the_box.probe(id, seq))
-            }
+            Transport::EchoReply { id, seq } if direction == Direction::Up => self.probes.find(id, seq),
             _ => None,
         };
         let flow = match seen {
@@ -298,8 +293,8 @@ impl<'a> Cell<'a> {
         let script = self.scenario.events.get(self.next_event).map(|event| Instant::ZERO + event.at);
         let others = [
             self.ap.poll_timeout(),
-            self.enforce.as_ref().and_then(TheBox::poll_timeout),
-            self.habits.poll_timeout(),
+            self.box_timeout(),
+            self.late_probes.poll_timeout(),
             script,
             self.warmup_ends,
             self.next_sample,
@@ -330,10 +325,10 @@ impl<'a> Cell<'a> {
         if due(self.ap.poll_timeout()) {
             self.pump_limiter(now);
         }
-        if due(self.enforce.as_ref().and_then(TheBox::poll_timeout)) {
+        if due(self.box_timeout()) {
             self.box_wakes(now);
         }
-        while let Some(probe) = self.habits.poll_late(now) {
+        while let Some(probe) = self.late_probes.poll(now) {
             self.output(now, probe);
         }
     }
@@ -382,15 +377,6 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Past the AP, or from the gateway: there may be a box.
-    pub(super) fn through_box(&mut self, now: Instant, frame: Frame) {
-        if self.enforce.is_some() {
-            self.enter_box(now, frame);
-        } else {
-            self.beyond_box(now, frame);
-        }
-    }
-
     /// Past the box, or where it would be.
     pub(super) fn beyond_box(&mut self, now: Instant, frame: Frame) {
         match frame.direction {
@@ -423,8 +409,8 @@ impl<'a> Cell<'a> {
         self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
         self.flows.reset();
         self.ap.reset_stats(now);
-        if let Some(the_box) = &mut self.enforce {
-            the_box.reset_stats(now);
+        if let Some(enforcer) = &mut self.enforcer {
+            enforcer.reset_stats(now);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The daemon: one thread that owns the datapath and does everything in turn.
 
 mod control;
+mod found;
 mod metrics;
 mod pools;
 mod probes;
@@ -23,8 +24,8 @@ use self::pools::PoolControl;
 use self::probes::Probes;
 use self::rates::Rates;
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named, links};
-use super::discovery::Discovery;
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named, links};
+use super::discovery::Scouts;
 use super::error::VsbError;
 use super::journal::Journal;
 use super::log::ControlLog;
@@ -88,7 +89,7 @@ struct Daemon {
     udp_before: BTreeMap<Key, u64>,
     pools: Vec<PoolControl>,
     probes: Probes,
-    discovery: Vec<Box<dyn Discovery>>,
+    scouts: Scouts,
     /// What classes had sent at the last look for silent stations.
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
@@ -156,7 +157,7 @@ impl Daemon {
             udp_before: BTreeMap::new(),
             pools: Vec::new(),
             probes,
-            discovery: Vec::new(),
+            scouts: Scouts::new(Vec::new()),
             sent_before: BTreeMap::new(),
             ticks_done: 0,
             journal,
@@ -198,6 +199,7 @@ impl Daemon {
                     scrape.reply(&status, &stations);
                 }
                 echo = self.probes.next() => self.echo(echo),
+                news = self.scouts.next() => self.found(&news),
                 _ = self.ticks.tick() => self.tick(),
             }
         }
@@ -211,6 +213,7 @@ impl Daemon {
             Ask::Stations => Ok(Answer::Stations(self.stations())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
             Ask::Reload => self.reload().map(Answer::Done),
+            Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
                 Some(_) => "confirmed: this configuration stays".to_owned(),
                 None => "nothing had to be confirmed".to_owned(),
@@ -227,6 +230,29 @@ impl Daemon {
     /// Reads the configuration again; a mistake in it changes nothing.
     fn reload(&mut self) -> Result<String, String> {
         let config = Config::load(&self.path).map_err(|error| format!("{error}. {}", error.fix()))?;
+        let planned = self.planned(config.clone());
+        let (site, layout, mtu) = planned.or_else(|_| {
+            // Classes of those that left a moment ago may be free by now.
+            self.engine.read(&mut self.counters).map_err(|error| error.to_string())?;
+            self.sweep();
+            self.planned(config)
+        })?;
+        self.engine.change(layout).map_err(|error| error.to_string())?;
+        self.mtu = mtu;
+        self.site = site;
+        self.follow_config();
+        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+    }
+
+    /// What [`Self::reload`] would do with the configuration `text`.
+    fn preview(&self, text: &str) -> Result<Preview, String> {
+        let config = Config::from_toml(text, "configuration").map_err(|error| format!("{error}. {}", error.fix()))?;
+        let (_, layout, _) = self.planned(config)?;
+        Ok(Preview::new(Some(self.engine.layout()), &layout))
+    }
+
+    /// Site, layout and MTU with `config` in place of the configuration that runs.
+    fn planned(&self, config: Config) -> Result<(Site, Layout, u32), String> {
         let fixed = |what: &str| format!("`{what}` cannot change while the daemon runs: stop and start it");
         let old = self.site.config();
         if config.state != old.state {
@@ -243,18 +269,9 @@ impl Daemon {
         }
         let mtu = self.mtu(&config).map_err(|error| error.to_string())?;
         let mut site = self.site.clone();
-        if site.configure(config.clone()).is_err() {
-            // Classes of those that left a moment ago may be free by now.
-            self.engine.read(&mut self.counters).map_err(|error| error.to_string())?;
-            self.sweep();
-            site = self.site.clone();
-            site.configure(config).map_err(|error| error.to_string())?;
-        }
-        self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
-        self.mtu = mtu;
-        self.site = site;
-        self.follow_config();
-        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+        site.configure(config).map_err(|error| error.to_string())?;
+        let layout = site.layout(mtu);
+        Ok((site, layout, mtu))
     }
 }
 
