@@ -22,6 +22,18 @@ macro_rules! needs_root {
 }
 pub(crate) use needs_root;
 
+/// The same where a tool is missing.
+macro_rules! needs_tool {
+    ($tool:literal) => {
+        if std::process::Command::new($tool).arg("-V").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "CI must have {}", $tool);
+            eprintln!("*** SKIPPED (needs {}): {} ***", $tool, module_path!());
+            return;
+        }
+    };
+}
+pub(crate) use needs_tool;
+
 pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output().expect("id");
     let has_tools = ["ip", "tc", "nft"].iter().all(|tool| Command::new(tool).arg("-V").output().is_ok());

@@ -53,7 +53,7 @@ fn a_full_disk_stops_journal_and_log_but_not_the_shaping() {
     std::fs::remove_file(disk.join("ballast")).unwrap();
     until(20, &bench, || troubles(&bench) == "[]");
     let rates = transfers.finish();
-    println!("on a link of 4.95 Mbit/s: {:.2} down and {:.2} Mbit/s up", rates[0] / 1e6, rates[1] / 1e6);
+    println!("behind 4.95 Mbit/s towards the stations: {:.2} down and {:.2} Mbit/s up", rates[0] / 1e6, rates[1] / 1e6);
     assert!(rates.iter().all(|rate| *rate > 1e6), "{rates:?}");
     stop(&bench);
 

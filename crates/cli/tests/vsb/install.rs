@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, needs_root};
+use crate::bench::{Bench, needs_root, needs_tool};
 use crate::operator::{ONE, datapath, reaches, stop};
 
 const FAIRAIR: &str = env!("CARGO_BIN_EXE_fairair");
@@ -59,11 +59,7 @@ fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
 #[test]
 fn two_capabilities_are_enough() {
     needs_root!();
-    if Command::new("setpriv").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI must have setpriv (util-linux)");
-        eprintln!("*** SKIPPED (needs setpriv) ***");
-        return;
-    }
+    needs_tool!("setpriv");
     let mut bench = Bench::new(1);
     let before = bench.dump();
     let state = bench.state.clone();

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Place, needs_root};
+use crate::bench::{Bench, Place, needs_root, needs_tool};
 use crate::operator::{ONE, datapath, furnish, in_box, reaches, reload, stop, troubles, until};
 use crate::worker::{down, goodputs, up};
 
@@ -161,11 +161,7 @@ fn a_renamed_interface_is_shaped_under_its_new_name_after_reload() {
 #[test]
 fn netlink_errors_are_told_and_pass() {
     needs_root!();
-    if Command::new("strace").arg("-V").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "CI must have strace");
-        eprintln!("*** SKIPPED (needs strace): netlink errors ***");
-        return;
-    }
+    needs_tool!("strace");
     let mut bench = Bench::new(1);
     bench.configure(&format!(
         "{}capacity = {{ kind = \"adaptive\", max = \"20 Mbit/s\" }}\n[[station]]{}",

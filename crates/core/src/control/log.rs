@@ -140,8 +140,8 @@ impl Tape {
 
     /// What stands for all that was noted before: `machine`, which draws from [`Rng::fork`] of `seed` from here on.
     pub fn state(&self, machine: &Capacity, seed: u64) -> Event {
-        let seen = self.shown.iter().enumerate().map(|(station, view)| Seen::new(station, view));
-        Event::State { machine: machine.clone(), seed, seen: seen.collect() }
+        let looks = self.shown.iter().enumerate().map(|(station, view)| Seen::new(station, view));
+        Event::State { machine: machine.clone(), seed, seen: looks.collect() }
     }
 
     /// What was noted since the last call, oldest first.
