@@ -60,13 +60,15 @@ impl Daemon {
 
     /// Brings the kernel to `site`; answers whether it is there.
     pub(super) fn adopt(&mut self, site: Site) -> bool {
-        let mtu = super::mtu(site.config()).map_err(|error| error.to_string());
-        let changed = mtu.and_then(|mtu| self.engine.change(site.layout(mtu)).map_err(|error| error.to_string()));
-        let is_there = self.watch("datapath", changed).is_some();
-        if is_there {
-            self.site = site;
-            self.seat();
-        }
-        is_there
+        let mtu = self.mtu(site.config()).map_err(|error| error.to_string());
+        let changed = mtu.and_then(|mtu| {
+            self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+            Ok(mtu)
+        });
+        let Some(mtu) = self.watch("datapath", changed) else { return false };
+        self.mtu = mtu;
+        self.site = site;
+        self.seat();
+        true
     }
 }

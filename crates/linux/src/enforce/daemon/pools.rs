@@ -182,6 +182,12 @@ impl PoolControl {
         Some(decision)
     }
 
+    /// The machine as it is, for the log; from here on it draws from `seed`.
+    pub(super) fn snapshot(&mut self, name: &str, seed: u64) -> Event {
+        self.capacity.reseed(Rng::fork(seed, name));
+        self.tape.state(&self.capacity, seed)
+    }
+
     /// What the machine saw and did since the last call, for the log.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         self.tape.take()

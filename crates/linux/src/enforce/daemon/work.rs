@@ -8,7 +8,8 @@ use tracing::{info, warn};
 use super::Daemon;
 use super::pools::PoolControl;
 use super::probes::Echo;
-use crate::enforce::datapath::{leaf_minor, slot_of};
+use crate::enforce::datapath::{leaf_minor, links, slot_of};
+use crate::enforce::journal::Journal;
 
 /// Ticks in a second.
 const SECOND: u64 = 10;
@@ -57,6 +58,7 @@ impl Daemon {
             self.rates.observe(std::time::Instant::now(), &self.counters);
         }
         if is_second {
+            self.mend();
             self.survey();
         }
         if is_adaptive {
@@ -130,6 +132,17 @@ impl Daemon {
             }
         }
         self.watch("control", failed.map_or(Ok(()), Err));
+        if self.log.wants_to_begin() {
+            let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
+            let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
+            let names: BTreeMap<u16, &str> =
+                self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+            let machines = pools.map(|pool| {
+                let name = names.get(&pool.id).copied().unwrap_or_default();
+                (name.to_owned(), pool.snapshot(name, seed))
+            });
+            self.log.begin(machines);
+        }
     }
 
     /// A probe is back.
@@ -158,6 +171,19 @@ impl Daemon {
             now.insert(key, bytes);
         }
         self.udp_before = now;
+    }
+
+    /// Gives the kernel anew what others took away, and says what only the operator can mend.
+    fn mend(&mut self) {
+        let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
+        let health =
+            links.and_then(|links| self.engine.repair(&links, &self.counters).map_err(|error| error.to_string()));
+        let Some(health) = self.watch("repair", health) else { return };
+        for mended in health.mended {
+            warn!("{mended}");
+        }
+        let troubles = health.troubles.join("; ");
+        self.watch("interfaces", if troubles.is_empty() { Ok(()) } else { Err(troubles) });
     }
 
     /// Forgets silent stations, removes empty classes: once a second.
@@ -197,18 +223,32 @@ impl Daemon {
         if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
             self.watch("journal", journal);
         }
-        if self.log.has_failed() {
-            let told = "the control log has ended: the disk is full or slow".to_owned();
-            self.watch::<()>("control-log", Err(told));
+        if self.log.is_on() {
+            let told = "the control log has a gap: the disk is full or slow".to_owned();
+            self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
         }
-        match self.engine.sweep(&self.counters) {
-            Ok(gone) => {
-                for minor in gone {
-                    self.sent_before.remove(&minor);
-                    self.site.release_minor(minor);
-                }
+        if now_s.is_multiple_of(MINUTE) {
+            self.open_again();
+        }
+        self.sweep();
+    }
+
+    /// Removes classes that nobody needs any more and that are empty.
+    pub(super) fn sweep(&mut self) {
+        let gone = self.engine.sweep(&self.counters).map_err(|error| format!("cannot remove a class: {error}"));
+        for minor in self.watch("sweep", gone).unwrap_or_default() {
+            self.sent_before.remove(&minor);
+            self.site.release_minor(minor);
+        }
+    }
+
+    /// Tries again to open what could not be opened.
+    fn open_again(&mut self) {
+        if self.troubles.contains_key("journal-file") {
+            let opened = Journal::open(self.site.config().journal.as_ref());
+            if let Some(journal) = self.watch("journal-file", opened) {
+                self.journal = journal;
             }
-            Err(error) => drop(self.watch::<()>("sweep", Err(format!("cannot remove a class: {error}")))),
         }
     }
 
