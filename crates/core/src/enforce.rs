@@ -220,6 +220,7 @@ mod tests {
             ack: 0,
             window: 0,
             cwnd: 0,
+            push: false,
             sack: NO_SACK,
             push: false,
             enqueued_at: Instant::ZERO,
