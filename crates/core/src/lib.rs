@@ -5,6 +5,7 @@
 
 pub mod ap;
 pub mod control;
+pub mod enforce;
 pub mod mac;
 pub mod metrics;
 pub mod model;

@@ -15,6 +15,7 @@ mod path;
 mod record;
 mod script;
 
+use fairair_core::enforce::{Enforcer, Habits};
 use fairair_core::mac::Bss;
 use fairair_core::packet::{FlowId, Segment};
 use fairair_core::record::{Record, Series};
@@ -27,8 +28,7 @@ use crate::Monitor;
 use crate::events::{Event, Events};
 use crate::flow::Flow;
 use ap::ApExtras;
-use enforce::TheBox;
-use script::Habits;
+use enforce::{BoxWakeups, LateAnswers};
 
 /// The common wire, from the AP to the gateway and back.
 const UP: usize = 0;
@@ -58,9 +58,11 @@ pub(crate) struct World<'a> {
     /// Data rate of each station, as timed events have left it.
     rates: Vec<Bitrate>,
     ap: ApExtras,
-    enforce: Option<TheBox>,
+    enforcer: Option<Enforcer<Segment>>,
+    box_wakeups: BoxWakeups,
     /// How stations answer probes.
     habits: Habits,
+    late_answers: LateAnswers,
 }
 
 impl<'a> World<'a> {
@@ -104,8 +106,10 @@ impl<'a> World<'a> {
             series: Series::default(),
             rates: scenario.stations.iter().map(|station| station.rate).collect(),
             ap: ApExtras::new(scenario),
-            enforce: TheBox::new(scenario, seed),
+            enforcer: Enforcer::new(scenario, seed),
+            box_wakeups: BoxWakeups::default(),
             habits: Habits::new(scenario, seed),
+            late_answers: LateAnswers::new(),
         }
     }
 
@@ -151,7 +155,7 @@ impl<'a> World<'a> {
         for (index, event) in self.scenario.events.iter().enumerate() {
             self.events.schedule(Instant::ZERO + event.at, Event::Script(index as u32));
         }
-        self.start_enforce(Instant::ZERO);
+        self.await_control(Instant::ZERO);
         for flow in &mut self.flows {
             self.events.schedule(flow.first_start(run.start_spread), Event::Application(flow.id.0));
             if let Some(stop) = flow.params.stop {
@@ -193,8 +197,8 @@ impl<'a> World<'a> {
                 self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
                 self.flows.iter_mut().for_each(Flow::start_measuring);
                 self.ap.reset_stats(now);
-                if let Some(the_box) = &mut self.enforce {
-                    the_box.reset_stats(now);
+                if let Some(enforcer) = &mut self.enforcer {
+                    enforcer.reset_stats(now);
                 }
             }
         }

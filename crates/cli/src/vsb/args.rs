@@ -16,7 +16,10 @@ pub struct VsbArgs {
 /// The subcommands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum VsbCommand {
-    /// Check a configuration and this box, and print what `run` would do, without doing it.
+    /// Check a configuration and this box, and print what `run` would do and change, without doing it.
+    ///
+    /// Where a daemon runs: what `reload` with this configuration would. Exit code 2 if something is wrong with the
+    /// configuration or the box, 1 if `check` itself fails.
     Check(CheckArgs),
     /// Shape until stopped, in the foreground, for systemd.
     ///

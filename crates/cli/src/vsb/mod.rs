@@ -59,7 +59,13 @@ fn check(config: &Path) -> Result<Exit, CliError> {
     for finding in &preflight.findings {
         say(finding);
     }
-    print(&preflight.commands)?;
+    let none = |text: &str| if text.is_empty() { "# nothing\n".to_owned() } else { text.to_owned() };
+    if preflight.is_good {
+        let title = "# What that changes: + would be added, - would be removed";
+        print(&format!("{}\n{title}\n{}", none(&preflight.commands), none(&preflight.changes)))?;
+    } else {
+        print(&preflight.commands)?;
+    }
     Ok(if preflight.is_good { Exit::Success } else { Exit::BadInput })
 }
 

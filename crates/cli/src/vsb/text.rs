@@ -17,6 +17,7 @@ pub(super) fn of(answer: &Answer) -> String {
         Answer::Status(status) => self::status(status),
         Answer::Stations(stations) => self::stations(stations),
         Answer::Explain(explanation) => explain(explanation),
+        Answer::Preview(preview) => preview.commands.clone(),
         Answer::Done(told) => format!("{told}\n"),
     }
 }
@@ -102,9 +103,10 @@ fn explain(explanation: &Explanation) -> String {
     text
 }
 
-/// Text from outside without what a terminal would obey.
+/// Text from outside without what a terminal would obey, or what turns the direction of writing round.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    let is_turn = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if c.is_control() || is_turn(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 /// Columns as wide as their widest cell.
@@ -128,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_hostile_name_moves_no_cursor() {
-        assert_eq!(printable("\u{1b}[2Jdesk\n\u{9b}x"), "\u{fffd}[2Jdesk\u{fffd}\u{fffd}x");
+        assert_eq!(printable("\u{1b}[2Jdesk\n\u{9b}x\u{202e}"), "\u{fffd}[2Jdesk\u{fffd}\u{fffd}x\u{fffd}");
     }
 
     #[test]

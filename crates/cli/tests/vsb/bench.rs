@@ -104,7 +104,7 @@ impl Bench {
         shown.split("link/ether ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a MAC address").to_owned()
     }
 
-    fn name(&self, place: Place) -> String {
+    pub(crate) fn name(&self, place: Place) -> String {
         let suffix = match place {
             Place::Stations => "st",
             Place::Other => "ot",
@@ -128,7 +128,33 @@ impl Bench {
     pub(crate) fn command(&self, place: Place, words: &[&str]) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name(place)]).args(words);
+        let path = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{path}", self.programs().display()));
         command
+    }
+
+    /// Where programs stand that come before the system's.
+    fn programs(&self) -> PathBuf {
+        self.directory.path().join("bin")
+    }
+
+    /// A script that is found under `name`.
+    pub(crate) fn put_program(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::create_dir_all(self.programs()).expect("made");
+        let path = self.programs().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}")).expect("written");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
+    }
+
+    /// What `act` makes on a thread in a namespace: its sockets stay there.
+    pub(crate) fn inside<T: Send>(&self, place: Place, act: impl FnOnce() -> T + Send) -> T {
+        let namespace = std::fs::File::open(format!("/run/netns/{}", self.name(place))).expect("a namespace");
+        let enter = || {
+            nix::sched::setns(&namespace, nix::sched::CloneFlags::CLONE_NEWNET).expect("entered");
+            act()
+        };
+        std::thread::scope(|scope| scope.spawn(enter).join().expect("no panic"))
     }
 
     /// What a command in a namespace prints; it must succeed.

@@ -74,3 +74,33 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     let broken = bench.fairair(&["vsb", "replay", log.to_str().expect("text")]);
     assert_eq!(broken.status.code(), Some(2), "{}", String::from_utf8_lossy(&broken.stderr));
 }
+
+/// A station that has IPv6 only is asked over ICMPv6, and C is found all the same.
+#[test]
+fn a_station_with_ipv6_only_is_probed() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.run(Place::Stations, &["ip", "-4", "address", "flush", "dev", "eth0"]);
+    let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
+    bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
+    bench.configure(ADAPTIVE.split("[[station]]").next().expect("the AP"));
+    bench.start(&[]);
+    let transfers = start(&bench, &[down("fd01::2"), down("fd01::2")], 1, 14);
+    std::thread::sleep(Duration::from_secs(9));
+    let mut found = Vec::new();
+    for _ in 0..10 {
+        std::thread::sleep(Duration::from_millis(300));
+        found.push(pool(&bench));
+    }
+    let mean = found.iter().map(|(capacity, _)| capacity).sum::<f64>() / found.len() as f64;
+    let status = bench.json(&["status"]);
+    let probes = &status["status"]["pools"][0]["probes"];
+    let goodputs = transfers.finish();
+    println!(
+        "IPv6 only: C {mean:.2} Mbit/s where the path carries 4.95; probes sent, answered, lost: {probes}; {goodputs:.0?}"
+    );
+    assert!((0.85..1.1).contains(&(mean / 4.95)), "{found:?}\n{}", bench.log());
+    assert!(found.iter().any(|(_, state)| state == "run"), "{found:?}");
+    let [sent, answered] = [0, 1].map(|which| probes[which].as_u64().expect("a number"));
+    assert!(sent > 20 && answered * 2 > sent, "{probes}");
+}

@@ -4,10 +4,15 @@
 
 #![cfg(target_os = "linux")]
 
+#[path = "../../../linux/src/enforce/discovery/snmp/agent.rs"]
+mod agent;
+mod association;
 mod bars;
 mod bench;
 mod capacity;
+mod check;
 mod discovery;
 mod faults;
+mod hostile;
 mod shares;
 mod worker;

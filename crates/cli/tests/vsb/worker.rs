@@ -152,7 +152,9 @@ fn connect(to: SocketAddr, from: IpAddr, until_ms: u64) -> TcpStream {
     loop {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP)).expect("a socket");
         socket.bind(&SocketAddr::new(from, 0).into()).expect("bound");
-        if socket.connect_timeout(&to.into(), Duration::from_secs(1)).is_ok() {
+        // Longer than until the second SYN (1 s): a sink takes the first connection only, also one that was given up. IPv6
+        // loses the first SYN while the box's link-local address is still being checked for duplicates.
+        if socket.connect_timeout(&to.into(), Duration::from_millis(2500)).is_ok() {
             return socket.into();
         }
         assert!(now_ms() < until_ms, "{to} does not answer");

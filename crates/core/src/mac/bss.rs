@@ -10,7 +10,7 @@ use super::node::{Backoff, Delivery, Link, Node, StationLink};
 use super::params::MacParams;
 use crate::packet::{Class, Direction, NodeId, Packet};
 use crate::qdisc::Queue;
-use crate::record::MacStats;
+use crate::record::{MacStats, StationRecord};
 use crate::rng::Rng;
 use crate::scenario::Preset;
 use crate::units::{Bitrate, Duration, Instant};
@@ -189,6 +189,16 @@ impl<P: Packet + Clone> Bss<P> {
     /// MAC counters of a node.
     pub fn stats(&self, node: NodeId) -> &MacStats {
         &self.nodes[node.index()].stats
+    }
+
+    /// What station number `station` has counted up to `end`.
+    pub fn station_record(&mut self, station: usize, end: Instant) -> StationRecord {
+        let node = NodeId::station(station);
+        StationRecord {
+            mac: *self.stats(node),
+            uplink_queue: self.queue(node).stats(end).clone(),
+            airtime_down: self.airtime_down(station),
+        }
     }
 
     /// Air that frames from the AP to a station took.

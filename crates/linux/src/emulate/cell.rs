@@ -10,9 +10,10 @@
 
 use std::collections::VecDeque;
 
+use fairair_core::enforce::{Enforcer, Habits};
 use fairair_core::mac::Bss;
 use fairair_core::packet::{Direction, NodeId, Packet};
-use fairair_core::record::{Record, Series, StationRecord};
+use fairair_core::record::{Record, Series};
 use fairair_core::scenario::{Scenario, Traffic, Wire};
 use fairair_core::units::{Bitrate, Bytes, Instant};
 use fairair_core::wire::Link;
@@ -20,10 +21,10 @@ use fairair_core::wire::Link;
 use super::addresses as addr;
 use super::ap::ApExtras;
 use super::connections::{Connections, Key};
-use super::enforce::TheBox;
+use super::enforce::Probes;
 use super::flows::Flows;
 use super::frame::{self, Frame, Headers, Transport};
-use super::script::Habits;
+use super::script::LateProbes;
 
 /// The common wire, from the AP to the gateway and back.
 const UP: usize = 0;
@@ -32,6 +33,8 @@ const DOWN: usize = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const NO_PORTS: u8 = 0;
+/// Number of a live box's probes: their own is not known here.
+const LIVE: u64 = 0;
 
 /// Groups of routers only: switches that snoop keep solicitations and membership reports from hosts (RFC 4541 section 2.1.1).
 const FOR_ROUTERS: [[u8; 6]; 4] = [
@@ -86,8 +89,10 @@ pub struct Cell<'a> {
     /// Data rate of each station, as timed events have left it.
     pub(super) rates: Vec<Bitrate>,
     pub(super) ap: ApExtras,
-    pub(super) enforce: Option<TheBox>,
+    pub(super) enforcer: Option<Enforcer<Frame>>,
+    pub(super) probes: Probes,
     pub(super) habits: Habits,
+    pub(super) late_probes: LateProbes,
     /// Position of the next timed event of the scenario.
     next_event: usize,
     warmup_ends: Option<Instant>,
@@ -123,8 +128,10 @@ impl<'a> Cell<'a> {
             strays: Strays::default(),
             rates: scenario.stations.iter().map(|station| station.rate).collect(),
             ap: ApExtras::new(scenario),
-            enforce: TheBox::new(scenario, seed),
+            enforcer: Enforcer::new(scenario, seed),
+            probes: Probes::default(),
             habits: Habits::new(scenario, seed),
+            late_probes: LateProbes::default(),
             next_event: 0,
             warmup_ends: Some(Instant::ZERO + scenario.run.warmup).filter(|end| *end > Instant::ZERO),
             next_sample: scenario.run.sample_interval.map(|_| Instant::ZERO),
@@ -151,6 +158,11 @@ impl<'a> Cell<'a> {
                 }
                 for station in receivers {
                     let frame = self.frame(now, station, Direction::Down, headers, bytes.clone());
+                    if frame.probe.is_some() {
+                        // The box stands beside the AP: its probes have no wire to cross.
+                        self.enter_cell(now, frame);
+                        continue;
+                    }
                     let own = frame.of_scenario.and_then(|flow| self.own_wire[flow]);
                     self.links[own.map_or(DOWN, |own| own + 1)].enqueue(now, frame);
                 }
@@ -188,6 +200,11 @@ impl<'a> Cell<'a> {
         self.outputs.pop_front()
     }
 
+    /// A flow of files whose present file has just ended: its last ACK is on its way to the sender.
+    pub fn poll_finished(&mut self) -> Option<usize> {
+        self.flows.poll_finished()
+    }
+
     /// Frames of a station that wait for the radio or are on it.
     pub fn backlog(&self, station: usize) -> usize {
         self.bss.backlog(NodeId::station(station))
@@ -200,26 +217,18 @@ impl<'a> Cell<'a> {
 
     /// What was measured up to `end`; nothing when the warm-up was not over.
     pub fn record(mut self, end: Instant) -> Record {
-        let station = |bss: &mut Bss<Frame>, index: usize| {
-            let node = NodeId::station(index);
-            StationRecord {
-                mac: *bss.stats(node),
-                uplink_queue: bss.queue(node).stats(end).clone(),
-                airtime_down: bss.airtime_down(index),
-            }
-        };
         Record {
             seed: self.seed,
             measured: end.saturating_since(self.counted_from),
             flows: self.flows.records(self.scenario),
-            stations: (0..self.scenario.stations.len()).map(|index| station(&mut self.bss, index)).collect(),
+            stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
             ap_mac: *self.bss.stats(NodeId::AP),
             ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
             ap_uplink_queue: match self.ap.limiter_queue() {
                 Some(queue) => queue.stats(end).clone(),
                 None => self.links[UP].queue.stats(end).clone(),
             },
-            enforce: self.enforce.as_mut().map(|the_box| the_box.record(end)),
+            enforce: self.enforcer.as_mut().map(|enforcer| enforcer.record(end)),
             series: self.series,
         }
     }
@@ -248,7 +257,7 @@ impl<'a> Cell<'a> {
         let (protocol, ports, datagram) = match &headers.transport {
             Transport::Tcp(header) => (TCP, header.ports, 0),
             Transport::Udp { ports, payload } => (UDP, *ports, *payload),
-            Transport::EchoReply { .. } | Transport::Other => (NO_PORTS, (0, 0), 0),
+            Transport::EchoRequest | Transport::EchoReply { .. } | Transport::Other => (NO_PORTS, (0, 0), 0),
         };
         let none = addr::BOX.into();
         let (from, to) = if protocol == NO_PORTS { (none, none) } else { headers.addresses.unwrap_or((none, none)) };
@@ -266,9 +275,11 @@ impl<'a> Cell<'a> {
             _ => self.flows.find(index, protocol == TCP, key.station_port, key.far_port),
         };
         let probe = match headers.transport {
-            Transport::EchoReply { id, seq } if direction == Direction::Up => {
-                self.enforce.as_ref().and_then(|the_box| the_box.probe(id, seq))
-            }
+            Transport::EchoRequest if headers.source == addr::BOX_MAC => Some(LIVE),
+            Transport::EchoReply { id, seq } if direction == Direction::Up => match &self.enforcer {
+                Some(_) => self.probes.find(id, seq),
+                None => (headers.destination == addr::BOX_MAC).then_some(LIVE),
+            },
             _ => None,
         };
         let flow = match seen {
@@ -284,7 +295,7 @@ impl<'a> Cell<'a> {
         let mut frame = Frame { bytes, station, flow, direction, tcp, of_scenario, probe, datagram, enqueued_at: now };
         if let (Some(flow), Some(seen)) = (of_scenario, seen) {
             let params = self.flows.params(flow).tcp;
-            if self.flows.observe(flow, direction, &seen) {
+            if self.flows.observe(now, flow, direction, &seen) {
                 let segment = u64::from(params.mss - seen.options.min(params.mss - 1));
                 frame.clamp_window(Bytes(u64::from(params.window) * segment));
             }
@@ -298,8 +309,8 @@ impl<'a> Cell<'a> {
         let script = self.scenario.events.get(self.next_event).map(|event| Instant::ZERO + event.at);
         let others = [
             self.ap.poll_timeout(),
-            self.enforce.as_ref().and_then(TheBox::poll_timeout),
-            self.habits.poll_timeout(),
+            self.box_timeout(),
+            self.late_probes.poll_timeout(),
             script,
             self.warmup_ends,
             self.next_sample,
@@ -330,10 +341,10 @@ impl<'a> Cell<'a> {
         if due(self.ap.poll_timeout()) {
             self.pump_limiter(now);
         }
-        if due(self.enforce.as_ref().and_then(TheBox::poll_timeout)) {
+        if due(self.box_timeout()) {
             self.box_wakes(now);
         }
-        while let Some(probe) = self.habits.poll_late(now) {
+        while let Some(probe) = self.late_probes.poll(now) {
             self.output(now, probe);
         }
     }
@@ -355,6 +366,7 @@ impl<'a> Cell<'a> {
     /// A frame has crossed the radio.
     fn off_the_air(&mut self, now: Instant, receiver: NodeId, frame: Frame) {
         match frame.probe {
+            Some(_) if receiver == NodeId::AP && self.enforcer.is_none() => self.output(now, frame),
             Some(id) if receiver == NodeId::AP => self.answered(now, id),
             Some(_) => self.asked(now, frame),
             None if receiver == NodeId::AP => self.at_ap(now, frame),
@@ -382,15 +394,6 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Past the AP, or from the gateway: there may be a box.
-    pub(super) fn through_box(&mut self, now: Instant, frame: Frame) {
-        if self.enforce.is_some() {
-            self.enter_box(now, frame);
-        } else {
-            self.beyond_box(now, frame);
-        }
-    }
-
     /// Past the box, or where it would be.
     pub(super) fn beyond_box(&mut self, now: Instant, frame: Frame) {
         match frame.direction {
@@ -403,6 +406,7 @@ impl<'a> Cell<'a> {
     pub(super) fn output(&mut self, now: Instant, frame: Frame) {
         if let Some(flow) = frame.of_scenario {
             self.flows.deliver(flow, frame.direction, frame.datagram);
+            self.flows.arrive(now, flow, &frame);
         }
         let port = match (frame.direction, frame.station.station_index()) {
             (Direction::Down, Some(station)) => Port::Station(station),
@@ -423,8 +427,8 @@ impl<'a> Cell<'a> {
         self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
         self.flows.reset();
         self.ap.reset_stats(now);
-        if let Some(the_box) = &mut self.enforce {
-            the_box.reset_stats(now);
+        if let Some(enforcer) = &mut self.enforcer {
+            enforcer.reset_stats(now);
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod journal;
 pub mod log;
 pub mod preflight;
 pub mod protocol;
+mod rehearsal;
 pub mod site;
 pub mod state;
 

@@ -1,23 +1,27 @@
 //! `fairair vsb check`: what `run` would find and do, without doing it.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::config::{Config, Mode};
 use super::daemon::mtu;
-use super::datapath::{Engine, Script, Tools, links, neighbours};
+use super::datapath::{Engine, Layout, PREFERENCES, Preview, Tools, links, neighbours};
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
+use super::protocol::{Answer, Ask, ask};
+use super::rehearsal::differences;
 use super::site::{Site, Source};
+use super::state::State;
 
 /// What was found, for people; and whether `run` would start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Preflight {
     /// Lines that begin with `ok`, `note` or `FAIL`.
     pub findings: Vec<String>,
-    /// Commands that `run` would give.
+    /// Commands that `run`, or `reload` where a daemon runs, would give.
     pub commands: String,
+    /// What they would change, as a unified diff: `+` would be added, `-` removed.
+    pub changes: String,
     /// Nothing failed.
     pub is_good: bool,
 }
@@ -42,14 +46,9 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));
-    let script = Script::create(&layout);
-    match Tools.nft_check(&script.nft) {
-        Ok(()) => preflight.say("ok", "nftables accepts the rules"),
-        Err(error) => preflight.say("FAIL", &error.to_string()),
-    }
     for interface in layout.interfaces() {
         match Tools.dump(interface) {
-            Ok(dump) if !dump.filters.trim().is_empty() => preflight.say(
+            Ok(dump) if others(&dump.filters) => preflight.say(
                 "note",
                 &format!("{interface} has tc filters; those that end with `ok` or `drop` keep their packets from being shaped"),
             ),
@@ -57,22 +56,41 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
             Err(error) => preflight.say("FAIL", &error.to_string()),
         }
     }
-    match Engine::is_present() {
-        Ok(true) => {
-            preflight.say("note", "a datapath of ours is there: of a running daemon, or of one that was killed");
-        }
-        Ok(false) => preflight.say("ok", "nothing of ours is in the kernel yet"),
-        Err(error) => preflight.say("FAIL", &error.to_string()),
+    let directory = site.config().state.clone();
+    let Some(preview) = preflight.preview(path, &directory, &layout) else { return Ok(preflight) };
+    if let Err(error) = Tools.nft_check(&preview.whole_nft) {
+        preflight.say("FAIL", &error.to_string());
+    } else {
+        preflight.say("ok", "nftables accepts the rules");
     }
-    preflight.commands = commands(&script, layout.interfaces().into_iter());
+    preflight.commands.clone_from(&preview.commands);
+    // Also those that are redirected now and then no longer.
+    let before = State::load(&directory).ok().flatten().into_iter().flat_map(|state| state.before);
+    let mut interfaces = preview.interfaces.clone();
+    interfaces.extend(before.map(|dump| dump.interface));
+    interfaces.sort();
+    interfaces.dedup();
+    match differences(&preview, &interfaces) {
+        Ok(changes) => {
+            preflight.say("ok", "the kernel took all of it in an empty network namespace");
+            preflight.changes = changes;
+        }
+        Err(error) => preflight.say("FAIL", &format!("rehearsal in an empty network namespace: {error}")),
+    }
     Ok(preflight)
+}
+
+/// Whether there are filters besides ours.
+fn others(filters: &str) -> bool {
+    let is_ours = |line: &str| PREFERENCES.iter().any(|(_, own)| line.contains(&format!(" pref {own} ")));
+    filters.lines().any(|line| line.starts_with("filter") && !is_ours(line))
 }
 
 /// Who could be shaped now.
 fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, String>) {
     let named = site.stations().len();
     if site.config().discovery.neighbours {
-        for sighting in Neighbours.look().unwrap_or_default() {
+        for sighting in Neighbours::new(site.config().mode).look().unwrap_or_default() {
             // A full box is told by `run`.
             let _ = site.sight(&sighting, Source::Neighbours, interfaces, 0);
         }
@@ -86,19 +104,34 @@ fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, St
     }
 }
 
-fn commands<'a>(script: &Script, interfaces: impl Iterator<Item = &'a str>) -> String {
-    let mut text = String::from("# ip\nlink add fairair0 type ifb\nlink set fairair0 up\n# tc -batch\n");
-    text += &script.add;
-    for interface in interfaces {
-        let _ = writeln!(text, "qdisc add dev {interface} clsact   # unless it is there");
-        text += &Script::redirect(interface);
-    }
-    text + "# nft -f\n" + &script.nft
-}
-
 impl Preflight {
     fn say(&mut self, kind: &str, what: &str) {
         self.is_good &= kind != "FAIL";
         self.findings.push(format!("{kind:4} {what}"));
+    }
+
+    /// What would be done: by the daemon's own reckoning if one runs, else from nothing. `None`: a daemon would refuse.
+    fn preview(&mut self, path: &Path, directory: &Path, layout: &Layout) -> Option<Preview> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        match ask(directory, Ask::Preview(text)) {
+            Ok(Ok(Answer::Preview(preview))) => {
+                self.say("ok", "a daemon runs: this is what `reload` with this configuration would change");
+                return Some(preview);
+            }
+            Ok(Ok(_)) => self.say("FAIL", "the daemon that runs is of another version"),
+            Ok(Err(told)) => self.say("FAIL", &format!("a daemon runs, and would refuse to reload: {told}")),
+            Err(_) => match Engine::is_present() {
+                Ok(true) => {
+                    self.say("note", "a datapath of ours is there, but no daemon answers: `run` would replace it");
+                    return Some(Preview::new(None, layout));
+                }
+                Ok(false) => {
+                    self.say("ok", "nothing of ours is in the kernel yet");
+                    return Some(Preview::new(None, layout));
+                }
+                Err(error) => self.say("FAIL", &error.to_string()),
+            },
+        }
+        None
     }
 }

@@ -10,13 +10,14 @@ use fairair_core::units::Bitrate;
 use serde::{Deserialize, Serialize};
 
 use super::config::Mac;
+use super::datapath::Preview;
 use super::site::Source;
 use super::state;
 
 /// Of the protocol. A daemon answers requests of this version only.
 pub const VERSION: u32 = 1;
-/// The longest request, in bytes.
-pub const LONGEST_REQUEST: u64 = 4096;
+/// The longest request, in bytes: a configuration with a few thousand stations.
+pub const LONGEST_REQUEST: u64 = 1 << 20;
 
 /// A line from the client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +41,8 @@ pub enum Ask {
     Explain(String),
     /// Read the configuration again.
     Reload,
+    /// Say what `reload` would do with a configuration of this text.
+    Preview(String),
     /// Keep what was applied (`run --confirm-within`).
     Confirm,
     /// Take everything back and end.
@@ -65,6 +68,8 @@ pub enum Answer {
     Stations(Vec<StationReport>),
     /// To [`Ask::Explain`].
     Explain(Explanation),
+    /// To [`Ask::Preview`].
+    Preview(Preview),
     /// Done.
     Done(String),
 }
@@ -217,6 +222,21 @@ mod tests {
             "{\"version\":1,\"ask\":\"stop\",\"x\":1}",
         ] {
             assert!(Request::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest::proptest! {
+        /// Any line is a request or a reason, and any text can be asked for.
+        #[test]
+        fn any_line_is_a_request_or_none(noise in "(\\PC|[{}\\[\\]\",:\u{1b}\n]){0,100}", what in ".{0,100}") {
+            for ask in [Ask::Explain(what.clone()), Ask::Preview(what)] {
+                let line = serde_json::to_string(&Request { version: VERSION, ask: ask.clone() }).unwrap();
+                proptest::prop_assert!(!line.contains('\n'));
+                proptest::prop_assert_eq!(Request::parse(&line), Ok(ask));
+            }
+            let told = Request::parse(&format!("{{\"version\":1,\"ask\":{noise}}}")).err().unwrap_or_default();
+            proptest::prop_assert!(Request::parse(&noise).is_err());
+            proptest::prop_assert!(!told.contains('\u{1b}'), "{}", told);
         }
     }
 }

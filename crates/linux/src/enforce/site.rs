@@ -10,7 +10,7 @@ use fairair_core::units::Bitrate;
 
 use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
-use super::discovery::Sighting;
+use super::discovery::{Associations, Sighting};
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
@@ -78,6 +78,7 @@ pub struct Site {
     used: u16,
     /// Classes of policies that are not by station: pool and slot.
     fixed: Vec<(u16, u16)>,
+    associations: Associations,
 }
 
 /// There is no class left.
@@ -98,6 +99,7 @@ impl Site {
             free: BTreeSet::new(),
             used: 0,
             fixed: Vec::new(),
+            associations: Associations::default(),
         };
         site.configure(config)?;
         Ok(site)
@@ -138,7 +140,7 @@ impl Site {
             return self.fix_classes();
         }
         for station in self.config.stations.clone() {
-            let pool = self.pool_of(station.ap.as_deref(), &station.addresses);
+            let pool = self.pool_of(&station);
             // A station that was found before it was named keeps its class.
             let old = known.iter().find(|old| {
                 let same = old.name == station.name && old.source == Source::Config
@@ -270,6 +272,9 @@ impl Site {
             changed = true;
         }
         let station = &mut self.stations[known];
+        if matches!(source, Source::Leases | Source::Association) {
+            station.seen_s = now_s;
+        }
         if station.mac.is_none() && sighting.mac.is_some() {
             station.mac = sighting.mac;
             changed = true;
@@ -304,7 +309,7 @@ impl Site {
         };
         // An index that is unknown is none of ours.
         let device = sighting.interface.map(|index| interfaces.get(&index).map_or("", String::as_str));
-        let Some(pool) = self.pool_at(address, device, source) else {
+        let Some(pool) = self.pool_at(address, sighting.mac, device, source) else {
             return Ok(false);
         };
         let Some(key) = key else { return Ok(false) };
@@ -332,8 +337,14 @@ impl Site {
         Ok(true)
     }
 
-    /// The pool of an address behind an interface (`None`: not known).
-    fn pool_at(&self, address: Option<IpAddr>, interface: Option<&str>, source: Source) -> Option<u16> {
+    /// The pool of a device behind an interface (`None`: not known): by prefix, then by association.
+    fn pool_at(
+        &self,
+        address: Option<IpAddr>,
+        mac: Option<Mac>,
+        interface: Option<&str>,
+        source: Source,
+    ) -> Option<u16> {
         let mut fits = self.pools.values().filter(|pool| match interface {
             Some(own) => own == pool.ap.interface,
             None => true,
@@ -343,7 +354,10 @@ impl Site {
         if let Some(pool) = fits.clone().find(inside) {
             return Some(pool.id);
         }
-        // A lease or an association alone does not say where; a packet came by the only way there is.
+        if let Some(id) = self.associated(mac).filter(|id| fits.clone().any(|pool| pool.id == *id)) {
+            return Some(id);
+        }
+        // A lease alone does not say where; a packet came by the only way there is.
         let is_sure = interface.is_some() || source == Source::FirstSight;
         let first = fits.find(|pool| pool.ap.prefixes.is_empty())?;
         (is_sure && fits.next().is_none()).then_some(first.id)
@@ -388,16 +402,54 @@ impl Site {
         }
     }
 
-    /// The pool of a station that is at AP `named`, or has `addresses`.
-    fn pool_of(&self, named: Option<&str>, addresses: &[IpAddr]) -> u16 {
-        let named = named.and_then(|name| self.pools.get(name));
+    /// The pool of a station that the file names: that of its AP or prefix, else where it is associated.
+    fn pool_of(&self, station: &super::config::Station) -> u16 {
+        let named = station.ap.as_ref().and_then(|name| self.pools.get(name));
         let by_prefix = || {
             let has = |pool: &&SitePool| {
-                pool.ap.prefixes.iter().any(|prefix| addresses.iter().any(|own| prefix.contains(own)))
+                pool.ap.prefixes.iter().any(|prefix| station.addresses.iter().any(|own| prefix.contains(own)))
             };
             self.pools.values().find(has)
         };
-        named.or_else(by_prefix).or_else(|| self.pools.values().next()).map_or(0, |pool| pool.id)
+        let associated = || self.associated(station.mac).and_then(|id| self.pools.values().find(|pool| pool.id == id));
+        let found = named.or_else(by_prefix).or_else(associated).or_else(|| self.pools.values().next());
+        found.map_or(0, |pool| pool.id)
+    }
+
+    /// The pool of the AP at which `mac` is associated, if it takes stations by association.
+    fn associated(&self, mac: Option<Mac>) -> Option<u16> {
+        let pool = self.pools.get(self.associations.ap_of(mac?)?)?;
+        pool.ap.prefixes.is_empty().then_some(pool.id)
+    }
+
+    /// `way` says that `seen` are all stations of `ap`: who came from another AP moves to a class there. Answers whether
+    /// anything changed.
+    ///
+    /// # Errors
+    /// There is no class left for one of them.
+    pub fn associate(&mut self, way: &str, ap: &str, seen: &[Sighting], now_s: u64) -> Result<bool, Full> {
+        self.associations.take(way, ap, seen.iter().filter_map(|sighting| sighting.mac), now_s);
+        let mut changed = false;
+        for position in 0..self.stations.len() {
+            let station = &self.stations[position];
+            let Some(to) = self.associated(station.mac).filter(|to| *to != station.pool) else { continue };
+            let is_tied = |own: &super::config::Station| own.name == station.name && own.ap.is_some();
+            if self.ap(station.pool).is_some_and(|ap| !ap.prefixes.is_empty())
+                || station.source == Source::Config && self.config.stations.iter().any(is_tied)
+            {
+                continue;
+            }
+            let slot = self.slot()?;
+            let station = &mut self.stations[position];
+            (station.pool, station.slot) = (to, slot);
+            changed = true;
+        }
+        Ok(changed)
+    }
+
+    /// Ways that are not among `ways` no longer say who is where.
+    pub fn keep_ways(&mut self, ways: &[String]) {
+        self.associations.keep(ways);
     }
 
     /// What the kernel should hold; `mtu` is the largest of the interfaces'.

@@ -92,15 +92,6 @@ impl World<'_> {
         }
     }
 
-    /// A segment leaves the AP or the gateway for the other end of the common wire: there may be a box between them.
-    pub(super) fn through_box(&mut self, now: Instant, segment: Segment) {
-        if self.enforce.is_some() {
-            self.enter_box(now, segment);
-        } else {
-            self.beyond_box(now, segment);
-        }
-    }
-
     /// Past the box, or where it would be.
     pub(super) fn beyond_box(&mut self, now: Instant, segment: Segment) {
         match segment.direction {

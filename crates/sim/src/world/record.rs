@@ -1,8 +1,7 @@
 //! What a replica leaves behind.
 
-use fairair_core::mac::Bss;
-use fairair_core::packet::{NodeId, Segment};
-use fairair_core::record::{Record, StationRecord};
+use fairair_core::packet::NodeId;
+use fairair_core::record::Record;
 use fairair_core::units::Instant;
 
 use super::{UP, World};
@@ -24,26 +23,18 @@ impl World<'_> {
     }
 
     pub(super) fn record(mut self, end: Instant) -> Record {
-        let station = |bss: &mut Bss<Segment>, index: usize| {
-            let node = NodeId::station(index);
-            StationRecord {
-                mac: *bss.stats(node),
-                uplink_queue: bss.queue(node).stats(end).clone(),
-                airtime_down: bss.airtime_down(index),
-            }
-        };
         Record {
             seed: self.seed,
             measured: self.scenario.run.duration - self.scenario.run.warmup,
             flows: self.flows.iter().map(Flow::record).collect(),
-            stations: (0..self.scenario.stations.len()).map(|index| station(&mut self.bss, index)).collect(),
+            stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
             ap_mac: *self.bss.stats(NodeId::AP),
             ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
             ap_uplink_queue: match self.ap.limiter_queue() {
                 Some(queue) => queue.stats(end).clone(),
                 None => self.links[UP].queue.stats(end).clone(),
             },
-            enforce: self.enforce.as_mut().map(|the_box| the_box.record(end)),
+            enforce: self.enforcer.as_mut().map(|enforcer| enforcer.record(end)),
             series: self.series,
         }
     }

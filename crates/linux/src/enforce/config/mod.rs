@@ -3,11 +3,13 @@
 //! [`Config::load`] reads it with the reader of scenario files, so that mistakes are told with line, column and remedy
 //! (docs/vsb.md has all keys).
 
+mod discovery;
 mod mac;
 mod read;
 #[cfg(test)]
 mod tests;
 
+pub use discovery::{Discovery, HostapdConfig, MacPlace, RateColumn, Secret, SnmpConfig, SnmpTable};
 pub use mac::Mac;
 
 use std::net::{IpAddr, SocketAddr};
@@ -53,7 +55,8 @@ pub struct Config {
 }
 
 /// How packets pass the box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// The box is the stations' router.
     Routed,
@@ -162,23 +165,6 @@ pub enum Matcher {
     Net(IpNet),
     /// One device.
     Mac(Mac),
-}
-
-/// How stations are found that the file does not name.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Discovery {
-    /// By the kernel's neighbour table.
-    pub neighbours: bool,
-    /// By their first packet.
-    pub first_sight: bool,
-    /// dnsmasq's lease file.
-    pub dnsmasq: Option<PathBuf>,
-    /// Kea's lease file.
-    pub kea: Option<PathBuf>,
-    /// Radios of this box that `iw` is asked about.
-    pub iw: Vec<String>,
-    /// A station that has not been seen for so long is forgotten.
-    pub age: Duration,
 }
 
 /// Where decisions and stations are kept.

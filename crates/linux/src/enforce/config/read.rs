@@ -15,7 +15,8 @@ use fairair_core::shaper::{Policy, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
-use super::{Ap, Config, Discovery, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
+use super::discovery::{self, Discovery};
+use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
 
 const ROOT: &[&str] = &[
     "name",
@@ -39,13 +40,14 @@ const ROOT: &[&str] = &[
 const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
-const DISCOVERY: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "age"];
 const JOURNAL: &[&str] = &["file", "keep", "log"];
 const HOMES: Homes = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
     ("[[plan]]", PLAN),
-    ("[discovery]", DISCOVERY),
+    ("[discovery]", discovery::KEYS),
+    ("[[discovery.hostapd]]", discovery::HOSTAPD),
+    ("[[discovery.snmp]]", discovery::SNMP),
     ("[journal]", JOURNAL),
     ("the top of the file, before the first [table]", ROOT),
 ];
@@ -54,6 +56,7 @@ const HOMES: Homes = &[
 pub(crate) const MOST_APS: usize = 255;
 const MOST_STATIONS: usize = 3800;
 const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
 /// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
 const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
 
@@ -97,6 +100,8 @@ fn config(root: &Table) -> Checked<Config> {
     let policy = root.or("policy", Policy::PerStation)?;
     let uplinks = uplinks(root)?;
     let aps = aps(root, policy, &uplinks)?;
+    let discovery = discovery::read(root, &aps)?;
+    apart(root, policy, &aps, &discovery)?;
     let plans = plans(root)?;
     Ok(Config {
         name,
@@ -110,10 +115,10 @@ fn config(root: &Table) -> Checked<Config> {
         },
         gso,
         exclude: exclude(root, mode)?,
-        stations: stations(root, policy, mode, &aps, &plans)?,
+        stations: stations(root, policy, mode, &aps, &discovery, &plans)?,
         uplinks,
         aps,
-        discovery: discovery(root)?,
+        discovery,
         metrics: parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?,
         state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
         journal: journal(root)?,
@@ -121,7 +126,7 @@ fn config(root: &Table) -> Checked<Config> {
 }
 
 /// The value of `key` as anything that parses.
-fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Option<T>> {
+pub(super) fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Option<T>> {
     let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
     match text.value.parse() {
         Ok(value) => Ok(Some(value)),
@@ -130,17 +135,17 @@ fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Ch
 }
 
 /// The list under `key`, each entry as anything that parses.
-fn list<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Vec<T>> {
+pub(super) fn list<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Vec<T>> {
     let texts = table.or::<Vec<String>>(key, Vec::new())?;
     texts.iter().map(|text| text.parse().map_err(|_| no(table, key, text, what, example))).collect()
 }
 
-fn no(table: &Table, key: &str, text: &str, what: &str, example: &str) -> Mistake {
+pub(super) fn no(table: &Table, key: &str, text: &str, what: &str, example: &str) -> Mistake {
     let shown: String = text.escape_debug().take(60).collect();
     table.blame(key, Reason::new(format!("\"{shown}\" is not {what}"), format!("write for example {example}")))
 }
 
-fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
+pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
     let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
     if text.value.starts_with('/') && !text.value.contains('\0') {
         return Ok(Some(PathBuf::from(text.value)));
@@ -149,7 +154,7 @@ fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
 }
 
 /// An interface's name, safe to be part of a command.
-fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
+pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
     if (1..=15).contains(&name.len()) && name.bytes().all(good) && !name.starts_with(['-', '.']) && name != "fairair0" {
         return Ok(name.to_owned());
@@ -171,7 +176,6 @@ fn uplinks(root: &Table) -> Checked<Vec<String>> {
 }
 
 fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
-    const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
     let tables = root.tables("ap", "[[ap]]", EXAMPLE)?.unwrap_or_default();
     if tables.is_empty() || tables.len() > MOST_APS {
         let problem = if tables.is_empty() { "there is no AP".to_owned() } else { format!("more than {MOST_APS} APs") };
@@ -187,17 +191,32 @@ fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
             let fix = "an AP's interface is the one towards its stations";
             return Err(table.blame("interface", Reason::new("this is an uplink", fix)));
         }
-        for other in aps.iter().filter(|other| other.interface == ap.interface) {
-            let overlap = |one: &IpNet| other.prefixes.iter().any(|two| one.contains(two) || two.contains(one));
-            if ap.prefixes.is_empty() || other.prefixes.is_empty() || ap.prefixes.iter().any(overlap) {
-                let problem =
-                    format!("\"{}\" has the same interface, and nothing tells their stations apart", other.name);
-                return Err(table.blame("interface", Reason::new(problem, "give both prefixes that do not overlap")));
-            }
-        }
         aps.push(ap);
     }
     Ok(aps)
+}
+
+/// Something must tell the stations of APs apart that share an interface: prefixes, or lists of who is associated.
+fn apart(root: &Table, policy: Policy, aps: &[Ap], discovery: &Discovery) -> Checked<()> {
+    let tables = root.tables("ap", "[[ap]]", EXAMPLE)?.unwrap_or_default();
+    for (place, (ap, table)) in aps.iter().zip(&tables).enumerate() {
+        for other in aps[..place].iter().filter(|other| other.interface == ap.interface) {
+            let overlap = |one: &IpNet| other.prefixes.iter().any(|two| one.contains(two) || two.contains(one));
+            let is_open = ap.prefixes.is_empty() && other.prefixes.is_empty();
+            let is_told = policy.is_by_station() && discovery.lists(&ap.name) && discovery.lists(&other.name);
+            if ap.prefixes.is_empty() != other.prefixes.is_empty()
+                || ap.prefixes.iter().any(overlap)
+                || is_open && !is_told
+            {
+                let problem =
+                    format!("\"{}\" has the same interface, and nothing tells their stations apart", other.name);
+                let fix = "give both prefixes that do not overlap, or, with a policy by station, no prefixes and \
+                    [[discovery.snmp]] or [[discovery.hostapd]] for each";
+                return Err(table.blame("interface", Reason::new(problem, fix)));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
@@ -266,6 +285,7 @@ fn stations(
     policy: Policy,
     mode: Mode,
     aps: &[Ap],
+    discovery: &Discovery,
     plans: &BTreeMap<String, Plan>,
 ) -> Checked<Vec<Station>> {
     let example = "[[station]] with name = \"desk\" and addresses = [\"10.1.0.2\"]";
@@ -278,7 +298,7 @@ fn stations(
     let mut owners: BTreeMap<String, String> = BTreeMap::new();
     let mut stations = Vec::new();
     for table in &tables {
-        let At { value: station, span } = station(table, mode, aps, plans)?;
+        let At { value: station, span } = station(table, mode, aps, discovery, plans)?;
         if !policy.is_by_station() && (table.has("weight") || table.has("cap") || table.has("plan")) {
             let fix = "remove weight, cap and plan, or choose a policy by station";
             return Err(Mistake::new(&span, "weights and caps have no meaning with this policy", fix));
@@ -298,7 +318,13 @@ fn stations(
     Ok(stations)
 }
 
-fn station(table: &Table, mode: Mode, aps: &[Ap], plans: &BTreeMap<String, Plan>) -> Checked<At<Station>> {
+fn station(
+    table: &Table,
+    mode: Mode,
+    aps: &[Ap],
+    discovery: &Discovery,
+    plans: &BTreeMap<String, Plan>,
+) -> Checked<At<Station>> {
     table.allow(STATION)?;
     let name = checked_name(table, "name = \"desk\"")?.value;
     let mac = parsed::<Mac>(table, "mac", "a MAC address", "\"02:00:5e:10:00:01\"")?;
@@ -315,7 +341,8 @@ fn station(table: &Table, mode: Mode, aps: &[Ap], plans: &BTreeMap<String, Plan>
     }
     if ap.is_none() && aps.len() > 1 {
         let of = |address: &IpAddr| aps.iter().position(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(address)));
-        if addresses.is_empty() || addresses.iter().any(|address| of(address).is_none()) {
+        let is_listed = mac.is_some() && aps.iter().all(|ap| ap.prefixes.is_empty() && discovery.lists(&ap.name));
+        if !is_listed && (addresses.is_empty() || addresses.iter().any(|address| of(address).is_none())) {
             return Err(table.lacks("ap", "ap = \"ap1\": no prefix of an AP says where this station is"));
         }
     }
@@ -346,24 +373,6 @@ fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
         found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example))
     };
     texts.iter().map(read).collect()
-}
-
-fn discovery(root: &Table) -> Checked<Discovery> {
-    let table = root.table("discovery", "[discovery]")?;
-    table.allow(DISCOVERY)?;
-    let radios = table.or::<Vec<String>>("iw", Vec::new())?;
-    Ok(Discovery {
-        dnsmasq: path(&table, "dnsmasq")?,
-        kea: path(&table, "kea")?,
-        iw: radios.iter().map(|name| interface(&table, "iw", name)).collect::<Checked<_>>()?,
-        neighbours: table.or("neighbours", true)?,
-        first_sight: table.or("first_sight", true)?,
-        age: table.within(
-            "age",
-            Duration::from_secs(1)..=Duration::from_secs(30 * 86_400),
-            Duration::from_secs(600),
-        )?,
-    })
 }
 
 fn journal(root: &Table) -> Checked<Option<Journal>> {

@@ -3,7 +3,7 @@
 use fairair_core::control::CapacityParams;
 use fairair_core::units::Bitrate;
 
-use super::{Config, Gso, Mode};
+use super::{Config, Gso, MacPlace, Mode};
 
 const GOOD: &str = r#"
 name = "lobby"
@@ -71,5 +71,93 @@ fn mistakes_name_place_and_remedy() {
         assert!(error.to_string().starts_with("vsb.toml:"), "{error}");
         assert!(error.to_string().contains(problem), "{error} lacks {problem}");
         assert!(error.fix().contains(fix), "{} lacks {fix}", error.fix());
+    }
+}
+
+const SNMP: &str = r#"
+name = "lobby"
+uplink = "eth0"
+[[ap]]
+name = "ap1"
+interface = "eth1"
+capacity = "5 Mbit/s"
+[[ap]]
+name = "ap2"
+interface = "eth1"
+capacity = "5 Mbit/s"
+[[discovery.snmp]]
+ap = "ap1"
+agent = "10.0.0.5"
+community = "hidden"
+table = "bridge"
+ports = [2, 3]
+[[discovery.snmp]]
+ap = "ap2"
+agent = "[fd00::5]:1161"
+community = "hidden"
+oid = ".1.3.6.1.4.1.99999.1"
+mac = "value"
+rate_oid = "1.3.6.1.4.1.99999.2"
+rate_unit = "1 Mbit/s"
+[[discovery.hostapd]]
+ap = "ap2"
+socket = "/run/hostapd/wlan0"
+[[station]]
+name = "desk"
+mac = "02:00:5e:10:00:01"
+"#;
+
+#[test]
+fn lists_of_stations_are_read_and_tell_aps_of_one_interface_apart() {
+    let config = Config::from_toml(SNMP, "vsb.toml").unwrap();
+    let [one, two] = &config.discovery.snmp[..] else { panic!("two") };
+    assert_eq!(
+        (one.agent.to_string(), two.agent.to_string()),
+        ("10.0.0.5:161".to_owned(), "[fd00::5]:1161".to_owned())
+    );
+    assert_eq!((one.every, &one.table.ports), (fairair_core::units::Duration::from_secs(10), &vec![2, 3]));
+    assert_eq!((two.table.mac, two.table.oid.len()), (MacPlace::Value, 8));
+    assert_eq!(config.discovery.hostapd[0].ap, "ap2");
+    assert!(!format!("{config:?}").contains("hidden"), "no log may have it");
+    let one_ap = SNMP.replace("[[ap]]\nname = \"ap2\"\ninterface = \"eth1\"\ncapacity = \"5 Mbit/s\"\n", "");
+    let one_ap = one_ap.replace("ap = \"ap1\"\nagent", "agent").replace("ap = \"ap2\"\n", "");
+    assert_eq!(Config::from_toml(&one_ap, "vsb.toml").unwrap().discovery.snmp[1].ap, "ap1", "the only one");
+}
+
+#[test]
+fn mistakes_in_lists_of_stations_name_place_and_remedy() {
+    let swap = |from: &str, to: &str| SNMP.replace(from, to);
+    let cases = [
+        (
+            swap("ap = \"ap1\"\nagent", "ap = \"ap9\"\nagent"),
+            "13:6: `ap` in [[discovery.snmp]]: there is no such AP",
+            "ap1, ap2",
+        ),
+        (swap("ap = \"ap1\"\nagent", "agent"), "`ap` is missing", "ap1, ap2"),
+        (swap("\"10.0.0.5\"", "\"ap.example\""), "14:9", "10.0.0.5:161"),
+        (swap("\"bridge\"\nports = [2, 3]", "\"bridge\""), "`ports` is missing", "behind its wire"),
+        (swap("\"bridge\"\nports = [2, 3]", "\"mikrotik\"\nports = [2]"), "17:9", "remove"),
+        (swap("\"bridge\"", "\"ruckus\""), "16:9", "\"mikrotik\", \"cisco-dot11\""),
+        (swap("table = \"bridge\"\nports = [2, 3]", ""), "`table` is missing", "`oid` and `mac`"),
+        (swap("ports = [2, 3]", "ports = [2, 3]\noid = \"1.3.6\""), "`table` says it already", "write `table`, or"),
+        (swap(".1.3.6.1.4.1.99999.1", "1.3.six"), "22:7", "1.3.6.1.2.1.17.4.3.1.2"),
+        (swap(".1.3.6.1.4.1.99999.1", "3.3.6"), "is not an object identifier", "1.3.6.1.2.1.17.4.3.1.2"),
+        (swap("mac = \"value\"", "mac = \"middle\""), "23:7", "\"first\" or \"last\""),
+        (swap("rate_oid = \"1.3.6.1.4.1.99999.2\"\n", ""), "there is no `rate_oid`", "remove"),
+        (swap("\"hidden\"\ntable", "\"\"\ntable"), "15:13", "1 to 255"),
+        (swap("\"/run/hostapd/wlan0\"", "\"wlan0\""), "28:10", "begins with /"),
+        (swap("table = \"bridge\"", "tabel = \"bridge\""), "16:1: unknown key", "did you mean `table`?"),
+        (swap("ap = \"ap1\"\nagent", "ap = \"ap2\"\nagent"), "10:13", "[[discovery.snmp]] or [[discovery.hostapd]]"),
+        (
+            swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\""),
+            "nothing tells their stations apart",
+            "policy by station",
+        ),
+    ];
+    for (text, problem, fix) in cases {
+        let error = Config::from_toml(&text, "vsb.toml").expect_err(problem);
+        assert!(error.to_string().contains(problem), "{error} lacks {problem}");
+        assert!(error.fix().contains(fix), "{} lacks {fix}", error.fix());
+        assert!(!format!("{error}{}", error.fix()).contains("hidden"), "{error}");
     }
 }

@@ -1,6 +1,7 @@
 //! The daemon: one thread that owns the datapath and does everything in turn.
 
 mod control;
+mod found;
 mod metrics;
 mod pools;
 mod probes;
@@ -22,8 +23,8 @@ use self::pools::PoolControl;
 use self::probes::Probes;
 use self::rates::Rates;
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Netfilter, Restored, link_named};
-use super::discovery::Discovery;
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named};
+use super::discovery::Scouts;
 use super::error::VsbError;
 use super::journal::Journal;
 use super::log::ControlLog;
@@ -85,7 +86,7 @@ struct Daemon {
     udp_before: BTreeMap<Key, u64>,
     pools: Vec<PoolControl>,
     probes: Probes,
-    discovery: Vec<Box<dyn Discovery>>,
+    scouts: Scouts,
     /// What classes had sent at the last look for silent stations.
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
@@ -153,7 +154,7 @@ impl Daemon {
             udp_before: BTreeMap::new(),
             pools: Vec::new(),
             probes,
-            discovery: Vec::new(),
+            scouts: Scouts::new(Vec::new()),
             sent_before: BTreeMap::new(),
             ticks_done: 0,
             journal,
@@ -195,6 +196,7 @@ impl Daemon {
                     scrape.reply(&status, &stations);
                 }
                 echo = self.probes.next() => self.echo(echo),
+                news = self.scouts.next() => self.found(&news),
                 _ = self.ticks.tick() => self.tick(),
             }
         }
@@ -208,6 +210,7 @@ impl Daemon {
             Ask::Stations => Ok(Answer::Stations(self.stations())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
             Ask::Reload => self.reload().map(Answer::Done),
+            Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
                 Some(_) => "confirmed: this configuration stays".to_owned(),
                 None => "nothing had to be confirmed".to_owned(),
@@ -224,6 +227,22 @@ impl Daemon {
     /// Reads the configuration again; a mistake in it changes nothing.
     fn reload(&mut self) -> Result<String, String> {
         let config = Config::load(&self.path).map_err(|error| format!("{error}. {}", error.fix()))?;
+        let (site, layout) = self.planned(config)?;
+        self.engine.change(layout).map_err(|error| error.to_string())?;
+        self.site = site;
+        self.follow_config();
+        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+    }
+
+    /// What [`Self::reload`] would do with the configuration `text`.
+    fn preview(&self, text: &str) -> Result<Preview, String> {
+        let config = Config::from_toml(text, "configuration").map_err(|error| format!("{error}. {}", error.fix()))?;
+        let (_, layout) = self.planned(config)?;
+        Ok(Preview::new(Some(self.engine.layout()), &layout))
+    }
+
+    /// Site and layout with `config` in place of the configuration that runs.
+    fn planned(&self, config: Config) -> Result<(Site, Layout), String> {
         let fixed = |what: &str| format!("`{what}` cannot change while the daemon runs: stop and start it");
         let old = self.site.config();
         if config.state != old.state {
@@ -241,10 +260,8 @@ impl Daemon {
         let mtu = mtu(&config).map_err(|error| error.to_string())?;
         let mut site = self.site.clone();
         site.configure(config).map_err(|error| error.to_string())?;
-        self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
-        self.site = site;
-        self.follow_config();
-        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+        let layout = site.layout(mtu);
+        Ok((site, layout))
     }
 }
 

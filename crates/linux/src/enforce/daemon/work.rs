@@ -8,9 +8,7 @@ use tracing::{info, warn};
 use super::Daemon;
 use super::pools::PoolControl;
 use super::probes::Echo;
-use crate::enforce::datapath::{Key, leaf_minor, links, neighbours, ports, slot_of};
-use crate::enforce::discovery::{Discovery, Dnsmasq, Iw, Kea, Neighbours, Sighting};
-use crate::enforce::site::{Site, Source};
+use crate::enforce::datapath::{leaf_minor, slot_of};
 
 /// Ticks in a second.
 const SECOND: u64 = 10;
@@ -31,21 +29,11 @@ impl Daemon {
                 .push(kept.map_or_else(|| PoolControl::new(pool, seed, is_logged), |kept| before.swap_remove(kept)));
         }
         self.seat();
-        let wanted = &self.site.config().discovery;
-        self.discovery.clear();
-        if wanted.neighbours {
-            self.discovery.push(Box::new(Neighbours));
-        }
-        let (dnsmasq, kea) = (wanted.dnsmasq.clone(), wanted.kea.clone());
-        self.discovery.extend(dnsmasq.map(|file| Box::new(Dnsmasq { file }) as Box<dyn Discovery>));
-        self.discovery.extend(kea.map(|file| Box::new(Kea { file }) as Box<dyn Discovery>));
-        for interface in wanted.iw.clone() {
-            self.discovery.push(Box::new(Iw { interface }));
-        }
+        self.send_scouts();
     }
 
     /// Tells the machines who is there.
-    fn seat(&mut self) {
+    pub(super) fn seat(&mut self) {
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
             pool.seat(self.site.stations());
         }
@@ -172,11 +160,11 @@ impl Daemon {
         self.udp_before = now;
     }
 
-    /// Looks for stations, forgets silent ones, removes empty classes: once a second.
+    /// Forgets silent stations, removes empty classes: once a second.
     fn survey(&mut self) {
         let now_s = self.started.elapsed().as_secs();
         let mut site = self.site.clone();
-        let mut changed = self.look(&mut site, now_s);
+        let mut changed = false;
         let active: BTreeSet<u16> = site
             .stations()
             .iter()
@@ -193,12 +181,10 @@ impl Daemon {
             changed = true;
         }
         if changed {
-            let mtu = super::mtu(site.config()).map_err(|error| error.to_string());
-            let changed = mtu.and_then(|mtu| self.engine.change(site.layout(mtu)).map_err(|error| error.to_string()));
-            if self.watch("datapath", changed).is_some() {
-                self.site = site;
-                self.seat();
-            }
+            self.adopt(site);
+        } else {
+            // When stations were last heard is kept all the same.
+            self.site = site;
         }
         if now_s.is_multiple_of(MINUTE) {
             self.note_goodput();
@@ -236,60 +222,5 @@ impl Daemon {
                 self.journal.goodput(&station.name, bytes, u64::from(class.drops.wrapping_sub(drops)));
             }
         }
-    }
-
-    /// Asks all ways of discovery; answers whether anything is new.
-    fn look(&mut self, site: &mut Site, now_s: u64) -> bool {
-        let known: BTreeSet<String> = site.stations().iter().map(|station| station.name.clone()).collect();
-        let interfaces: BTreeMap<u32, String> =
-            links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
-        let mut sightings = Vec::new();
-        let mut failed = None;
-        for way in &mut self.discovery {
-            match way.look() {
-                Ok(found) => sightings.extend(found.into_iter().map(|sighting| (way.source(), sighting))),
-                Err(error) => failed = Some(error),
-            }
-        }
-        self.watch("discovery", failed.map_or(Ok(()), Err));
-        if site.config().discovery.first_sight {
-            let newcomers = self.netfilter.newcomers().map_err(|error| format!("cannot read nftables sets: {error}"));
-            let table = neighbours().unwrap_or_default();
-            let ports = ports().unwrap_or_default();
-            for key in self.watch("newcomers", newcomers).unwrap_or_default() {
-                sightings.push((
-                    Source::FirstSight,
-                    match key {
-                        Key::Mac(mac) => {
-                            let port = ports.iter().find(|(own, _)| *own == mac).map(|(_, port)| *port);
-                            Sighting { mac: Some(mac), interface: port, ..Sighting::default() }
-                        }
-                        Key::Ip(address) => {
-                            let entry = table.iter().find(|entry| entry.address == address);
-                            Sighting {
-                                address: Some(address),
-                                mac: entry.map(|entry| entry.mac),
-                                interface: entry.map(|entry| entry.interface),
-                                ..Sighting::default()
-                            }
-                        }
-                    },
-                ));
-            }
-        }
-        let mut changed = false;
-        let mut full = None;
-        for (source, sighting) in sightings {
-            match site.sight(&sighting, source, &interfaces, now_s) {
-                Ok(news) => changed |= news,
-                Err(error) => full = Some(error.to_string()),
-            }
-        }
-        self.watch("classes", full.map_or(Ok(()), Err));
-        for station in site.stations().iter().filter(|station| !known.contains(&station.name)) {
-            info!(station = station.name, by = ?station.source, "found");
-            self.journal.station(&station.name, "found");
-        }
-        changed
     }
 }

@@ -11,6 +11,7 @@ mod layout;
 mod links;
 mod neighbours;
 mod netfilter;
+mod preview;
 mod script;
 mod tools;
 mod wire;
@@ -20,8 +21,9 @@ pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
 pub use links::{Link, link_named, links};
-pub use neighbours::{Neighbour, neighbours, ports};
+pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
+pub use preview::Preview;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
 

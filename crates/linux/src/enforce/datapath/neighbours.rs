@@ -3,12 +3,19 @@
 
 use std::io;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use super::wire::{Requests, attribute, attributes};
+use super::wire::{Events, Requests, attribute, attributes};
 use crate::enforce::config::Mac;
 
 const ROUTE: isize = 0;
+const NEW_NEIGHBOUR: u16 = 28;
 const GET_NEIGHBOUR: u16 = 30;
+/// `RTNLGRP_NEIGH`.
+const GROUP: u32 = 3;
+const AF_BRIDGE: u8 = 7;
+/// Of a port itself, not of a device behind it.
+const PERMANENT: u16 = 0x80;
 const DESTINATION: u16 = 1;
 const LINK_ADDRESS: u16 = 2;
 /// REACHABLE, STALE, DELAY, PROBE and PERMANENT: all but those that never answered, or no longer do.
@@ -40,16 +47,64 @@ pub fn neighbours() -> io::Result<Vec<Neighbour>> {
 /// # Errors
 /// The system has no netlink socket left.
 pub fn ports() -> io::Result<Vec<(Mac, u32)>> {
-    const AF_BRIDGE: u8 = 7;
     let mut request = [0; 12];
     request[0] = AF_BRIDGE;
     let mut ports = Vec::new();
-    Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &request, |payload| {
-        let port = payload.get(4..).and_then(|rest| rest.first_chunk()).map(|index| u32::from_ne_bytes(*index));
-        let mac = payload.get(12..).and_then(|rest| attribute(rest, LINK_ADDRESS)?.first_chunk().copied());
-        ports.extend(mac.map(Mac).zip(port));
-    })?;
+    Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &request, |payload| ports.extend(port(payload)))?;
     Ok(ports)
+}
+
+/// What the kernel told.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Good entries of the neighbour table.
+    pub neighbours: Vec<Neighbour>,
+    /// Devices behind ports of bridges, by index.
+    pub ports: Vec<(Mac, u32)>,
+}
+
+/// The kernel tells when an entry of either table is new or has changed.
+#[derive(Debug)]
+pub struct NeighbourEvents(Events);
+
+impl NeighbourEvents {
+    /// Listens from now on.
+    ///
+    /// # Errors
+    /// The system has no netlink socket left.
+    pub fn new() -> io::Result<Self> {
+        Events::new(ROUTE, GROUP).map(NeighbourEvents)
+    }
+
+    #[cfg(test)]
+    pub(in crate::enforce) fn narrow(&self) -> io::Result<()> {
+        self.0.narrow()
+    }
+
+    /// Waits at most for `patience`; entries that are new or have changed.
+    ///
+    /// # Errors
+    /// `ENOBUFS`: some were lost, and the tables must be read.
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Told> {
+        let mut told = Told::default();
+        self.0.wait(patience, |kind, payload| {
+            if kind != NEW_NEIGHBOUR {
+            } else if payload.first() == Some(&AF_BRIDGE) {
+                told.ports.extend(port(payload));
+            } else {
+                told.neighbours.extend(neighbour(payload));
+            }
+        })?;
+        Ok(told)
+    }
+}
+
+/// A device behind a port: `struct ndmsg` of a bridge's table.
+fn port(payload: &[u8]) -> Option<(Mac, u32)> {
+    let port = u32::from_ne_bytes(*payload.get(4..)?.first_chunk()?);
+    let state = u16::from_ne_bytes(*payload.get(8..)?.first_chunk()?);
+    let mac = Mac(*attribute(payload.get(12..)?, LINK_ADDRESS)?.first_chunk()?);
+    (state & PERMANENT == 0 && !mac.is_multicast()).then_some((mac, port))
 }
 
 /// `struct ndmsg` and its attributes.
@@ -67,4 +122,17 @@ fn neighbour(payload: &[u8]) -> Option<Neighbour> {
     }
     let mac = mac.filter(|mac| !mac.is_multicast() && mac.0 != [0; 6])?;
     (state & VALID != 0).then_some(Neighbour { interface, address: address?, mac })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        /// Any bytes are an entry or none.
+        #[test]
+        fn any_bytes_are_an_entry_or_none(bytes in proptest::collection::vec(0_u8.., 0..80)) {
+            let _ = (neighbour(&bytes), port(&bytes));
+        }
+    }
 }

@@ -168,6 +168,16 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
     }
+    if layout.interfaces().into_iter().any(|interface| is_by_station(layout, interface)) {
+        for (name, kind) in maps {
+            for direction in ["down", "up"] {
+                let _ = writeln!(
+                    table,
+                    "  map way{name}_{direction} {{\n    type {kind} : verdict;\n    size 65536;\n  }}"
+                );
+            }
+        }
+    }
     for pool in layout.pools.values() {
         for direction in ["down", "up", "udp"] {
             let _ = writeln!(table, "  counter p{}_{direction} {{\n  }}", pool.id);
@@ -201,7 +211,12 @@ fn skeleton(layout: &Layout) -> String {
     table
 }
 
-/// Chooses the pool of a packet that crosses `interface`.
+/// Whether pools behind `interface` are told apart by station: several of them have no prefixes.
+fn is_by_station(layout: &Layout, interface: &str) -> bool {
+    layout.pools.values().filter(|pool| pool.interface == interface && pool.prefixes.is_empty()).count() > 1
+}
+
+/// Chooses the pool of a packet that crosses `interface`: by prefix, then by station; newcomers have the first pool's.
 fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &str, address: &str) {
     let pools: Vec<_> = layout.pools.values().filter(|pool| pool.interface == interface).collect();
     if let [pool] = pools[..]
@@ -220,6 +235,17 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
             let _ = writeln!(table, "    {protocol} {address} vmap {{ {} }}", ways.join(", "));
         }
     }
+    let Some(first) = pools.iter().find(|pool| pool.prefixes.is_empty()) else { return };
+    if is_by_station(layout, interface) {
+        let fields: &[(&str, &str)] = match layout.mode {
+            Mode::Routed => &[("ip", "4"), ("ip6", "6")],
+            Mode::Bridged => &[("ether", "_mac")],
+        };
+        for (field, suffix) in fields {
+            let _ = writeln!(table, "    {field} {address} vmap @way{suffix}_{direction}");
+        }
+    }
+    let _ = writeln!(table, "    goto p{}_{direction}", first.id);
 }
 
 fn excluded(table: &mut String, layout: &Layout) {
@@ -305,7 +331,7 @@ fn table(layout: &Layout) -> String {
     lines.push_str(&skeleton(layout));
     lines.push_str("}\n");
     for (key, minor) in &layout.members {
-        element(&mut lines, layout.mode, "add", key, *minor);
+        element(&mut lines, layout, "add", key, *minor);
     }
     lines
 }
@@ -313,19 +339,27 @@ fn table(layout: &Layout) -> String {
 fn elements(old: &Layout, new: &Layout) -> String {
     let mut lines = String::new();
     for (key, minor) in old.members.iter().filter(|(key, minor)| new.members.get(key) != Some(minor)) {
-        element(&mut lines, old.mode, "delete", key, *minor);
+        element(&mut lines, old, "delete", key, *minor);
     }
     for (key, minor) in new.members.iter().filter(|(key, minor)| old.members.get(key) != Some(minor)) {
-        element(&mut lines, new.mode, "add", key, *minor);
+        element(&mut lines, new, "add", key, *minor);
     }
     lines
 }
 
-fn element(lines: &mut String, mode: Mode, verb: &str, key: &Key, minor: u16) {
+fn element(lines: &mut String, layout: &Layout, verb: &str, key: &Key, minor: u16) {
     let suffix = match key {
         Key::Ip(IpAddr::V4(_)) => "4",
         Key::Ip(IpAddr::V6(_)) => "6",
         Key::Mac(_) => "_mac",
     };
-    let _ = writeln!(lines, "{verb} element {} {TABLE} class{suffix} {{ {key} : 1:{minor:x} }}", family(mode));
+    let family = family(layout.mode);
+    let _ = writeln!(lines, "{verb} element {family} {TABLE} class{suffix} {{ {key} : 1:{minor:x} }}");
+    let pool = &layout.pools[&layout.leaves[&minor].pool];
+    if pool.prefixes.is_empty() && is_by_station(layout, &pool.interface) {
+        for direction in ["down", "up"] {
+            let way = format!("way{suffix}_{direction} {{ {key} : goto p{}_{direction} }}", pool.id);
+            let _ = writeln!(lines, "{verb} element {family} {TABLE} {way}");
+        }
+    }
 }

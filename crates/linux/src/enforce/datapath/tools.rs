@@ -190,6 +190,59 @@ impl Tools {
         Ok(others)
     }
 
+    /// Makes an interface of that name, to rehearse on.
+    ///
+    /// # Errors
+    /// There is one already, or this process may not.
+    pub fn add_stand_in(self, interface: &str) -> Result<(), DatapathError> {
+        run("ip", &["link", "add", interface, "type", "ifb"], "").map(drop)
+    }
+
+    /// Queue disciplines and classes of `interface`; none if there is no such interface.
+    ///
+    /// # Errors
+    /// `tc` is not there.
+    pub fn classes(self, interface: &str) -> Result<String, DatapathError> {
+        // With details: quanta are weights.
+        let show = |what| forgive_text(run("tc", &["-d", what, "show", "dev", interface], ""), &["Cannot find device"]);
+        Ok(show("qdisc")? + &show("class")?)
+    }
+
+    /// Where our filters of `interface` are, and what they say.
+    ///
+    /// # Errors
+    /// There is no such interface.
+    pub fn redirects(self, interface: &str) -> Result<String, DatapathError> {
+        let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
+        let shown = run("tc", &["filter", "show", "dev", interface, "egress"], "");
+        let filters = forgive_text(shown, &["Parent Qdisc doesn't exists", "not found"])?;
+        let mut ours: String = qdiscs.lines().filter(|line| line.starts_with("qdisc clsact")).collect();
+        let mut is_ours = false;
+        for line in filters.lines() {
+            // What belongs to a filter is indented below it.
+            if line.starts_with("filter") {
+                is_ours = PREFERENCES.iter().any(|(_, own)| line.contains(&format!(" pref {own} ")));
+            }
+            if is_ours {
+                ours.push('\n');
+                ours.push_str(line);
+            }
+        }
+        Ok(ours)
+    }
+
+    /// Our part of the ruleset without counters, with what the sets hold; `None`: there is none.
+    ///
+    /// # Errors
+    /// `nft` is not there.
+    pub fn stateless(self, family: &str) -> Result<Option<String>, DatapathError> {
+        match run("nft", &["-s", "list", "table", family, TABLE], "") {
+            Ok(text) => Ok(Some(text)),
+            Err(DatapathError::Refused { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Our part of the ruleset as the kernel has it; `None`: there is none.
     ///
     /// # Errors

@@ -2,8 +2,11 @@
 //! netlink-sys.
 
 use std::io;
+use std::os::fd::AsFd as _;
+use std::time::Duration;
 
 use netlink_sys::{Socket, SocketAddr};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 const HEADER: usize = 16;
 const REQUEST: u16 = 1;
@@ -73,6 +76,60 @@ impl Requests {
                     }
                     _ => each(payload),
                 }
+            }
+        }
+    }
+}
+
+/// A socket that hears what the kernel tells everybody of one group.
+#[derive(Debug)]
+pub(crate) struct Events {
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+impl Events {
+    /// Room for what comes while nobody listens; the kernel gives as much as `net.core.rmem_max` allows.
+    const ROOM: i32 = 1 << 20;
+    /// What comes within this time after the first event is told together.
+    const GATHER: Duration = Duration::from_millis(20);
+
+    pub(crate) fn new(family: isize, group: u32) -> io::Result<Self> {
+        let mut socket = Socket::new(family)?;
+        socket.bind_auto()?;
+        socket.add_membership(group)?;
+        socket.set_rx_buf_sz(Self::ROOM)?;
+        socket.set_non_blocking(true)?;
+        Ok(Events { socket, buffer: Vec::with_capacity(1 << 16) })
+    }
+
+    /// As small as the kernel allows, so that a test can fill it.
+    #[cfg(test)]
+    pub(crate) fn narrow(&self) -> io::Result<()> {
+        self.socket.set_rx_buf_sz(1_i32)
+    }
+
+    /// Waits for events, at most for `patience`, and gives kind and payload of each to `each`.
+    ///
+    /// # Errors
+    /// `ENOBUFS`: events were lost, and what they told must be asked for.
+    pub(crate) fn wait(&mut self, patience: Duration, mut each: impl FnMut(u16, &[u8])) -> io::Result<()> {
+        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(0) | Err(nix::errno::Errno::EINTR) => return Ok(()),
+            Ok(_) => std::thread::sleep(Self::GATHER),
+            Err(error) => return Err(error.into()),
+        }
+        loop {
+            self.buffer.clear();
+            match self.socket.recv(&mut self.buffer, 0) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                read => read?,
+            };
+            let mut rest = &self.buffer[..];
+            while let Some((kind, _, payload, next)) = message(rest) {
+                rest = next;
+                each(kind, payload);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::Read as _;
 use std::path::PathBuf;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::{Discovery, Sighting, tame};
 use crate::enforce::site::Source;
@@ -10,18 +10,60 @@ use crate::enforce::site::Source;
 /// No lease file is longer.
 const LONGEST: u64 = 16 << 20;
 
+/// A file that has not changed is read again after this time: leases in it end.
+const REREAD: Duration = Duration::from_secs(10);
+
 /// dnsmasq's lease file: expiry, MAC address, address, name, client id on each line.
 #[derive(Debug)]
-pub struct Dnsmasq {
-    /// Where it is.
-    pub file: PathBuf,
-}
+pub struct Dnsmasq(LeaseFile);
 
 /// Kea's lease file: comma-separated, appended to, the last line of an address counts.
 #[derive(Debug)]
-pub struct Kea {
-    /// Where it is.
-    pub file: PathBuf,
+pub struct Kea(LeaseFile);
+
+#[derive(Debug)]
+struct LeaseFile {
+    path: PathBuf,
+    /// When it was read, and its time and length then.
+    read: Option<(Instant, Option<SystemTime>, u64)>,
+}
+
+impl LeaseFile {
+    const fn new(path: PathBuf) -> Self {
+        LeaseFile { path, read: None }
+    }
+
+    fn name(&self) -> String {
+        format!("leases {}", self.path.display())
+    }
+
+    /// Its text, if that may be news.
+    fn text(&mut self) -> Result<Option<String>, String> {
+        let found = std::fs::metadata(&self.path);
+        let (time, length) = found.as_ref().map_or((None, 0), |found| (found.modified().ok(), found.len()));
+        let is_same = |(at, then, long): &(Instant, Option<SystemTime>, u64)| {
+            at.elapsed() < REREAD && time.is_some() && *then == time && *long == length
+        };
+        if self.read.as_ref().is_some_and(is_same) {
+            return Ok(None);
+        }
+        self.read = Some((Instant::now(), time, length));
+        read(&self.path).map(Some)
+    }
+}
+
+impl Dnsmasq {
+    /// For the file at `path`.
+    pub const fn new(path: PathBuf) -> Self {
+        Dnsmasq(LeaseFile::new(path))
+    }
+}
+
+impl Kea {
+    /// For the file at `path`.
+    pub const fn new(path: PathBuf) -> Self {
+        Kea(LeaseFile::new(path))
+    }
 }
 
 impl Discovery for Dnsmasq {
@@ -29,8 +71,12 @@ impl Discovery for Dnsmasq {
         Source::Leases
     }
 
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
     fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        Ok(dnsmasq(&read(&self.file)?, now()))
+        Ok(self.0.text()?.map_or_else(Vec::new, |text| dnsmasq(&text, now())))
     }
 }
 
@@ -39,15 +85,19 @@ impl Discovery for Kea {
         Source::Leases
     }
 
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
     fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        Ok(kea(&read(&self.file)?, now()))
+        Ok(self.0.text()?.map_or_else(Vec::new, |text| kea(&text, now())))
     }
 }
 
 fn read(file: &std::path::Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     let opened = std::fs::File::open(file).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
-    opened.map_err(|error| format!("{}: {error}", file.display()))?;
+    opened.map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

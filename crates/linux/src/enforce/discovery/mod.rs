@@ -1,18 +1,31 @@
 //! Who is there: several ways to find out, behind one trait.
 
+mod associations;
+mod hostapd;
+mod kernel;
 mod leases;
+mod scouts;
+mod snmp;
 mod survey;
 
 use std::net::IpAddr;
+use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
-use super::config::Mac;
-use super::datapath::{Neighbour, neighbours};
+use super::config::{Config, Mac};
 use super::site::Source;
 
+pub use associations::Associations;
+pub use hostapd::Hostapd;
+pub use kernel::{FirstSight, Neighbours};
 pub use leases::{Dnsmasq, Kea};
+pub use scouts::{News, Scouts};
+pub use snmp::Snmp;
 pub use survey::{Iw, parse_iw};
+
+/// Rates that a radio may have; others are errors of who told them.
+pub(crate) const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(100_000)..=Bitrate::mbps(100_000);
 
 /// A sign of life of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,40 +42,67 @@ pub struct Sighting {
     pub rate: Option<Bitrate>,
 }
 
-/// A way to find stations.
+/// A way to find stations. Each has a thread of its own ([`Scouts`]), so it may wait.
 pub trait Discovery: std::fmt::Debug + Send {
-    /// What it is called.
+    /// What kind of way it is.
     fn source(&self) -> Source;
 
-    /// Whom it knows now.
+    /// What it is called in `status`.
+    fn name(&self) -> String;
+
+    /// AP whose whole list of associated stations every look gives; `None`: it gives no such list.
+    fn ap(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whom it knows now, or whom it has seen since the last look. It must end within some seconds.
     ///
     /// # Errors
-    /// In words, for the log; the others go on.
+    /// In words, for `status`; the others go on.
     fn look(&mut self) -> Result<Vec<Sighting>, String>;
+
+    /// Time between two looks; zero for one that waits by itself until something happens.
+    fn rest(&self) -> Duration {
+        Duration::from_secs(1)
+    }
 }
 
-/// The kernel's neighbour table.
-#[derive(Debug)]
-pub struct Neighbours;
-
-impl Discovery for Neighbours {
-    fn source(&self) -> Source {
-        Source::Neighbours
+/// The ways that `config` asks for. Stations that it names itself are in the site from the start.
+///
+/// # Errors
+/// The system has no socket left.
+pub fn ways(config: &Config) -> std::io::Result<Vec<Box<dyn Discovery>>> {
+    let wanted = &config.discovery;
+    let mut ways: Vec<Box<dyn Discovery>> = Vec::new();
+    if wanted.neighbours {
+        ways.push(Box::new(Neighbours::new(config.mode)));
     }
-
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        let sighting = |Neighbour { interface, address, mac }: Neighbour| Sighting {
-            interface: Some(interface),
-            address: Some(address),
-            mac: Some(mac),
-            ..Sighting::default()
-        };
-        Ok(neighbours().map_err(|error| error.to_string())?.into_iter().map(sighting).collect())
+    if wanted.first_sight {
+        ways.push(Box::new(FirstSight::new(config.mode)?));
     }
+    let (dnsmasq, kea) = (wanted.dnsmasq.clone(), wanted.kea.clone());
+    ways.extend(dnsmasq.map(|file| Box::new(Dnsmasq::new(file)) as Box<dyn Discovery>));
+    ways.extend(kea.map(|file| Box::new(Kea::new(file)) as Box<dyn Discovery>));
+    for interface in &wanted.iw {
+        let ap = config.aps.iter().find(|ap| ap.interface == *interface).map(|ap| ap.name.clone());
+        ways.push(Box::new(Iw { interface: interface.clone(), ap }));
+    }
+    for wanted in &wanted.hostapd {
+        ways.push(Box::new(Hostapd::new(wanted.clone())));
+    }
+    for wanted in &wanted.snmp {
+        ways.push(Box::new(Snmp::new(wanted.clone())));
+    }
+    Ok(ways)
 }
 
 /// A name from outside as it may stand in logs and tables.
 pub(super) fn tame(name: &str) -> Option<String> {
     let tame: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(64).collect();
     (!tame.is_empty()).then_some(tame)
+}
+
+/// A line from outside as it may stand in logs and `status`: without what a terminal obeys, and short.
+pub(super) fn tame_line(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(200).collect()
 }

@@ -1,17 +1,28 @@
 //! `iw dev INTERFACE station dump`: who is associated, and at which rate, where the box has the radio itself.
 
+use std::io::Read;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use fairair_core::units::Bitrate;
 
-use super::{Discovery, Sighting};
+use super::{Discovery, RATES, Sighting, tame_line};
+use crate::enforce::config::Mac;
 use crate::enforce::site::Source;
+
+/// `iw` answers at once, or its driver hangs.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// No list of stations is longer, in bytes.
+const LONGEST: u64 = 8 << 20;
 
 /// Asks `iw`.
 #[derive(Debug)]
 pub struct Iw {
     /// The radio's interface; its name was checked.
     pub interface: String,
+    /// The AP whose interface it is.
+    pub ap: Option<String>,
 }
 
 impl Discovery for Iw {
@@ -19,15 +30,51 @@ impl Discovery for Iw {
         Source::Association
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        let mut iw = Command::new("iw");
-        iw.args(["dev", &self.interface, "station", "dump"]).env("LC_ALL", "C").stdin(Stdio::null());
-        let output = iw.output().map_err(|error| format!("cannot run iw: {error}"))?;
-        if !output.status.success() {
-            return Err(format!("iw: {}", String::from_utf8_lossy(&output.stderr).trim()));
-        }
-        Ok(parse_iw(&String::from_utf8_lossy(&output.stdout)))
+    fn name(&self) -> String {
+        format!("iw {}", self.interface)
     }
+
+    fn ap(&self) -> Option<&str> {
+        self.ap.as_deref()
+    }
+
+    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        let text = output(Command::new("iw").args(["dev", &self.interface, "station", "dump"]), PATIENCE)?;
+        Ok(parse_iw(&text))
+    }
+}
+
+/// What `command` prints within `patience`.
+fn output(command: &mut Command, patience: Duration) -> Result<String, String> {
+    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| format!("cannot run it: {error}"))?;
+    // Threads read, so that a full pipe holds nothing up; they end when the last who could write has ended.
+    let reader = |pipe: Option<Box<dyn Read + Send>>| {
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            // What was read until an error is all that there is.
+            let _ = pipe.map(|pipe| pipe.take(LONGEST).read_to_end(&mut text));
+            String::from_utf8_lossy(&text).into_owned()
+        })
+    };
+    let printed = reader(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+    let words = reader(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+    let begin = Instant::now();
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if begin.elapsed() < patience => thread::sleep(Duration::from_millis(5)),
+            ended => {
+                let _ = (child.kill(), child.wait());
+                return Err(ended.map_or_else(|error| error.to_string(), |_| format!("no end within {patience:?}")));
+            }
+        }
+    };
+    if status.success() {
+        return printed.join().map_err(|_| "cannot read what it prints".to_owned());
+    }
+    let words = words.join().unwrap_or_default();
+    Err(tame_line(words.lines().next().filter(|line| !line.is_empty()).unwrap_or("it failed")))
 }
 
 /// Stations with their transmit rate, as the AP sends to them. Lines of another form are passed over.
@@ -35,15 +82,16 @@ pub fn parse_iw(text: &str) -> Vec<Sighting> {
     let mut stations: Vec<Sighting> = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("Station ") {
-            let mac = rest.split_whitespace().next().and_then(|mac| mac.parse().ok());
+            let mac =
+                rest.split_whitespace().next().and_then(|mac| mac.parse().ok()).filter(|mac: &Mac| !mac.is_multicast());
             stations.push(Sighting { mac, ..Sighting::default() });
         } else if let Some(rate) = line.trim().strip_prefix("tx bitrate:")
             && let Some(station) = stations.last_mut()
             && let Some((number, unit)) = rate.trim().split_once(' ')
             && unit.starts_with("MBit/s")
         {
-            let mbps = number.parse::<f64>().ok().filter(|mbps| (0.1..=100_000.0).contains(mbps));
-            station.rate = mbps.map(|mbps| Bitrate::from_bps((mbps * 1e6) as u64));
+            let rate = number.parse::<f64>().ok().map(|mbps| Bitrate::from_bps((mbps * 1e6) as u64));
+            station.rate = rate.filter(|rate| RATES.contains(rate));
         }
     }
     stations.retain(|station| station.mac.is_some());
@@ -62,5 +110,29 @@ mod tests {
         let stations = parse_iw(text);
         let rates: Vec<_> = stations.iter().map(|station| station.rate).collect();
         assert_eq!(rates, [Some(Bitrate::mbps(11)), None]);
+    }
+
+    #[test]
+    fn a_program_that_hangs_floods_or_fails_is_told() {
+        let run = |script| output(Command::new("sh").args(["-c", script]), Duration::from_millis(500));
+        assert_eq!(run("echo good"), Ok("good\n".to_owned()));
+        assert_eq!(run("exec sleep 20"), Err("no end within 500ms".to_owned()));
+        assert_eq!(run("exec yes"), Err("it failed".to_owned()), "nobody reads on");
+        assert_eq!(run("printf '\\033[2Jno\\nmore' >&2; exit 3"), Err("[2Jno".to_owned()));
+        assert_eq!(run("exit 3"), Err("it failed".to_owned()));
+        let missing = output(&mut Command::new("/nonexistent/iw"), PATIENCE);
+        assert!(missing.unwrap_err().contains("cannot run it"));
+    }
+
+    proptest::proptest! {
+        /// Any text is stations or none, and rates are those of radios.
+        #[test]
+        fn any_text_is_stations_or_none(noise in "(\\PC|[0-9:.\\n\t]|Station |tx bitrate:|MBit/s){0,200}", rate: f64) {
+            let text = format!("{noise}\nStation 02:00:5e:10:00:01 (on wlan0)\n\ttx bitrate:\t{rate} MBit/s\n");
+            let stations = parse_iw(&text);
+            proptest::prop_assert!(stations.iter().all(|own| own.mac.is_some() && own.address.is_none()));
+            proptest::prop_assert!(stations.iter().all(|own| own.rate.is_none_or(|rate| RATES.contains(&rate))));
+            proptest::prop_assert_eq!(stations.last().and_then(|own| own.mac), "02:00:5e:10:00:01".parse().ok());
+        }
     }
 }

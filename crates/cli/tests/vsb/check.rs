@@ -1,0 +1,136 @@
+//! `fairair vsb check`: what it says is what `run` and `reload` then do.
+
+use crate::bench::{Bench, Place, needs_root};
+
+const OPEN: &str = "
+[[ap]]
+name = \"ap1\"
+interface = \"lan\"
+capacity = \"20 Mbit/s\"
+[discovery]
+neighbours = false
+first_sight = false
+";
+const DESK: &str = "[[station]]\nname = \"desk\"\naddresses = [\"10.1.0.2\", \"fd01::2\"]\n";
+const NOTHING: &str = "# nothing\n\n# What that changes: + would be added, - would be removed\n# nothing\n";
+
+/// What it found, and the commands and differences that it prints.
+fn check(bench: &Bench) -> (String, String, Option<i32>) {
+    let check = bench.vsb(&["check"]);
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&check.stderr), text(&check.stdout), check.status.code())
+}
+
+/// Lines of the differences that begin with `sign`, but for titles.
+fn lines(printed: &str, sign: char) -> Vec<&str> {
+    let changes = printed.split("# What that changes").nth(1).expect("differences");
+    changes
+        .lines()
+        .skip(1)
+        .filter(|line| line.starts_with(sign) && !line.starts_with(&sign.to_string().repeat(3)))
+        .collect()
+}
+
+/// `check` finds what is there, prints what would be done, and does nothing.
+#[test]
+fn check_changes_nothing() {
+    needs_root!();
+    let bench = Bench::new(1);
+    bench.configure(OPEN);
+    let before = bench.dump();
+    let check = bench.vsb(&["check"]);
+    let (found, commands) = (String::from_utf8_lossy(&check.stderr), String::from_utf8_lossy(&check.stdout));
+    assert!(check.status.success(), "{found}");
+    assert!(
+        found.contains("lan is up") && commands.contains("class add dev fairair0") && commands.contains("table inet")
+    );
+    assert_eq!(bench.dump(), before);
+    bench.configure(&OPEN.replace("\"lan\"", "\"nosuch0\""));
+    let check = bench.vsb(&["check"]);
+    assert_eq!(check.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&check.stderr).contains("FAIL there is no interface nosuch0"));
+}
+
+#[test]
+fn what_run_would_add_is_all_new_and_then_nothing_is() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("{OPEN}{DESK}"));
+    // Filters of the operator's own shift the numbers of ours.
+    bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "wan", "clsact"]);
+    let own = "tc filter add dev wan egress protocol ip pref 10 u32 match ip dst 192.0.2.1/32 action mirred egress mirror dev lo";
+    bench.run(Place::Box, &own.split(' ').collect::<Vec<_>>());
+    let before = bench.dump();
+    let (found, printed, code) = check(&bench);
+    assert_eq!(code, Some(0), "{found}");
+    assert!(
+        found.contains("in an empty network namespace") && found.contains("nothing of ours is in the kernel"),
+        "{found}"
+    );
+    assert!(printed.contains("+\t\t10.1.0.2 : 1:1000") && printed.contains("rate 20Mbit"), "{printed}");
+    assert_eq!(lines(&printed, '-'), [""; 0], "{printed}");
+    assert_eq!(bench.dump(), before);
+    bench.start(&[]);
+    let (found, printed, code) = check(&bench);
+    assert!(code == Some(0) && found.contains("a daemon runs"), "{found}");
+    assert_eq!(printed, NOTHING);
+}
+
+#[test]
+fn what_reload_would_change_is_shown_and_then_done() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("{OPEN}{DESK}"));
+    bench.start(&[]);
+    let before = bench.dump();
+    let guest = "[[station]]\nname = \"guest\"\naddresses = [\"10.1.9.9\"]\ncap = \"1 Mbit/s\"\n";
+    bench.configure(&format!("{}{}{guest}", OPEN.replace("20 Mbit", "3 Mbit"), DESK.replace(", \"fd01::2\"", "")));
+    let (found, printed, code) = check(&bench);
+    assert_eq!(code, Some(0), "{found}");
+    assert!(printed.contains("class change dev fairair0 parent 1: classid 1:11 htb rate 3000000bit"), "{printed}");
+    let (gone, new) = (lines(&printed, '-'), lines(&printed, '+'));
+    assert!(
+        gone.iter().any(|line| line.contains("rate 20Mbit")) && gone.contains(&"-\t\tfd01::2 : 1:1000"),
+        "{gone:#?}"
+    );
+    assert!(new.iter().any(|line| line.contains("rate 3Mbit")) && new.contains(&"+\t\t10.1.9.9 : 1:1010"), "{new:#?}");
+    assert!(!printed.contains("+class htb 1:1000"), "the desk's class stays\n{printed}");
+    assert_eq!(bench.dump(), before, "nothing was done");
+    assert!(bench.vsb(&["reload"]).status.success());
+    assert_eq!(check(&bench).1, NOTHING, "what was shown is what was done");
+    // What others took away is seen, too.
+    bench.run(Place::Box, &["nft", "delete", "element", "inet", "fairair", "class4", "{ 10.1.9.9 : 1:1010 }"]);
+    assert_eq!(lines(&check(&bench).1, '+'), ["+\t\t10.1.9.9 : 1:1010"]);
+}
+
+#[test]
+fn what_a_daemon_would_refuse_is_told_and_what_a_killed_one_left_is_compared() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("{OPEN}{DESK}"));
+    bench.start(&[]);
+    bench.configure(&format!("metrics = \"127.0.0.1:9477\"\n{OPEN}{DESK}"));
+    let (found, _, code) = check(&bench);
+    assert!(code == Some(2) && found.contains("would refuse to reload: `metrics` cannot change"), "{found}");
+    bench.daemon().kill().unwrap();
+    bench.daemon().wait().unwrap();
+    let (found, printed, code) = check(&bench);
+    assert!(code == Some(0) && found.contains("no daemon answers"), "{found}");
+    assert!(lines(&printed, '+').is_empty() && lines(&printed, '-').is_empty(), "{printed}");
+    bench.configure(&OPEN.replace("20 Mbit", "2 Mbit"));
+    let (_, printed, _) = check(&bench);
+    assert!(lines(&printed, '-').contains(&"-\t\t10.1.0.2 : 1:1000"), "{printed}");
+}
+
+/// What the kernel would refuse is found before: here a queue discipline that it lacks.
+#[test]
+fn what_the_kernel_refuses_is_found() {
+    needs_root!();
+    let bench = Bench::new(1);
+    bench.configure(&format!("leaf = \"fq_codel\"\n{OPEN}"));
+    let probe = ["tc", "qdisc", "add", "dev", "lan", "root", "fq_codel"];
+    let has_it = bench.command(Place::Box, &probe).output().expect("tc").status.success();
+    let (found, _, code) = check(&bench);
+    assert_eq!(code, Some(if has_it { 0 } else { 2 }), "{found}");
+    assert_eq!(found.contains("FAIL rehearsal in an empty network namespace: tc refused"), !has_it, "{found}");
+}

@@ -1,0 +1,277 @@
+//! The scenario's box as every engine drives it: shaper, controller, and how stations answer its probes.
+
+use crate::control::{Capacity, Decision, Probe, StationView};
+use crate::packet::{NodeId, Packet};
+use crate::record::EnforceRecord;
+use crate::rng::Rng;
+use crate::scenario::{Action, Scenario};
+use crate::shaper::{Share, Vsb};
+use crate::units::{Duration, Instant};
+
+/// A box at work: packets and replies go in, packets and probes come out.
+///
+/// After every call that takes `now`, and at [`shaper_timeout`](Self::shaper_timeout), take packets with
+/// [`dequeue`](Self::dequeue); after [`handle_timeout`](Self::handle_timeout) and [`answered`](Self::answered) also probes
+/// with [`poll_probe`](Self::poll_probe), and then [`settle`](Self::settle).
+#[derive(Debug)]
+pub struct Enforcer<P> {
+    vsb: Vsb<P>,
+    control: Capacity,
+    /// Whether it shapes; else all packets pass and nobody is probed.
+    on: bool,
+    views: Vec<StationView>,
+    trace: Vec<Decision>,
+}
+
+impl<P: Packet> Enforcer<P> {
+    /// The scenario's box, on unless a timed event is going to switch it on; `None` without one.
+    pub fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
+        let enforce = scenario.enforce?;
+        let control = Capacity::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
+        let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
+        let first = scenario.events.iter().find_map(|event| match event.action {
+            Action::Enforce { on } => Some(on),
+            _ => None,
+        });
+        Some(Enforcer {
+            vsb: Vsb::new(enforce.vsb, control.capacity(), &scenario.shares(enforce.vsb.policy, &rates)),
+            control,
+            on: first != Some(true),
+            views: vec![StationView::default(); scenario.stations.len()],
+            trace: Vec::new(),
+        })
+    }
+
+    /// It begins to shape, or lets all go that waits.
+    pub fn switch(&mut self, on: bool) {
+        self.on = on;
+    }
+
+    /// Weights and caps, in the scenario's order of stations.
+    pub fn set_shares(&mut self, now: Instant, shares: &[Share]) {
+        self.vsb.set_shares(now, shares);
+    }
+
+    /// A packet comes to the box, from either side. Returns it when it passes by at once.
+    ///
+    /// `counts`: whether a packet that passes by is traffic of its station. ICMP and ARP are not: the controller must not
+    /// take who answers a ping for a sender of UDP.
+    pub fn enter(&mut self, now: Instant, packet: P, counts: bool) -> Option<P> {
+        if !self.on {
+            return Some(packet);
+        }
+        if self.vsb.takes(&packet) {
+            self.vsb.enqueue(now, packet);
+            return None;
+        }
+        if counts {
+            self.vsb.bypass(&packet);
+        }
+        Some(packet)
+    }
+
+    /// The next packet that may leave now.
+    pub fn dequeue(&mut self, now: Instant) -> Option<P> {
+        if self.on { self.vsb.dequeue(now) } else { self.vsb.dequeue_unpaced(now) }
+    }
+
+    /// When the next packet may leave.
+    pub fn shaper_timeout(&self) -> Option<Instant> {
+        self.vsb.poll_timeout()
+    }
+
+    /// When the controller wants to look.
+    pub fn control_timeout(&self) -> Option<Instant> {
+        self.control.poll_timeout().filter(|_| self.on)
+    }
+
+    /// The controller looks.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.look(now);
+        self.control.handle_timeout(now, &self.views);
+    }
+
+    /// The reply to probe number `id` is back.
+    pub fn answered(&mut self, now: Instant, id: u64) {
+        self.look(now);
+        self.control.handle_reply(now, id, &self.views);
+    }
+
+    /// The next probe to send, past the shaper.
+    pub fn poll_probe(&mut self) -> Option<Probe> {
+        self.control.poll_probe()
+    }
+
+    /// Sets C to what the controller has decided on.
+    pub fn settle(&mut self, now: Instant) {
+        let decided = self.trace.len();
+        while let Some(decision) = self.control.poll_decision() {
+            self.trace.push(decision);
+        }
+        if self.trace.len() > decided {
+            self.vsb.set_capacity(now, self.control.capacity());
+        }
+    }
+
+    /// Starts the counters afresh: the warm-up is over.
+    pub fn reset_stats(&mut self, now: Instant) {
+        self.vsb.reset_stats(now);
+    }
+
+    /// What it has counted and decided. The decisions are taken out.
+    pub fn record(&mut self, end: Instant) -> EnforceRecord {
+        let stations = (0..self.views.len()).map(|index| self.vsb.stats(NodeId::station(index), end).clone()).collect();
+        EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats() }
+    }
+
+    fn look(&mut self, now: Instant) {
+        for (index, view) in self.views.iter_mut().enumerate() {
+            let node = NodeId::station(index);
+            *view = StationView {
+                backlog: self.vsb.backlog_of(node, now),
+                totals: self.vsb.totals(node),
+                is_absent: false,
+            };
+        }
+    }
+}
+
+/// How each station answers probes: at once, late while it sleeps, or never.
+#[derive(Debug)]
+pub struct Habits {
+    stations: Vec<Habit>,
+    rng: Rng,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Habit {
+    deaf: bool,
+    /// Least and largest delay of an answer.
+    delay: (Duration, Duration),
+}
+
+impl Habits {
+    /// All awake, none deaf.
+    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+        Habits { stations: vec![Habit::default(); scenario.stations.len()], rng: Rng::fork(seed, "answers") }
+    }
+
+    /// Stations fall deaf, hear again, fall asleep or wake up; other actions change nothing here.
+    pub fn change(&mut self, action: &Action) {
+        match action {
+            Action::Deaf { stations, on } => {
+                for station in stations {
+                    self.stations[*station].deaf = *on;
+                }
+            }
+            Action::Sleep { stations, shortest, longest } => {
+                for station in stations {
+                    self.stations[*station].delay = (*shortest, *longest);
+                }
+            }
+            Action::Rate { .. } | Action::Silence { .. } | Action::Enforce { .. } => {}
+        }
+    }
+
+    /// After which time station number `station` answers a probe that reaches it now; `None`: never.
+    pub fn answer_after(&mut self, station: usize) -> Option<Duration> {
+        let Habit { deaf, delay: (shortest, longest) } = self.stations[station];
+        if deaf {
+            return None;
+        }
+        if longest == Duration::ZERO {
+            return Some(Duration::ZERO);
+        }
+        let spread = (longest.as_nanos() - shortest.as_nanos()) as f64 * self.rng.uniform();
+        Some(shortest + Duration::from_nanos(spread as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{Direction, FlowId, Kind, NO_SACK, Segment};
+
+    const CELL: &str = r#"
+        name = "box"
+        [run]
+        duration = "10 s"
+        [radio]
+        phy = "802.11b"
+        rate = "11 Mbit/s"
+        [[station]]
+        name = "one"
+        flows = [{ direction = "up" }]
+    "#;
+
+    fn cell(more: &str) -> Scenario {
+        Scenario::from_toml(&format!("{CELL}{more}"), "cell.toml").expect("a scenario")
+    }
+
+    fn segment(direction: Direction, kind: Kind) -> Segment {
+        Segment {
+            flow: FlowId(0),
+            station: NodeId::station(0),
+            direction,
+            kind,
+            incarnation: 0,
+            seq: 0,
+            payload: 1460,
+            ack: 0,
+            window: 0,
+            cwnd: 0,
+            sack: NO_SACK,
+            push: false,
+            enqueued_at: Instant::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_box_that_is_off_lets_all_pass_and_looks_at_nothing() {
+        let later = "[enforce]\n[[event]]\nat = \"5 s\"\nkind = \"enforce\"\n";
+        let mut enforcer = Enforcer::new(&cell(later), 1).expect("a box");
+        assert_eq!(enforcer.control_timeout(), None);
+        let packet = segment(Direction::Down, Kind::Data);
+        assert!(enforcer.enter(Instant::ZERO, packet, true).is_some());
+        enforcer.switch(true);
+        assert!(enforcer.control_timeout().is_some());
+        assert!(enforcer.enter(Instant::ZERO, packet, true).is_none());
+    }
+
+    #[test]
+    fn what_waits_goes_at_once_when_the_box_is_switched_off() {
+        let mut enforcer = Enforcer::new(&cell("[enforce]\ncapacity = \"10 kbit/s\""), 1).expect("a box");
+        for _ in 0..3 {
+            assert!(enforcer.enter(Instant::ZERO, segment(Direction::Down, Kind::Data), true).is_none());
+        }
+        assert!(enforcer.dequeue(Instant::ZERO).is_some());
+        assert!(enforcer.dequeue(Instant::ZERO).is_none(), "10 kbit/s: 1.2 s a packet");
+        enforcer.switch(false);
+        assert!(enforcer.dequeue(Instant::ZERO).is_some());
+        assert!(enforcer.dequeue(Instant::ZERO).is_some());
+        assert!(enforcer.dequeue(Instant::ZERO).is_none());
+    }
+
+    #[test]
+    fn uplink_udp_passes_by_and_counts_but_a_ping_does_not() {
+        let mut enforcer = Enforcer::new(&cell("[enforce]\ncapacity = \"1 Mbit/s\""), 1).expect("a box");
+        assert!(enforcer.enter(Instant::ZERO, segment(Direction::Up, Kind::EchoReply), false).is_some());
+        assert_eq!(enforcer.record(Instant::ZERO).stations[0].bypassed.0, 0);
+        assert!(enforcer.enter(Instant::ZERO, segment(Direction::Up, Kind::Udp), true).is_some());
+        assert!(enforcer.record(Instant::ZERO).stations[0].bypassed.0 > 1460);
+    }
+
+    #[test]
+    fn a_sleeping_station_answers_within_its_bounds_and_a_deaf_one_never() {
+        let mut habits = Habits::new(&cell(""), 1);
+        assert_eq!(habits.answer_after(0), Some(Duration::ZERO));
+        let (shortest, longest) = (Duration::from_millis(100), Duration::from_millis(300));
+        habits.change(&Action::Sleep { stations: vec![0], shortest, longest });
+        for _ in 0..100 {
+            let after = habits.answer_after(0).expect("asleep, not deaf");
+            assert!((shortest..=longest).contains(&after));
+        }
+        habits.change(&Action::Deaf { stations: vec![0], on: true });
+        assert_eq!(habits.answer_after(0), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! What the kernel of this box knows: neighbours, by its own telling; and senders of packets that have no class.
+
+use std::io;
+use std::time::Duration;
+
+use super::{Discovery, Sighting};
+use crate::enforce::config::{Mac, Mode};
+use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, neighbours, ports};
+use crate::enforce::site::Source;
+
+/// How long a look waits for something to happen.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The kernel's neighbour table, and in bridged mode the bridges' tables: read once, then by events. When events were
+/// lost since they came too fast, the tables are read again.
+#[derive(Debug)]
+pub struct Neighbours {
+    mode: Mode,
+    events: Option<NeighbourEvents>,
+}
+
+impl Neighbours {
+    /// For a box in `mode`.
+    pub const fn new(mode: Mode) -> Self {
+        Neighbours { mode, events: None }
+    }
+
+    fn sightings(&self, neighbours: Vec<Neighbour>, ports: Vec<(Mac, u32)>) -> Vec<Sighting> {
+        let known = neighbours.into_iter().map(|entry| Sighting {
+            interface: Some(entry.interface),
+            address: Some(entry.address),
+            mac: Some(entry.mac),
+            ..Sighting::default()
+        });
+        // In routed mode the port of a bridge is none of the configured interfaces.
+        let ports = ports.into_iter().filter(|_| self.mode == Mode::Bridged);
+        let behind = ports.map(|(mac, port)| Sighting { interface: Some(port), mac: Some(mac), ..Sighting::default() });
+        // Ports first: they say at which AP a device is.
+        behind.chain(known).collect()
+    }
+
+    fn read(&self) -> io::Result<Vec<Sighting>> {
+        let ports = if self.mode == Mode::Bridged { ports()? } else { Vec::new() };
+        Ok(self.sightings(neighbours()?, ports))
+    }
+
+    fn follow(&mut self) -> io::Result<Vec<Sighting>> {
+        let Some(events) = &mut self.events else {
+            // Listening comes first, so that nothing falls between.
+            self.events = Some(NeighbourEvents::new()?);
+            return self.read();
+        };
+        match events.wait(PATIENCE) {
+            Ok(told) => Ok(self.sightings(told.neighbours, told.ports)),
+            Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.read(),
+            Err(error) => {
+                self.events = None;
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Discovery for Neighbours {
+    fn source(&self) -> Source {
+        Source::Neighbours
+    }
+
+    fn name(&self) -> String {
+        "neighbours".to_owned()
+    }
+
+    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        self.follow().map_err(|error| format!("netlink: {error}"))
+    }
+
+    fn rest(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Addresses that nftables saw and that have no class.
+#[derive(Debug)]
+pub struct FirstSight(Netfilter);
+
+impl FirstSight {
+    /// For a box in `mode`.
+    ///
+    /// # Errors
+    /// The system has no netlink socket left.
+    pub fn new(mode: Mode) -> io::Result<Self> {
+        Netfilter::new(mode).map(FirstSight)
+    }
+
+    fn see(&mut self) -> io::Result<Vec<Sighting>> {
+        let newcomers = self.0.newcomers()?;
+        if newcomers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (table, ports) = (neighbours()?, ports()?);
+        let sighting = |key| match key {
+            Key::Mac(mac) => {
+                let port = ports.iter().find(|(own, _)| *own == mac).map(|(_, port)| *port);
+                Sighting { mac: Some(mac), interface: port, ..Sighting::default() }
+            }
+            Key::Ip(address) => {
+                let entry = table.iter().find(|entry| entry.address == address);
+                let (mac, interface) = (entry.map(|entry| entry.mac), entry.map(|entry| entry.interface));
+                Sighting { address: Some(address), mac, interface, ..Sighting::default() }
+            }
+        };
+        Ok(newcomers.into_iter().map(sighting).collect())
+    }
+}
+
+impl Discovery for FirstSight {
+    fn source(&self) -> Source {
+        Source::FirstSight
+    }
+
+    fn name(&self) -> String {
+        "newcomers".to_owned()
+    }
+
+    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        self.see().map_err(|error| format!("cannot read nftables sets: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::process::{Command, Stdio};
+
+    use nix::sched::{CloneFlags, unshare};
+
+    use super::*;
+
+    /// Commands of `ip -batch` in the namespace of this thread.
+    fn ip(lines: &str) {
+        use std::io::Write as _;
+        let mut ip = Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip");
+        ip.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("written");
+        assert!(ip.wait().expect("ip").success());
+    }
+
+    fn addresses(seen: &[Sighting]) -> BTreeSet<String> {
+        seen.iter().filter_map(|sighting| Some(sighting.address?.to_string())).collect()
+    }
+
+    /// In a namespace of its own: what was there, what comes, and what came too fast for the socket.
+    #[test]
+    fn neighbours_are_told_as_they_come_and_read_again_when_too_many_came() {
+        if !nix::unistd::geteuid().is_root() {
+            assert!(std::env::var_os("CI").is_none(), "CI must run this as root");
+            eprintln!("*** SKIPPED (needs root and ip): {} ***", module_path!());
+            return;
+        }
+        let inside = || {
+            unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
+            let neighbour = |low: usize| {
+                let (high, low) = (low >> 8, low & 255);
+                format!("neigh add 10.1.{high}.{low} lladdr 02:00:00:01:{high:02x}:{low:02x} dev lan nud reachable\n")
+            };
+            ip(&format!("link add lan type ifb\nlink set lan up\n{}", neighbour(2)));
+            let mut way = Neighbours::new(Mode::Routed);
+            assert_eq!(addresses(&way.look().unwrap()), ["10.1.0.2".to_owned()].into());
+            assert_eq!(way.look().unwrap(), [], "nothing happened");
+            ip(&neighbour(3));
+            let seen = way.look().unwrap();
+            assert_eq!(addresses(&seen), ["10.1.0.3".to_owned()].into(), "one event");
+            assert_eq!(seen[0].mac, Some("02:00:00:01:00:03".parse().unwrap()));
+            ip("neigh del 10.1.0.3 dev lan\n");
+            assert_eq!(way.look().unwrap(), [], "who is gone is not seen");
+            way.events.as_ref().expect("open").narrow().unwrap();
+            ip(&(4..604).map(neighbour).collect::<String>());
+            let seen = addresses(&way.look().unwrap());
+            assert_eq!(seen.len(), 601, "all of the table, since events were lost");
+            let later = addresses(&way.look().unwrap());
+            assert!(later.len() < 600, "and then events again: {}", later.len());
+        };
+        std::thread::spawn(inside).join().expect("no panic");
+    }
+}

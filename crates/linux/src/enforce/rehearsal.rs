@@ -1,0 +1,154 @@
+//! What a change would make of the kernel, found out by doing it in an empty network namespace, and how that differs from
+//! what is there.
+
+use std::fmt::Write as _;
+use std::thread;
+
+use nix::sched::{CloneFlags, unshare};
+use similar::TextDiff;
+
+use super::config::Mode;
+use super::datapath::{DatapathError, IFB, Preview, Script, Tools};
+
+/// Does `preview` in a namespace of its own and compares with what `interfaces` and our table hold here: `+` would be
+/// there, `-` would no longer be, the lines between are as they are. Empty: nothing changes.
+///
+/// # Errors
+/// This process may not make a namespace, or the kernel refuses a line.
+pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, String> {
+    let rehearsed = thread::scope(|scope| {
+        let rehearsal = scope.spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("cannot make a network namespace: {error}"))?;
+            perform(preview).and_then(|()| picture(preview.mode, interfaces)).map_err(|error| error.to_string())
+        });
+        rehearsal.join().unwrap_or_else(|_| Err("the rehearsal broke off".to_owned()))
+    })?;
+    let here = picture(preview.mode, interfaces).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    for ((title, now), (_, then)) in here.iter().zip(&rehearsed) {
+        if now != then {
+            let diff = TextDiff::from_lines(now, then);
+            let _ = write!(text, "{}", diff.unified_diff().context_radius(1).header(&format!("{title} now"), title));
+        }
+    }
+    Ok(text)
+}
+
+/// Everything that the engine does at a start, in this thread's namespace.
+fn perform(preview: &Preview) -> Result<(), DatapathError> {
+    let tools = Tools;
+    tools.add_ifb()?;
+    tools.tc(&preview.whole_tc)?;
+    for interface in &preview.interfaces {
+        tools.add_stand_in(interface)?;
+        tools.add_clsact(interface)?;
+        tools.tc(&Script::redirect(interface))?;
+    }
+    tools.nft(&preview.whole_nft)
+}
+
+/// All that is ours in this thread's namespace, by title, without what counts or is numbered by chance.
+fn picture(mode: Mode, interfaces: &[String]) -> Result<Vec<(String, String)>, DatapathError> {
+    let tools = Tools;
+    let mut parts = vec![(format!("tc {IFB}"), lines(tools.classes(IFB)?.lines().map(classes)))];
+    for interface in interfaces {
+        let Ok(shown) = tools.redirects(interface) else {
+            parts.push((format!("tc {interface}"), String::new()));
+            continue;
+        };
+        parts.push((format!("tc {interface}"), shown.lines().map(|line| filters(line) + "\n").collect()));
+    }
+    let family = if mode == Mode::Routed { "inet" } else { "bridge" };
+    parts.push(("nft".to_owned(), table(&tools.stateless(family)?.unwrap_or_default())));
+    Ok(parts)
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> String {
+    let mut lines: Vec<_> = lines.collect();
+    lines.sort();
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Without counters, and without the handles that the kernel gives out in turn.
+fn classes(line: &str) -> String {
+    let mut words = Vec::new();
+    let mut all = line.split_whitespace();
+    while let Some(word) = all.next() {
+        match word {
+            "refcnt" | "direct_packets_stat" => drop(all.next()),
+            _ if word.ends_with(':') && word.len() == 5 && word >= "8000:" => words.push("auto:"),
+            _ => words.push(word),
+        }
+    }
+    words.join(" ")
+}
+
+fn filters(line: &str) -> String {
+    let mut words = Vec::new();
+    let mut all = line.split_whitespace();
+    while let Some(word) = all.next() {
+        match word {
+            "index" | "ref" | "bind" | "fh" | "ht" => drop(all.next()),
+            _ => words.push(word),
+        }
+    }
+    words.join(" ")
+}
+
+/// The table with a line for each element of its maps; what it has seen of packets is left out.
+fn table(text: &str) -> String {
+    let mut shown = String::new();
+    let (mut name, mut elements) = (String::new(), None::<String>);
+    for line in text.lines() {
+        let words = line.trim();
+        if let Some(list) = &mut elements {
+            list.push_str(words);
+        } else if let Some(list) = words.strip_prefix("elements = {") {
+            elements = Some(list.to_owned());
+        } else {
+            for kind in ["map", "set"] {
+                if let Some(rest) = words.strip_prefix(kind).filter(|_| words.ends_with('{')) {
+                    kind.clone_into(&mut name);
+                    name.push_str(rest.trim_end_matches('{').trim_end());
+                }
+            }
+            shown.push_str(line);
+            shown.push('\n');
+        }
+        if elements.as_ref().is_some_and(|list| list.ends_with('}')) {
+            let list = elements.take().unwrap_or_default();
+            if name.starts_with("map") {
+                let entries = list.trim_end_matches('}').split(',').map(|entry| format!("\t\t{}", entry.trim()));
+                shown += &self::lines(entries);
+            }
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_stand_one_by_one_and_what_packets_left_is_gone() {
+        let text = "table inet fairair {\n\tmap class4 {\n\t\ttype ipv4_addr : classid\n\t\telements = { 10.1.0.3 : 1:1010, \
+            10.1.0.2 : 1:1000,\n\t\t\t     10.1.0.4 : 1:1020 }\n\t}\n\n\tset new4 {\n\t\ttype ipv4_addr\n\t\telements = { \
+            10.1.0.9 timeout 10s expires 3s }\n\t}\n}\n";
+        let shown = table(text);
+        assert_eq!(
+            shown,
+            "table inet fairair {\n\tmap class4 {\n\t\ttype ipv4_addr : classid\n\t\t10.1.0.2 : 1:1000\n\t\t10.1.0.3 : \
+             1:1010\n\t\t10.1.0.4 : 1:1020\n\t}\n\n\tset new4 {\n\t\ttype ipv4_addr\n\t}\n}\n"
+        );
+    }
+
+    #[test]
+    fn counters_and_handles_by_chance_are_no_change() {
+        let now = "class htb 1:1000 parent 1:1 leaf 8012: prio 0 quantum 1500 rate 8bit";
+        assert_eq!(classes(now), classes(&now.replace("8012:", "8003:")));
+        assert_ne!(classes(now), classes(&now.replace("quantum 1500", "quantum 3000")));
+        let now = "qdisc htb 1: root refcnt 2 r2q 10 default 0 direct_packets_stat 0 direct_qlen 32";
+        assert_eq!(classes(now), classes(&now.replace("stat 0", "stat 77")));
+    }
+}
