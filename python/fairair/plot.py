@@ -73,9 +73,10 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
         ax = _axes(ax)
         table = result.stations
         places = np.arange(len(table))
-        for shift, (column, name) in zip(
-            (-0.2, 0.2), (("goodput_up_bps", "up"), ("goodput_down_bps", "down")), strict=True
-        ):
+        # Bars of a station that has both stand beside each other, single ones in the middle.
+        both = ((table["goodput_up_bps"] > 0) & (table["goodput_down_bps"] > 0)).to_numpy()
+        for side, column, name in ((-0.2, "goodput_up_bps", "up"), (0.2, "goodput_down_bps", "down")):
+            shift = np.where(both, side, 0.0)
             error = np.nan_to_num(table[f"{column}_ci95"].to_numpy(dtype=float)) / 1e6
             ax.barh(places + shift, table[column] / 1e6, 0.38, xerr=error, label=name, error_kw={"elinewidth": 1})
         ax.set_yticks(places, list(map(str, table.index)))
