@@ -222,7 +222,6 @@ mod tests {
             cwnd: 0,
             push: false,
             sack: NO_SACK,
-            push: false,
             enqueued_at: Instant::ZERO,
         }
     }

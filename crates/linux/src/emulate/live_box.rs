@@ -233,7 +233,11 @@ impl<'a> LiveBox<'a> {
                 Event::Reply { at, id } => {
                     self.probes.round_trips.extend(sent.remove(&id).map(|sent| at.saturating_since(sent)));
                 }
-                Event::Start { .. } | Event::Grow { .. } | Event::Look { .. } | Event::Timeout { .. } => {}
+                Event::Start { .. }
+                | Event::State { .. }
+                | Event::Grow { .. }
+                | Event::Look { .. }
+                | Event::Timeout { .. } => {}
             }
         }
         match end_of_daemon {
