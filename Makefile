@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python test lint deny audit bench plots install install-vsb setup setup-python setup-test
+.PHONY: help demo gallery python test lint deny audit bench vsb-bars testbed-bars plots install install-vsb setup setup-python setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,8 +26,16 @@ python: setup-python ## build the Python package into .venv
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
 
+testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, half an hour on an idle machine) into out/testbed-bars
+	cargo build --release --locked -p fairair --example testbed_bars
+	target/release/examples/testbed_bars out/testbed-bars $(JOBS)
+
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
+
+vsb-bars: setup-test ## measure the live box against its bars, on testbeds (root; 25 minutes)
+	cargo build --release --locked -p fairair --bin fairair --example vsb_bars
+	target/release/examples/vsb_bars
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv

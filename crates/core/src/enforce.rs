@@ -221,6 +221,7 @@ mod tests {
             window: 0,
             cwnd: 0,
             sack: NO_SACK,
+            push: false,
             enqueued_at: Instant::ZERO,
         }
     }

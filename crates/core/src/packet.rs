@@ -214,6 +214,8 @@ pub struct Segment {
     pub window: u32,
     /// Congestion window of the sender in segments, for disciplines that need it.
     pub cwnd: u32,
+    /// PSH: the receiver is to read at once.
+    pub push: bool,
     /// SACK blocks.
     pub sack: SackBlocks,
     /// Entry into the queue that holds it.

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
 
 use nix::sched::{CloneFlags, setns};
 
@@ -60,6 +61,21 @@ impl Namespace {
         };
         std::thread::scope(|scope| scope.spawn(inside).join())
             .unwrap_or_else(|_| Err(io::Error::other("a thread died")))
+    }
+
+    /// A thread inside the namespace, which does `act`.
+    ///
+    /// # Errors
+    /// When the namespace is gone.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        act: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<JoinHandle<io::Result<T>>> {
+        let file = File::open(self.path())?;
+        Ok(std::thread::spawn(move || {
+            setns(file.as_fd(), CloneFlags::CLONE_NEWNET)?;
+            act()
+        }))
     }
 
     /// Writes kernel parameters, `(path below /proc/sys, value)`.

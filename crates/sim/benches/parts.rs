@@ -27,6 +27,7 @@ fn segment(station: usize) -> Segment {
         ack: 0,
         window: 0,
         cwnd: 0,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }
@@ -92,7 +93,7 @@ fn tcp(c: &mut Criterion) {
         b.iter(|| {
             now += Duration::from_micros(100);
             let segment = flight.pop_front().expect("a lossless flow never stops");
-            receiver.handle_segment(now, segment.kind, segment.seq, segment.payload);
+            receiver.handle_segment(now, segment.kind, segment.seq, segment.payload, segment.push);
             while let Some(ack) = receiver.poll_transmit() {
                 sender.handle_ack(now, ack.kind, ack.ack, ack.window, &ack.sack);
             }

@@ -19,6 +19,7 @@ pub(crate) const BLANK: Segment = Segment {
     ack: 0,
     window: 0,
     cwnd: 0,
+    push: false,
     sack: NO_SACK,
     enqueued_at: Instant::ZERO,
 };
@@ -180,7 +181,8 @@ impl Flow {
 
     /// The segment for what the sender wants sent.
     pub(crate) fn data(&self, t: Transmission) -> Segment {
-        Segment { kind: t.kind, seq: t.seq, payload: t.payload, cwnd: t.cwnd, ..self.blank(self.params.direction) }
+        let blank = self.blank(self.params.direction);
+        Segment { kind: t.kind, seq: t.seq, payload: t.payload, cwnd: t.cwnd, push: t.push, ..blank }
     }
 
     /// The segment for what the receiver wants sent.
@@ -194,7 +196,8 @@ impl Flow {
         if segment.kind == Kind::Udp {
             self.delivered += u64::from(segment.payload);
         } else if segment.incarnation == self.incarnation {
-            self.delivered += self.receiver.handle_segment(now, segment.kind, segment.seq, segment.payload);
+            let Segment { kind, seq, payload, push, .. } = *segment;
+            self.delivered += self.receiver.handle_segment(now, kind, seq, payload, push);
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) fn segment(flow: u32, direction: Direction, kind: Kind) -> Segment {
         ack: 0,
         window: 61_320,
         cwnd: 0,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

@@ -56,6 +56,29 @@ fn real_tcp_shares_an_emulated_cell_as_simulated_tcp_does() {
     assert_eq!(left, Vec::<String>::new(), "nothing is left behind");
 }
 
+/// Claim: files take real TCP as long as the simulator says with the TCP of Linux, one after another with their pauses.
+#[test]
+fn files_take_as_long_as_the_simulator_says() {
+    let Some(_turn) = turn("files_take_as_long_as_the_simulator_says") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let text = "name = \"files\"\n[run]\nduration = \"12 s\"\nwarmup = \"2 s\"\nreplicas = 1\n[wire]\ndelay = \"20 ms\"\n\
+                [tcp]\nprofile = \"linux\"\n[[station]]\nname = \"web\"\n\
+                flows = [{ direction = \"down\", kind = \"files\", size = \"100 kB\", idle = \"100 ms\" },\n\
+                { direction = \"up\", kind = \"files\", size = \"20 kB\", files = 5 }]\n";
+    let file = scenario(&directory, text);
+    let mean = |arguments: &[&str], station: usize| -> (f64, f64) {
+        let output = fairair().args(arguments).arg(&file).args(["--format", "json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let report: Report = serde_json::from_slice(&output.stdout).unwrap();
+        let transfers = report.flows[station].transfers;
+        (transfers.count.mean.unwrap_or_default(), transfers.mean_s.mean.unwrap_or(f64::NAN))
+    };
+    let (testbed, simulated) = (mean(&["testbed", "run", "--ping", "0 s"], 0), mean(&["run", "--replicas", "5"], 0));
+    assert!(testbed.0 > 10.0, "{testbed:?}");
+    let error = testbed.1 / simulated.1 - 1.0;
+    assert!(error.abs() < 0.15, "a file takes {:.3} s, simulated {:.3} s", testbed.1, simulated.1);
+}
+
 /// Claim: what the testbed cannot do is refused before anything is built, with the place and the remedy.
 #[test]
 fn what_the_testbed_cannot_do_is_refused_at_once() {

@@ -165,6 +165,7 @@ mod tests {
             ack: 0,
             window: 0,
             cwnd: 0,
+            push: false,
             sack: NO_SACK,
             enqueued_at: Instant::ZERO,
         }

@@ -137,6 +137,7 @@ mod tests {
             ack: 0,
             window: 42 * 1460,
             cwnd: 0,
+            push: false,
             sack: NO_SACK,
             enqueued_at: Instant::ZERO,
         }

@@ -44,6 +44,7 @@ fn segment(station: NodeId, direction: Direction, payload: u32) -> Segment {
         ack: 0,
         window: 0,
         cwnd: 0,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

@@ -99,6 +99,41 @@ pub struct TestbedSection {
     pub lost: TestbedLosses,
     /// Round-trip times by ping from the fixed host, one row a station; empty without pings.
     pub round_trips: Vec<RoundTrips>,
+    /// The whole minutes of the first replica after its warm-up: what grows in a long run shows here.
+    pub minutes: Vec<TestbedMinute>,
+    /// Whose box it was: `emulated`, `live` (`fairair vsb` in the kernel); null without a box.
+    #[serde(rename = "box")]
+    pub which_box: Option<String>,
+    /// Probes of a live box, which pass by its queues: the delay of the cell alone. Null otherwise.
+    pub probes: Option<ProbeTrips>,
+}
+
+/// A minute of the measured time on the testbed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TestbedMinute {
+    /// Frames handed over.
+    pub frames: u64,
+    /// 99th percentile of hand-over less scheduled time; null without frames.
+    pub lateness_p99_s: Option<f64>,
+    /// The largest.
+    pub lateness_max_s: f64,
+    /// Resident memory of the process at the minute's end.
+    pub resident_bytes: u64,
+}
+
+/// Round trips of a live box's probes after the warm-up, of all replicas together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeTrips {
+    /// Probes sent.
+    pub sent: u64,
+    /// Probes answered.
+    pub answered: u64,
+    /// Median of the answered ones; null without an answer.
+    pub p50_s: Option<f64>,
+    /// Their 95th percentile.
+    pub p95_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
 }
 
 /// Frames that the testbed lost for reasons of its own; those that queues, MAC and wires drop are counted there.

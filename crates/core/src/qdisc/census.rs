@@ -180,6 +180,7 @@ mod tests {
             ack: if data { 0 } else { bytes },
             window: 0,
             cwnd: 0,
+            push: false,
             sack: NO_SACK,
             enqueued_at: Instant::ZERO,
         }

@@ -145,6 +145,7 @@ mod tests {
             ack: 0,
             window: 0,
             cwnd: 0,
+            push: false,
             sack: NO_SACK,
             enqueued_at: at,
         }

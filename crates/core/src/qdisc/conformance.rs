@@ -105,6 +105,7 @@ fn packet(flow: u32, incarnation: u32, number: u64) -> Segment {
         ack: if kind == Kind::Ack { number * 1460 } else { 0 },
         window: 0,
         cwnd: (number % 8) as u32 + 1,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

@@ -17,6 +17,7 @@ fn packet(kind: Kind, station: usize, flow: u32, number: u64) -> Segment {
         ack: if data { 0 } else { number * 1460 },
         window: 0,
         cwnd: 0,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

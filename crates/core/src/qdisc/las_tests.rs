@@ -16,6 +16,7 @@ fn data(flow: u32, number: u64, cwnd: u32) -> Segment {
         ack: 0,
         window: 0,
         cwnd,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

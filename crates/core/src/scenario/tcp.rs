@@ -4,11 +4,12 @@ use super::Preset;
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
 use super::value::Reason;
-use crate::tcp::TcpParams;
+use crate::tcp::{Profile, TcpParams};
 use crate::units::{Bytes, Duration};
 
 /// Keys of `[tcp]` and of a flow's `tcp`.
 pub(super) const KEYS: &[&str] = &[
+    "profile",
     "variant",
     "mss",
     "window",
@@ -23,6 +24,9 @@ pub(super) const KEYS: &[&str] = &[
     "max_rto",
     "granularity",
 ];
+/// Keys that a profile other than `rfc` decides.
+const OF_RFC: &[&str] =
+    &["initial_ssthresh", "sack", "limited_transmit", "delayed_ack", "delayed_ack_timeout", "granularity"];
 /// The largest receive window with window scaling (RFC 7323), in bytes.
 const LARGEST_WINDOW: u64 = 1 << 30;
 /// An MSDU of 2304 bytes less LLC/SNAP (8) and two headers of 20 bytes.
@@ -43,9 +47,11 @@ pub(super) fn common(root: &Table, preset: Preset) -> Checked<TcpParams> {
 /// Reads TCP parameters; what the table does not say is as in `base`.
 pub(super) fn params(table: &Table, base: TcpParams) -> Checked<TcpParams> {
     table.allow(KEYS)?;
+    let base = profile(table, base)?;
     let timeout = |key, usual| table.within(key, SHORTEST..=LONGEST_TIMEOUT, usual);
     let mss = table.optional_within("mss", Bytes(1)..=LARGEST_MSS)?;
     let params = TcpParams {
+        profile: base.profile,
         variant: table.or("variant", base.variant)?,
         mss: mss.map_or(base.mss, |mss| mss.0 as u32),
         window: table.within("window", 1..=LARGEST_WINDOW as u32, base.window)?,
@@ -71,6 +77,32 @@ pub(super) fn params(table: &Table, base: TcpParams) -> Checked<TcpParams> {
     check_window(table, &params)?;
     check_timeouts(table, &params)?;
     Ok(params)
+}
+
+/// `base` as the profile has it that the table names.
+fn profile(table: &Table, base: TcpParams) -> Checked<TcpParams> {
+    let profile = table.or("profile", base.profile)?;
+    let base = match (base.profile, profile) {
+        (Profile::Rfc, Profile::Linux) => base.linux(),
+        // A flow of its own rules among Linux hosts.
+        (Profile::Linux, Profile::Rfc) => TcpParams { mss: base.mss, window: base.window, ..TcpParams::default() },
+        _ => base,
+    };
+    if profile == Profile::Rfc {
+        return Ok(base);
+    }
+    let blame = |key: &str, problem: String, fix: String| Err(table.blame(key, Reason { problem, fix }));
+    if base.preset == Preset::Ns2 {
+        let problem = "`profile = \"linux\"` with `preset = \"ns2\"`: they are different hosts".to_owned();
+        return blame("profile", problem, "leave one of them out".to_owned());
+    }
+    match OF_RFC.iter().find(|key| table.has(key)) {
+        Some(key) => {
+            let problem = format!("`{key}` with `profile = \"linux\"`, which decides it");
+            blame(key, problem, format!("remove `{key}`, or write profile = \"rfc\""))
+        }
+        None => Ok(base),
+    }
 }
 
 fn check_window(table: &Table, params: &TcpParams) -> Checked<()> {

@@ -10,7 +10,7 @@ use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Phy, Preamble};
 use crate::qdisc::{Charge, CwndSource, Refusable};
 use crate::shaper::{Policy, UdpRule};
-use crate::tcp::Variant;
+use crate::tcp::{Profile, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
 /// The longest time that a file may name: 31 years. Sums of a few of them fit in 64 bits of nanoseconds.
@@ -245,5 +245,6 @@ words! {
         "tfbr" => WindowRule::Tfbr,
         "tfbr-exact" => WindowRule::TfbrExact,
     }
+    Profile { "rfc" => Profile::Rfc, "linux" => Profile::Linux }
     Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
 }

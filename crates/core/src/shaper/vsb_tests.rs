@@ -27,6 +27,7 @@ fn packet(station: usize, direction: Direction, ip_len: u32, seq: u64) -> Segmen
         ack: 0,
         window: 0,
         cwnd: 0,
+        push: false,
         sack: NO_SACK,
         enqueued_at: Instant::ZERO,
     }

@@ -386,7 +386,7 @@ impl Sink {
     /// Segment `n` arrives; the ACK that goes out at once names the next segment expected.
     #[track_caller]
     fn segment(&mut self, ms: u64, n: u64, expected: Option<u64>) {
-        self.0.handle_segment(at(ms), Kind::Data, n * u64::from(MSS), MSS);
+        self.0.handle_segment(at(ms), Kind::Data, n * u64::from(MSS), MSS, false);
         let ack = self.0.poll_transmit().map(|a| a.ack / u64::from(MSS));
         assert_eq!(ack, expected, "segment {n} at {ms} ms");
     }
@@ -420,7 +420,7 @@ fn holes_and_repairs_are_acknowledged_at_once() {
 fn sack_blocks_name_the_latest_range_first() {
     let mut sink = Sink::new(TcpParams { sack: true, ..params() });
     let mut blocks = |n: u64| {
-        sink.0.handle_segment(at(n), Kind::Data, n * 1000, MSS);
+        sink.0.handle_segment(at(n), Kind::Data, n * 1000, MSS, false);
         sink.0.poll_transmit().unwrap().sack
     };
     blocks(2);

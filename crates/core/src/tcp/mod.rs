@@ -6,12 +6,14 @@
 #[cfg(test)]
 mod conversation_tests;
 mod cubic;
+mod linux;
 mod params;
 mod ranges;
 mod receiver;
+mod rfc;
 mod rto;
 mod sender;
 
-pub use params::{TcpParams, Variant};
+pub use params::{Profile, TcpParams, Variant};
 pub use receiver::{Acknowledgement, Receiver};
 pub use sender::{Sender, SenderStats, Transmission};

@@ -18,9 +18,23 @@ pub enum Variant {
     Cubic,
 }
 
+/// Whose TCP it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// The RFCs', or ns-2's with its preset.
+    #[default]
+    Rfc,
+    /// That of Linux 6.18 (docs/testbed.md has the rules).
+    Linux,
+}
+
 /// Parameters of one connection. Windows are in segments of `mss`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TcpParams {
+    /// Whose rules; with `linux` variant, `mss`, `window` and the timeouts' bounds are all that can be chosen.
+    #[serde(default, skip_serializing_if = "is_rfc")]
+    pub profile: Profile,
     /// Congestion control.
     pub variant: Variant,
     /// Payload bytes of a full segment, at least 1.
@@ -56,6 +70,7 @@ impl Default for TcpParams {
     /// A host of today without its extras: `NewReno`, 200 ms minimum RTO, 1 ms clock, 64 kB window, delayed ACK.
     fn default() -> Self {
         TcpParams {
+            profile: Profile::Rfc,
             variant: Variant::Newreno,
             mss: 1460,
             window: 42,
@@ -75,6 +90,23 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
+    /// As Linux 6.18 has it by default, with what a scenario chooses of it: congestion control, segment size, window.
+    #[must_use]
+    pub fn linux(&self) -> Self {
+        TcpParams {
+            profile: Profile::Linux,
+            initial_cwnd: 10,
+            initial_ssthresh: None,
+            sack: true,
+            delayed_ack: true,
+            delayed_ack_timeout: Duration::from_millis(40),
+            initial_rto: Duration::from_secs(1),
+            min_rto: Duration::from_millis(200),
+            max_rto: Duration::from_secs(120),
+            ..*self
+        }
+    }
+
     /// What stock ns-2.35 uses (tcl/lib/ns-default.tcl): an ACK for every segment, 3 s first RTO, 10 ms ticks.
     pub fn ns2() -> Self {
         TcpParams {
@@ -87,4 +119,9 @@ impl TcpParams {
             ..TcpParams::default()
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
+fn is_rfc(profile: &Profile) -> bool {
+    *profile == Profile::Rfc
 }

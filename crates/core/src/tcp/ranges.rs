@@ -56,10 +56,6 @@ impl Ranges {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-
-    pub(super) fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 #[cfg(test)]

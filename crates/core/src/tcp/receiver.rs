@@ -1,6 +1,7 @@
 //! The receiving end of a connection: reassembly, cumulative ACKs, delayed ACKs, SACK blocks.
 
-use super::params::TcpParams;
+use super::linux::Acks;
+use super::params::{Profile, TcpParams};
 use super::ranges::Ranges;
 use crate::packet::{Kind, NO_SACK, SackBlocks};
 use crate::units::{Duration, Instant};
@@ -25,6 +26,8 @@ pub struct Acknowledgement {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     delay: Option<Duration>,
+    /// Linux' choice of when to acknowledge, in place of `delay`.
+    linux: Option<Acks>,
     sack: bool,
     window: u32,
     next: u64,
@@ -41,6 +44,7 @@ impl Receiver {
     pub fn new(params: &TcpParams) -> Self {
         Receiver {
             delay: params.delayed_ack.then_some(params.delayed_ack_timeout),
+            linux: (params.profile == Profile::Linux).then(|| Acks::new(params)),
             sack: params.sack,
             window: params.window.saturating_mul(params.mss),
             next: 0,
@@ -51,19 +55,13 @@ impl Receiver {
         }
     }
 
-    /// Forgets everything: the next connection begins.
-    pub fn reset(&mut self) {
-        self.next = 0;
-        self.out_of_order.clear();
-        self.latest = (0, 0);
-        self.ack_deadline = None;
-        self.pending = None;
-    }
-
-    /// A SYN or a segment with payload arrived. Returns the bytes that became deliverable in order.
-    pub fn handle_segment(&mut self, now: Instant, kind: Kind, seq: u64, payload: u32) -> u64 {
+    /// A SYN or a segment with payload arrived, `push` with PSH. Returns the bytes that became deliverable in order.
+    pub fn handle_segment(&mut self, now: Instant, kind: Kind, seq: u64, payload: u32, push: bool) -> u64 {
         if kind == Kind::Syn {
             self.pending = Some(Kind::SynAck);
+            if let Some(linux) = &mut self.linux {
+                linux.syn(now);
+            }
             return 0;
         }
         let end = seq + u64::from(payload);
@@ -74,13 +72,20 @@ impl Receiver {
             return 0;
         }
         if end <= self.next {
+            if let Some(linux) = &mut self.linux {
+                linux.duplicate();
+            }
             self.acknowledge();
             return 0;
         }
         let before = self.next;
         let filled_hole = !self.out_of_order.is_empty();
         self.next = if filled_hole { self.out_of_order.advance(end) } else { end };
-        match self.delay {
+        let delay = match &mut self.linux {
+            Some(linux) => Some(linux.in_order(now, self.next, push)).filter(|delay| *delay > Duration::ZERO),
+            None => self.delay,
+        };
+        match delay {
             Some(delay) if !filled_hole && self.ack_deadline.is_none() => self.ack_deadline = Some(now + delay),
             _ => self.acknowledge(),
         }
@@ -95,6 +100,9 @@ impl Receiver {
     /// The delayed-ACK timer expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         if self.ack_deadline.is_some_and(|deadline| deadline <= now) {
+            if let Some(linux) = &mut self.linux {
+                linux.in_vain();
+            }
             self.acknowledge();
         }
     }
@@ -102,6 +110,11 @@ impl Receiver {
     /// The segment to send, if there is one.
     pub fn poll_transmit(&mut self) -> Option<Acknowledgement> {
         let kind = self.pending.take()?;
+        if kind == Kind::Ack
+            && let Some(linux) = &mut self.linux
+        {
+            linux.sent(self.next);
+        }
         Some(Acknowledgement { kind, ack: self.next, window: self.window, sack: self.sack_blocks() })
     }
 

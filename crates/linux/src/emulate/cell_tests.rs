@@ -140,6 +140,39 @@ fn receivers_announce_the_window_of_the_scenario_and_their_acks_count_as_goodput
     assert_eq!((flow.delivered_bytes, flow.sent_packets, flow.retransmits), (1460, 2, 0));
 }
 
+#[test]
+fn a_transfer_lasts_from_the_first_syn_to_the_last_ack_at_its_sender() {
+    let text = "name = \"s\"\n[run]\nduration = \"9 s\"\nwarmup = \"0 s\"\n[wire]\ndelay = \"30 ms\"\n[[station]]\nname = \"a\"\n\
+                flows = [{ direction = \"up\", kind = \"files\", size = \"2 kB\" }]\n";
+    let scenario = Scenario::from_toml(text, "s.toml").unwrap();
+    let mut cell = Cell::new(&scenario, 1);
+    let tcp = || {
+        PacketBuilder::ethernet2(addr::station_mac(0), GATEWAY_MAC)
+            .ipv4(addr::station(0).octets(), addr::HOST.octets(), 64)
+            .tcp(40_000, addr::port(0), 999, 65_535)
+    };
+    for us in [5_000, 105_000] {
+        let mut syn = Vec::new();
+        tcp().syn().write(&mut syn, &[]).unwrap();
+        cell.handle_frame(at_micros(us), Port::Station(0), syn);
+        outputs(&mut cell, at_micros(us + 90_000));
+    }
+    for (us, seq, payload) in [(200_000, 1000, 1460), (201_000, 2460, 540)] {
+        cell.handle_timeout(at_micros(us));
+        cell.handle_frame(at_micros(us), Port::Station(0), data_of_the_upload(seq, payload));
+    }
+    outputs(&mut cell, at_micros(300_000));
+    cell.handle_frame(at_micros(300_000), Port::Wire, ack_of_the_upload(1000 + 1460));
+    outputs(&mut cell, at_micros(400_000));
+    assert_eq!(cell.poll_finished(), None, "part of the file");
+    cell.handle_frame(at_micros(400_000), Port::Wire, ack_of_the_upload(1000 + 2000));
+    let out = outputs(&mut cell, at_micros(500_000));
+    assert_eq!((cell.poll_finished(), cell.poll_finished()), (Some(0), None));
+    let flow = &cell.record(at_micros(500_000)).flows[0];
+    assert_eq!(flow.transfer_times, [out[0].due - at_micros(5_000)], "from the first of two SYNs");
+    assert_eq!(flow.delivered_bytes, 2000);
+}
+
 /// Station b's answer to a ping of the fixed host.
 fn pong() -> Vec<u8> {
     let builder = PacketBuilder::ethernet2(addr::station_mac(1), GATEWAY_MAC)
@@ -190,4 +223,42 @@ fn the_box_holds_frames_to_its_capacity_and_its_probes_are_answered_to_it() {
     }
     let control = cell.record(at_micros(now)).enforce.unwrap().control;
     assert!(answered > 10 && control.replies >= control.probes.saturating_sub(1), "{control:?}, {answered} answered");
+}
+
+/// The live box's echo requests are probes too: they have no wire to cross, deaf stations never hear them and sleeping ones
+/// late.
+#[test]
+fn a_live_boxs_probes_meet_the_habits_of_stations_and_no_wire() {
+    let events = "[wire]\ndelay = \"50 ms\"\n[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = \"a\"\n\
+                  [[event]]\nat = \"1 s\"\nkind = \"sleep\"\nstation = \"b\"\n";
+    let scenario = scenario(events);
+    let mut cell = Cell::new(&scenario, 1);
+    let ask = |station: usize| {
+        let builder = PacketBuilder::ethernet2(addr::BOX_MAC, addr::station_mac(station))
+            .ipv4(addr::BOX.octets(), addr::station(station).octets(), 64)
+            .icmpv4_echo_request(0xfa1a, 1);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, &[0; 24]).unwrap();
+        bytes
+    };
+    let reply = PacketBuilder::ethernet2(addr::station_mac(1), addr::BOX_MAC)
+        .ipv4(addr::station(1).octets(), addr::BOX.octets(), 64)
+        .icmpv4_echo_reply(0xfa1a, 1);
+    let mut back = Vec::new();
+    reply.write(&mut back, &[0; 24]).unwrap();
+    for station in [0, 1] {
+        cell.handle_frame(at_micros(0), Port::Wire, ask(station));
+    }
+    cell.handle_timeout(at_micros(5_000));
+    cell.handle_frame(at_micros(5_000), Port::Station(1), back);
+    let out = outputs(&mut cell, at_micros(10_000));
+    let ports: Vec<Port> = out.iter().map(|output| output.port).collect();
+    assert_eq!(ports, [Port::Station(0), Port::Station(1), Port::Wire], "at once");
+    outputs(&mut cell, at_micros(1_000_000));
+    for station in [0, 1] {
+        cell.handle_frame(at_micros(1_000_000), Port::Wire, ask(station));
+    }
+    let out = outputs(&mut cell, at_micros(2_000_000));
+    assert_eq!(out.iter().map(|output| output.port).collect::<Vec<_>>(), [Port::Station(1)], "a is deaf");
+    assert!(out[0].due >= at_micros(1_100_000), "b sleeps for 100 ms at least: {:?}", out[0].due);
 }

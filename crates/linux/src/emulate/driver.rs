@@ -2,10 +2,11 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Sender;
 use std::time::Instant as Clock;
 
-use fairair_core::qdisc::Histogram;
 use fairair_core::units::{Duration, Instant};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -13,6 +14,8 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::cell::{Cell, Port};
+use super::datagrams::Refill;
+use super::hand_over::HandOver;
 use crate::tap::Tap;
 
 /// Frames that one device may hand in before the others get their turn.
@@ -22,23 +25,6 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Marks the timer among the devices.
 const TIMER: u64 = u64::MAX;
 
-/// How late frames were handed over, and which could not be.
-#[derive(Clone, Debug)]
-pub struct HandOver {
-    /// Hand-over less the scheduled time, after the warm-up.
-    pub lateness: Histogram,
-    /// The largest.
-    pub worst: Duration,
-    /// Frames handed over after the warm-up.
-    pub frames: u64,
-    /// Frames that a device refused: it was down.
-    pub refused: u64,
-    /// Processor time of the emulation.
-    pub cpu: Duration,
-    /// How long it ran.
-    pub ran: Duration,
-}
-
 /// The devices of a testbed.
 pub(super) struct Taps<'a> {
     /// The AP's end of the wire.
@@ -47,6 +33,15 @@ pub(super) struct Taps<'a> {
     pub(super) stations: Vec<&'a Tap>,
     /// Frames that a station's driver holds at most; `None`: as many as come.
     pub(super) ring: Option<usize>,
+}
+
+/// Senders that hear what happens in the cell.
+#[derive(Default)]
+pub(super) struct Heard {
+    /// By flow: the end of each file.
+    pub(super) finished: Vec<Sender<()>>,
+    /// Room for greedy uploads.
+    pub(super) refills: Vec<Arc<Refill>>,
 }
 
 /// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped.
@@ -60,15 +55,9 @@ pub(super) fn drive(
     end: Instant,
     measure_from: Instant,
     stop: &AtomicBool,
+    heard: &Heard,
 ) -> io::Result<(Instant, HandOver)> {
-    let mut hand_over = HandOver {
-        lateness: Histogram::enabled(),
-        worst: Duration::ZERO,
-        frames: 0,
-        refused: 0,
-        cpu: Duration::ZERO,
-        ran: Duration::ZERO,
-    };
+    let mut hand_over = HandOver::new(measure_from);
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
     epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
@@ -85,6 +74,12 @@ pub(super) fn drive(
         let now = clock();
         cell.handle_timeout(now.min(end));
         flush(cell, taps, measure_from, &clock, &mut hand_over);
+        hand_over.tick(now);
+        while let Some(flow) = cell.poll_finished() {
+            // Nobody listens any more when the flow was stopped.
+            let _ = heard.finished.get(flow).map(|sender| sender.send(()));
+        }
+        heard.refills.iter().for_each(|refill| refill.look(|station| cell.backlog(station)));
         if now >= end || stop.load(Ordering::Relaxed) {
             hand_over.cpu = thread_time()?;
             hand_over.ran = now.saturating_since(Instant::ZERO);
@@ -147,9 +142,7 @@ fn flush(cell: &mut Cell, taps: &Taps, measure_from: Instant, clock: &impl Fn() 
         };
         let late = clock().saturating_since(output.due);
         if output.due >= measure_from {
-            hand_over.lateness.record(late);
-            hand_over.worst = hand_over.worst.max(late);
-            hand_over.frames += 1;
+            hand_over.record(late);
         }
         if tap.send(&output.bytes).is_err() {
             hand_over.refused += 1;

@@ -1,13 +1,16 @@
 //! What each flow of the scenario has sent and delivered, by the frames that pass.
 
-use fairair_core::packet::Direction;
+use std::collections::VecDeque;
+
+use fairair_core::packet::{Direction, FlowId};
 use fairair_core::record::FlowRecord;
-use fairair_core::scenario::{Flow, Scenario};
-use fairair_core::units::Duration;
+use fairair_core::scenario::{Flow, Scenario, Traffic};
+use fairair_core::units::{Duration, Instant};
 
 use super::addresses as addr;
 use super::cell::is_tcp;
 use super::connections::Seen;
+use super::frame::Frame;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
@@ -21,12 +24,23 @@ pub(super) struct Flows {
     /// Station and parameters.
     params: Vec<(usize, Flow)>,
     counters: Vec<Counters>,
+    /// The connection that carries the present file of each flow, and when it began.
+    transfers: Vec<Option<(FlowId, Instant)>>,
+    transfer_times: Vec<Vec<Duration>>,
+    /// Flows whose file has just ended.
+    finished: VecDeque<usize>,
 }
 
 impl Flows {
     pub(super) fn new(scenario: &Scenario) -> Self {
         let params: Vec<_> = scenario.flows().map(|(station, flow)| (station, *flow)).collect();
-        Flows { counters: vec![Counters::default(); params.len()], params }
+        Flows {
+            counters: vec![Counters::default(); params.len()],
+            transfers: vec![None; params.len()],
+            transfer_times: vec![Vec::new(); params.len()],
+            finished: VecDeque::new(),
+            params,
+        }
     }
 
     /// The flow of a packet between these ports: its receiver's port names it. iperf3 controls a UDP flow over TCP on the
@@ -46,7 +60,15 @@ impl Flows {
     }
 
     /// Counts a TCP segment sent in `direction`; says whether the receiver of the flow's data sent it.
-    pub(super) fn observe(&mut self, flow: usize, direction: Direction, seen: &Seen) -> bool {
+    pub(super) fn observe(&mut self, now: Instant, flow: usize, direction: Direction, seen: &Seen) -> bool {
+        let params = &self.params[flow].1;
+        if seen.tcp.view.syn
+            && params.direction == direction
+            && matches!(params.traffic, Traffic::Files { .. })
+            && self.transfers[flow].is_none_or(|(connection, _)| connection != seen.flow)
+        {
+            self.transfers[flow] = Some((seen.flow, now));
+        }
         let counters = &mut self.counters[flow];
         if self.params[flow].1.direction == direction {
             counters.sent_packets += u64::from(seen.tcp.view.payload > 0);
@@ -65,15 +87,36 @@ impl Flows {
         }
     }
 
-    pub(super) fn reset(&mut self) {
-        self.counters.fill(Counters::default());
+    /// A segment reaches its far end: if it is the last ACK of a file, the transfer is over.
+    pub(super) fn arrive(&mut self, now: Instant, flow: usize, frame: &Frame) {
+        let params = &self.params[flow].1;
+        if let (Some((connection, began)), Traffic::Files { size, .. }) = (self.transfers[flow], params.traffic)
+            && let Some(tcp) = frame.tcp
+            && frame.direction != params.direction
+            && frame.flow == connection
+            && tcp.view.ack >= size.0
+        {
+            self.transfers[flow] = None;
+            self.transfer_times[flow].push(now - began);
+            self.finished.push_back(flow);
+        }
     }
 
-    /// Timeouts and fast retransmits are the kernel's knowledge; transfer times the application's.
+    /// A flow whose file has just ended.
+    pub(super) fn poll_finished(&mut self) -> Option<usize> {
+        self.finished.pop_front()
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.counters.fill(Counters::default());
+        self.transfer_times.iter_mut().for_each(Vec::clear);
+    }
+
+    /// Timeouts and fast retransmits are the kernel's knowledge.
     pub(super) fn records(&self, scenario: &Scenario) -> Vec<FlowRecord> {
-        let flows = scenario.flows().zip(&self.counters);
+        let flows = scenario.flows().zip(self.counters.iter().zip(&self.transfer_times));
         flows
-            .map(|((station, flow), counters)| FlowRecord {
+            .map(|((station, flow), (counters, transfer_times))| FlowRecord {
                 station,
                 direction: flow.direction,
                 tcp: is_tcp(&flow.traffic),
@@ -82,7 +125,7 @@ impl Flows {
                 retransmits: counters.retransmits,
                 timeouts: 0,
                 fast_retransmits: 0,
-                transfer_times: Vec::<Duration>::new(),
+                transfer_times: transfer_times.clone(),
             })
             .collect()
     }

@@ -2,7 +2,8 @@
 //!
 //! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
 //! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
-//! devices, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3, `registry` knows which
+//! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3,
+//! `files` and `datagrams` are what iperf3 cannot do, `live_box` is the daemon, `registry` knows which
 //! testbeds stand, `run` makes a replica of it all.
 
 pub mod addresses;
@@ -11,12 +12,16 @@ mod cell;
 #[cfg(test)]
 mod cell_tests;
 mod connections;
+mod datagrams;
 mod doctor;
 mod driver;
 mod enforce;
 mod error;
+mod files;
 mod flows;
 mod frame;
+mod hand_over;
+mod live_box;
 mod registry;
 mod rig;
 mod run;
@@ -26,12 +31,14 @@ mod traffic;
 
 pub use cell::{Cell, Output, Port, Strays};
 pub use doctor::{Check, examine};
-pub use driver::HandOver;
 pub use error::TestbedError;
+pub use hand_over::{HandOver, Minute};
 pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
 pub use run::{Outcome, check, check_cell, keep, run};
 pub use traffic::Pings;
+
+use std::ffi::OsString;
 
 use fairair_core::units::Duration;
 
@@ -76,6 +83,8 @@ pub struct Options {
     pub known_neighbours: bool,
     /// Distance of the pings to each station; `None`: no pings.
     pub ping: Option<Duration>,
+    /// What begins the command `fairair`, whose `vsb` is to be the scenario's box; `None`: the emulation has its own.
+    pub live_box: Option<&'static [OsString]>,
 }
 
 impl Uplink {

@@ -1,6 +1,7 @@
 //! One replica of a scenario on real hosts, in real time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::record::Record;
@@ -8,8 +9,10 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
 use super::cell::Cell;
-use super::driver::{HandOver, drive};
+use super::driver::{Heard, drive};
 use super::error::TestbedError;
+use super::hand_over::HandOver;
+use super::live_box::LiveBox;
 use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
@@ -35,6 +38,8 @@ pub struct Outcome {
     pub realtime: bool,
     /// Round trips, one entry a station; empty without pings.
     pub pings: Vec<Pings>,
+    /// Round trips of a live box's probes after the warm-up.
+    pub probes: Pings,
 }
 
 /// Says early whether the testbed can do the scenario.
@@ -66,22 +71,35 @@ pub fn run(
     check(scenario, options)?;
     let seed = scenario.replica_seed(replica);
     let rig = Rig::build(scenario, options)?;
-    let mut programs = TrafficPrograms::new(scenario, &rig, seed)?;
+    let (finished, ends): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
+    let mut programs = TrafficPrograms::new(scenario, &rig, seed, options.uplink, ends)?;
+    let heard = Heard { finished, refills: programs.refills() };
     let stop = AtomicBool::new(false);
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
     }
+    let live_box = options.live_box.map(|program| LiveBox::new(scenario, &rig, program)).transpose()?;
     let start = Clock::now();
-    let (emulated, conducted) = std::thread::scope(|scope| {
-        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop));
-        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished());
-        stop.store(!matches!(conducted, Ok(true)), Ordering::Relaxed);
-        (emulation.join(), conducted)
+    let is_over = AtomicBool::new(false);
+    let (emulated, conducted, kept) = std::thread::scope(|scope| {
+        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &heard));
+        let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
+        // Before the end it finishes by an error only.
+        let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
+        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished() || has_failed());
+        stop.store(!matches!(conducted, Ok(true)) || has_failed(), Ordering::Relaxed);
+        let emulated = emulation.join();
+        is_over.store(true, Ordering::Relaxed);
+        (emulated, conducted, keeper.map(std::thread::ScopedJoinHandle::join))
     });
+    let kept = kept.transpose().map_err(|_| std::io::Error::other("the live box's keeper died"))?;
     if !conducted? {
         return Ok(None);
     }
     let mut outcome = emulated.map_err(|_| std::io::Error::other("the emulation died"))??;
+    if let Some((record, probes)) = kept.transpose()? {
+        (outcome.record.enforce, outcome.probes) = (Some(record), probes);
+    }
     outcome.overruns = rig.overruns();
     outcome.pings = programs.pings();
     Ok(Some(outcome))
@@ -106,7 +124,7 @@ pub fn keep(
             realtime::keep_time(PRIORITY);
             let mut cell = Cell::new(scenario, scenario.replica_seed(0));
             let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
-            drive(&mut cell, &taps, Clock::now(), never, never, cancel)
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &Heard::default())
         };
         scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
     })?;
@@ -120,13 +138,15 @@ fn emulate(
     options: Options,
     start: Clock,
     stop: &AtomicBool,
+    heard: &Heard,
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
-    let mut cell = Cell::new(scenario, seed);
+    let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
+    let mut cell = Cell::new(shaped_elsewhere.as_ref().unwrap_or(scenario), seed);
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
-    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop)?;
+    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, heard)?;
     let strays = cell.strays();
     Ok(Outcome {
         record: cell.record(stopped),
@@ -135,6 +155,7 @@ fn emulate(
         overruns: 0,
         realtime: granted.realtime,
         pings: Vec::new(),
+        probes: Pings::default(),
     })
 }
 

@@ -1,12 +1,11 @@
 //! TCP of the testbed's hosts: what is as Linux has it and what the scenario sets.
 
-use fairair_core::packet::Direction;
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::tcp::{TcpParams, Variant};
 
 use super::cell::is_tcp;
 use super::error::TestbedError;
-use super::{Options, TcpStack, Uplink, addresses as addr};
+use super::{Options, TcpStack, addresses as addr, live_box};
 
 /// Header bytes of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -86,6 +85,9 @@ pub(super) fn route(scenario: &Scenario, options: Options) -> String {
 pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
     let cannot = |what: String, fix: &str| Err(TestbedError::Cannot { what, fix: fix.to_owned() });
     check_cell(scenario)?;
+    if options.live_box.is_some() {
+        live_box::check(scenario)?;
+    }
     if scenario.flow_count() > addr::MOST_FLOWS {
         return cannot(format!("{} flows", scenario.flow_count()), &format!("write at most {}", addr::MOST_FLOWS));
     }
@@ -94,15 +96,6 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
         if is_tcp(&flow.traffic) && flow.tcp.mss < 88 {
             let fix = "write `mss` of at least 88 B: Linux takes no smaller one";
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
-        }
-        if matches!(flow.traffic, Traffic::Files { .. }) {
-            let fix = "leave flows with kind = \"files\" out, or simulate them (fairair run)";
-            return cannot(format!("the files of station `{name}`"), fix);
-        }
-        let greedy = matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up;
-        if greedy && options.uplink == Uplink::Deep {
-            let fix = "use --uplink driver, where the radio tells a sender to wait, or give the flow a `rate`";
-            return cannot(format!("greedy UDP uploads (station `{name}`) with a deep station queue"), fix);
         }
         if options.stack == TcpStack::Scenario && is_tcp(&flow.traffic) {
             let same = |a: &TcpParams, b: &TcpParams| {
@@ -129,9 +122,11 @@ pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Uplink;
     use super::*;
 
-    const DEEP: Options = Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None };
+    const DEEP: Options =
+        Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None, live_box: None };
 
     fn scenario(flows: &str) -> Scenario {
         let text = format!("name = \"s\"\n[run]\nduration = \"9 s\"\n[[station]]\nname = \"a\"\nflows = [{flows}]\n");
@@ -145,12 +140,8 @@ mod tests {
 
     #[test]
     fn traffic_that_hosts_cannot_make_is_refused_by_name() {
-        let files = r#"{ direction = "down", kind = "files", size = "9 kB" }"#;
-        assert!(refusal(files, DEEP).contains("the files of station `a`"));
-        let greedy = r#"{ direction = "up", kind = "udp" }"#;
-        assert!(refusal(greedy, DEEP).contains("greedy UDP uploads (station `a`)"));
-        let driver = Options { uplink: Uplink::Driver, ..DEEP };
-        assert!(check(&scenario(greedy), driver).is_ok(), "a driver makes it wait");
+        let short = r#"{ direction = "down", kind = "files", size = "9 kB", tcp = { mss = "60 B" } }"#;
+        assert!(refusal(short, DEEP).contains("an MSS of 60 B at station `a`"));
         let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
         assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
         let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };

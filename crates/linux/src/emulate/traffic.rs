@@ -1,9 +1,11 @@
-//! iperf3 for the scenario's flows, a server where the data goes and a client where it comes from; and ping.
+//! iperf3 for the scenario's streams, a server where the data goes and a client where it comes from; files; and ping.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::packet::Direction;
@@ -13,9 +15,11 @@ use fairair_core::units::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use super::datagrams::{DatagramFlow, Refill};
 use super::error::TestbedError;
+use super::files::FileFlow;
 use super::rig::Rig;
-use super::{addresses as addr, stack};
+use super::{Uplink, addresses as addr, stack};
 use crate::command::in_namespace;
 use crate::netns::Namespace;
 use crate::realtime;
@@ -33,6 +37,13 @@ pub(super) struct TrafficPrograms<'a> {
     servers: Vec<Child>,
     /// By flow.
     clients: Vec<Option<Child>>,
+    /// By flow; `None` where iperf3 does it.
+    files: Vec<Option<FileFlow>>,
+    /// By flow; `None` where another does it.
+    datagrams: Vec<Option<DatagramFlow>>,
+    refills: Vec<Arc<Refill>>,
+    /// By flow: what tells the sender of files that one has ended, until it starts.
+    finished: Vec<Option<Receiver<()>>>,
     /// By station; empty when nobody pings.
     pings: Vec<Child>,
     /// Replies to pings before this one are the warm-up's.
@@ -50,7 +61,13 @@ pub struct Pings {
 
 impl<'a> TrafficPrograms<'a> {
     /// Starts all servers and waits until they listen.
-    pub(super) fn new(scenario: &'a Scenario, rig: &'a Rig, seed: u64) -> Result<Self, TestbedError> {
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        rig: &'a Rig,
+        seed: u64,
+        uplink: Uplink,
+        finished: Vec<Receiver<()>>,
+    ) -> Result<Self, TestbedError> {
         let mut programs = TrafficPrograms {
             scenario,
             rig,
@@ -58,11 +75,30 @@ impl<'a> TrafficPrograms<'a> {
             directory: tempfile::tempdir()?,
             servers: Vec::new(),
             clients: (0..scenario.flow_count()).map(|_| None).collect(),
+            files: Vec::new(),
+            datagrams: Vec::new(),
+            refills: Vec::new(),
+            finished: finished.into_iter().map(Some).collect(),
             pings: Vec::new(),
             first_ping: 0,
         };
         for (id, (station, flow)) in scenario.flows().enumerate() {
             let (_, receiver) = programs.ends(station, flow);
+            let port = addr::port(id);
+            let files = matches!(flow.traffic, Traffic::Files { .. });
+            programs.files.push(files.then(|| FileFlow::listen(receiver, port)).transpose()?);
+            // A driver makes a greedy sender wait by itself.
+            let paced = uplink == Uplink::Deep && is_greedy_upload(flow);
+            programs.datagrams.push(None);
+            if paced {
+                let greedy = scenario.stations[station].flows.iter().filter(|flow| is_greedy_upload(flow)).count();
+                let refill = Arc::new(Refill::new(station, greedy));
+                programs.refills.push(Arc::clone(&refill));
+                programs.datagrams[id] = Some(DatagramFlow::listen(receiver, port, refill)?);
+            }
+            if files || paced {
+                continue;
+            }
             let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
             server.args(["--server", "--one-off", "--port", &addr::port(id).to_string()]);
             let child = server.spawn().map_err(|error| missing("iperf3", error))?;
@@ -70,6 +106,11 @@ impl<'a> TrafficPrograms<'a> {
         }
         programs.wait_for_servers()?;
         Ok(programs)
+    }
+
+    /// Where the emulation tells greedy uploads that there is room.
+    pub(super) fn refills(&self) -> Vec<Arc<Refill>> {
+        self.refills.clone()
     }
 
     /// Namespaces of the sender and the receiver of a flow's data.
@@ -86,13 +127,7 @@ impl<'a> TrafficPrograms<'a> {
         let mut command = in_namespace(&namespace.path(), program)?;
         let file = |end: &str| File::create(self.directory.path().join(format!("{name}.{end}")));
         command.stdout(file("json")?).stderr(file("err")?);
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is a plain system call.
-        #[allow(unsafe_code)]
-        unsafe {
-            use std::os::unix::process::CommandExt;
-            // Without the privilege traffic has the usual priority.
-            command.pre_exec(|| realtime::hurry().or(Ok(())));
-        }
+        hurried(&mut command);
         Ok(command)
     }
 
@@ -101,7 +136,7 @@ impl<'a> TrafficPrograms<'a> {
         loop {
             let mut missing = None;
             for (id, (station, flow)) in self.scenario.flows().enumerate() {
-                if !listens(self.ends(station, flow).1, addr::port(id))? {
+                if self.datagrams[id].is_none() && !listens(self.ends(station, flow).1, addr::port(id))? {
                     missing = Some(id);
                     break;
                 }
@@ -158,11 +193,20 @@ impl<'a> TrafficPrograms<'a> {
     pub(super) fn start(&mut self, id: usize, lasts: Duration) -> Result<(), TestbedError> {
         let (station, flow) = self.scenario.flows().nth(id).expect("flows are counted");
         let (sender, _) = self.ends(station, flow);
-        let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         let to = match flow.direction {
             Direction::Up => addr::HOST,
             Direction::Down => addr::station(station),
         };
+        if let (Some(files), Some(finished)) = (&mut self.files[id], self.finished[id].take()) {
+            let rng = Rng::fork(self.seed, &format!("files/{id}"));
+            files.start(sender, (to, addr::port(id)).into(), flow, rng, finished)?;
+            return Ok(());
+        }
+        if let (Some(datagrams), Traffic::UdpGreedy { payload }) = (&mut self.datagrams[id], flow.traffic) {
+            datagrams.start(sender, (to, addr::port(id)).into(), payload.0 as usize)?;
+            return Ok(());
+        }
+        let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         client.args(["--client", &to.to_string(), "--port", &addr::port(id).to_string(), "--json", "--interval", "0"]);
         // Whole seconds; who is to stop in between is stopped.
         client.args(["--time", &(lasts.as_secs_f64().ceil() as u64 + 1).to_string()]);
@@ -191,10 +235,22 @@ impl<'a> TrafficPrograms<'a> {
             end(child, Signal::SIGKILL);
         }
         self.clients[id] = None;
+        if let Some(files) = &self.files[id] {
+            files.stop();
+        }
+        if let Some(datagrams) = &self.datagrams[id] {
+            datagrams.stop();
+        }
     }
 
     /// A sender that ended although nobody stopped it.
     pub(super) fn ended_early(&mut self) -> Option<TestbedError> {
+        for flow in 0..self.files.len() {
+            let failed = self.files[flow].as_mut().and_then(FileFlow::failure);
+            if let Some(message) = failed.or_else(|| self.datagrams[flow].as_mut()?.failure()) {
+                return Some(TestbedError::Traffic { flow, message });
+            }
+        }
         let ended =
             |child: &mut Option<Child>| child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
         let flow = self.clients.iter_mut().position(ended)?;
@@ -218,6 +274,20 @@ impl Drop for TrafficPrograms<'_> {
         for child in self.clients.iter_mut().flatten().chain(&mut self.servers).chain(&mut self.pings) {
             end(child, Signal::SIGKILL);
         }
+    }
+}
+
+fn is_greedy_upload(flow: &Flow) -> bool {
+    matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up
+}
+
+/// Has a program run before the machine's other work; without the privilege it has the usual priority.
+pub(super) fn hurried(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is a plain system call.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| realtime::hurry().or(Ok(())));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::packet::Direction;
 use crate::qdisc::QdiscSpec;
 use crate::scenario::{Action, Preset, Scenario, TimedEvent, Traffic, Wire};
 use crate::shaper::Policy;
-use crate::tcp::{TcpParams, Variant};
+use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
 /// Every key that the format has, none at its default.
@@ -114,6 +114,7 @@ fn every_key_reaches_its_field() {
     let wire = Wire { rate: Bitrate::mbps(10), delay: Duration::from_micros(1500), queue: 200 };
     assert_eq!(scenario.wire, wire);
     let tcp = TcpParams {
+        profile: Profile::Rfc,
         variant: Variant::Cubic,
         mss: 1000,
         window: 10,

@@ -1,0 +1,111 @@
+//! What is measured: points of detti2011 Figs. 5-11, and remedies at the AP.
+
+use fairair_core::scenario::Scenario;
+use fairair_core::tcp::TcpParams;
+
+/// A cell that testbed and simulator both run.
+pub(crate) struct Cell {
+    /// `fig06` or `remedies`.
+    pub table: &'static str,
+    /// What is on the figure's x axis: connections or window of station 1. Remedies: their number.
+    pub x: u32,
+    /// The remedy; empty for points of figures.
+    pub name: &'static str,
+    /// As the paper has it, with the RFCs' TCP.
+    pub scenario: Scenario,
+    /// Replicas on the testbed.
+    pub replicas: u32,
+}
+
+/// Scenarios' time before measuring, in seconds.
+const WARM_UP: u32 = 20;
+/// What the simulator runs of each, in seconds and replicas.
+pub(crate) const SIMULATED: (u32, u32) = (200, 20);
+
+/// A figure: name, station 1's rate, direction of station 1, of the others, then `(x, replicas, seconds)` on the testbed.
+type Figure = (&'static str, &'static str, &'static str, &'static str, &'static [(u32, u32, u32)]);
+
+/// Longer where flows of one kind share a lossy queue: their shares wander for minutes.
+const FIGURES: [Figure; 7] = [
+    ("fig05", "11", "up", "down", &[(1, 6, 60), (2, 6, 60), (3, 6, 60), (4, 6, 75), (5, 6, 75), (6, 6, 75)]),
+    ("fig06", "11", "down", "down", &[(1, 8, 130), (2, 6, 95), (3, 6, 95), (4, 6, 95), (5, 6, 95), (6, 6, 95)]),
+    ("fig07", "2", "down", "down", &[(2, 6, 110), (3, 6, 110), (4, 6, 110), (6, 6, 110)]),
+    ("fig08", "11", "down", "down", &[(6, 6, 60), (12, 6, 75), (18, 6, 75), (24, 6, 75)]),
+    ("fig09", "11", "up", "up", &[(1, 5, 60), (2, 6, 60), (3, 6, 60), (4, 6, 60), (6, 6, 75)]),
+    ("fig10", "2", "up", "up", &[(2, 8, 120), (3, 6, 75), (6, 6, 75)]),
+    ("fig11", "11", "up", "up", &[(12, 5, 45), (24, 5, 45)]),
+];
+
+/// What stands in `[ap]`, and what follows the tables, for each remedy of docs/testbed.md.
+const REMEDIES: [(&str, &str, &str); 10] = [
+    ("`droptail`", r#"queue = { kind = "droptail", limit = 60 }"#, ""),
+    ("`dual-queue`", r#"queue = { kind = "dual-queue", data = 60, ack = 60, other = 60 }"#, ""),
+    ("`tlas-saf` (estimated)", r#"queue = { kind = "tlas-saf", limit = 60, cwnd = "estimated" }"#, ""),
+    ("`las`", r#"queue = { kind = "las", limit = 60 }"#, ""),
+    ("`per-station-fq`", r#"queue = { kind = "per-station-fq", limit = 60 }"#, ""),
+    ("`window-cap` lossless", "queue = { kind = \"droptail\", limit = 60 }\nwindow_cap = \"lossless\"", ""),
+    ("`per-flow-fq`", r#"queue = { kind = "per-flow-fq", limit = 60 }"#, ""),
+    ("`fq-codel`", r#"queue = { kind = "fq-codel" }"#, ""),
+    (
+        "`uplink-limiter`, R = 4.6 Mbit/s",
+        "queue = { kind = \"droptail\", limit = 60 }\nuplink_limiter = { capacity = \"4.6 Mbit/s\" }",
+        "",
+    ),
+    ("box, `per-station`, capacity `auto`", r#"queue = { kind = "droptail", limit = 60 }"#, "[enforce]\n"),
+];
+
+/// Everything that is measured.
+pub(crate) fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for (table, rate, first, others, points) in FIGURES {
+        for (x, replicas, seconds) in points.iter().copied() {
+            // Figs. 8 and 11 vary the window, the others the number of connections.
+            let flow = match table {
+                "fig08" | "fig11" => format!("direction = \"{first}\", tcp = {{ window = {x} }}"),
+                _ => format!("direction = \"{first}\", count = {x}"),
+            };
+            let stations = format!(
+                "[[station]]\nname = \"sta1\"\nrate = \"{rate} Mbit/s\"\nbeta = 1.2\nflows = [{{ {flow} }}]\n\
+                 [[station]]\nname = \"other\"\ncount = 4\nbeta = 1.2\nflows = [{{ direction = \"{others}\" }}]\n"
+            );
+            let ap = r#"queue = { kind = "droptail", limit = 75 }"#;
+            let scenario = scenario(&format!("{table}-{x}"), ap, &stations, seconds);
+            cells.push(Cell { table, x, name: "", scenario, replicas });
+        }
+    }
+    for (x, (name, ap, rest)) in (1..).zip(REMEDIES) {
+        let stations = "[[station]]\nname = \"up\"\ncount = 3\nflows = [{ direction = \"up\" }]\n\
+                        [[station]]\nname = \"down\"\ncount = 3\nflows = [{ direction = \"down\" }]\n";
+        let scenario = scenario(&format!("remedy-{x}"), ap, &(rest.to_owned() + stations), 50);
+        cells.push(Cell { table: "remedies", x, name, scenario, replicas: 4 });
+    }
+    cells
+}
+
+/// detti2011's cell (scenarios/detti2011-five-stations.toml) with another AP and other stations.
+fn scenario(name: &str, ap: &str, rest: &str, seconds: u32) -> Scenario {
+    let text = format!(
+        "name = \"{name}\"\n[run]\nduration = \"{} s\"\nwarmup = \"{WARM_UP} s\"\n\
+         [radio]\nphy = \"802.11b\"\nrate = \"11 Mbit/s\"\nbasic_rate = \"2 Mbit/s\"\n\
+         [ap]\n{ap}\n[tcp]\nvariant = \"reno\"\nmss = \"1460 B\"\nwindow = 42\n{rest}",
+        WARM_UP + seconds
+    );
+    Scenario::from_toml(&text, name).unwrap_or_else(|error| panic!("{text}: {error:?}"))
+}
+
+/// The same for the simulator, as long as its replicas last.
+pub(crate) fn simulated(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.run.duration = fairair_core::units::Duration::from_secs(u64::from(WARM_UP + SIMULATED.0));
+    scenario.run.replicas = SIMULATED.1;
+    scenario
+}
+
+/// The same with the TCP of Linux.
+pub(crate) fn with_linux(scenario: &Scenario) -> Scenario {
+    let mut scenario = scenario.clone();
+    for flow in scenario.stations.iter_mut().flat_map(|station| &mut station.flows) {
+        flow.tcp = TcpParams::linux(&flow.tcp);
+    }
+    scenario
+}

@@ -1,0 +1,217 @@
+//! The segments that are out, and which of them are lost: net/ipv4/tcp_recovery.c (RACK, RFC 8985).
+
+use std::collections::VecDeque;
+
+use crate::units::{Duration, Instant};
+
+/// A segment that is not acknowledged cumulatively.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // TCPCB_SACKED_ACKED, _LOST, _SACKED_RETRANS, _EVER_RETRANS: they combine.
+pub(super) struct Out {
+    pub(super) seq: u64,
+    pub(super) end: u64,
+    /// When it was sent last.
+    pub(super) sent: Instant,
+    pub(super) push: bool,
+    sacked: bool,
+    lost: bool,
+    /// A retransmission is in flight.
+    again: bool,
+    /// It was ever retransmitted.
+    repeated: bool,
+}
+
+/// What an acknowledgement told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct News {
+    /// Segments that are newly known to have arrived.
+    pub(super) delivered: u32,
+    /// Whether one of them was sent once only and before `high`.
+    pub(super) original: bool,
+    /// Round trip, of the oldest segment that was acknowledged; of a retransmission only when nothing else was.
+    pub(super) rtt: Option<Duration>,
+    /// Whether SACK blocks named something new.
+    pub(super) sacked: bool,
+}
+
+/// The retransmission queue with its scoreboard.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Board {
+    out: VecDeque<Out>,
+    sacked: u32,
+    lost: u32,
+    again: u32,
+    /// Of the segment sent last among those that arrived: when it was sent, its end and its round trip.
+    newest: Option<(Instant, u64, Duration)>,
+    min_rtt: Option<Duration>,
+}
+
+impl Board {
+    pub(super) fn len(&self) -> u32 {
+        self.out.len() as u32
+    }
+
+    pub(super) fn head(&self) -> Option<&Out> {
+        self.out.front()
+    }
+
+    pub(super) fn holds_sacked(&self) -> bool {
+        self.sacked > 0
+    }
+
+    pub(super) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// `tcp_packets_in_flight`.
+    pub(super) fn in_flight(&self) -> u32 {
+        self.len() + self.again - self.sacked - self.lost
+    }
+
+    /// A new segment goes.
+    pub(super) fn push(&mut self, now: Instant, seq: u64, end: u64, push: bool) {
+        let blank = Out { seq, end, sent: now, push, sacked: false, lost: false, again: false, repeated: false };
+        self.out.push_back(blank);
+    }
+
+    /// The first lost segment that is not on its way again; it is from now on.
+    pub(super) fn retransmit(&mut self, now: Instant) -> Option<Out> {
+        let index = self.out.iter().position(|out| out.lost && !out.again)?;
+        Some(self.repeat(now, index))
+    }
+
+    /// The last segment, sent again as a probe.
+    pub(super) fn retransmit_tail(&mut self, now: Instant) -> Option<Out> {
+        let index = self.out.len().checked_sub(1)?;
+        (!self.out[index].sacked && !self.out[index].again).then(|| self.repeat(now, index))
+    }
+
+    fn repeat(&mut self, now: Instant, index: usize) -> Out {
+        let out = &mut self.out[index];
+        out.again = true;
+        out.repeated = true;
+        out.sent = now;
+        self.again += 1;
+        *out
+    }
+
+    /// Everything below `ack` and in `blocks` has arrived; `high` is the end of what was out at the last timeout.
+    pub(super) fn acknowledge(&mut self, now: Instant, ack: u64, blocks: &[(u64, u64)], high: u64) -> News {
+        let mut news = News::default();
+        let mut repeated_rtt = None;
+        for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end > ack) {
+            for index in 0..self.out.len() {
+                let out = self.out[index];
+                if !out.sacked && out.seq >= *start && out.end <= *end {
+                    news.sacked = true;
+                    self.arrived(now, out, high, &mut news, &mut repeated_rtt);
+                    self.forget(index);
+                    self.out[index].sacked = true;
+                    self.sacked += 1;
+                }
+            }
+        }
+        let by_sack = news.rtt.take();
+        while self.out.front().is_some_and(|out| out.end <= ack) {
+            let out = self.out[0];
+            if out.sacked {
+                self.sacked -= 1;
+            } else {
+                self.arrived(now, out, high, &mut news, &mut repeated_rtt);
+                self.forget(0);
+            }
+            self.out.pop_front();
+        }
+        news.rtt = news.rtt.or(by_sack);
+        if let Some(rtt) = news.rtt {
+            self.round_trip(rtt);
+        }
+        news.rtt = news.rtt.or(repeated_rtt);
+        news
+    }
+
+    /// A round trip of something that was sent once only.
+    pub(super) fn round_trip(&mut self, rtt: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+    }
+
+    /// Takes the marks of a segment off.
+    fn forget(&mut self, index: usize) {
+        let out = &mut self.out[index];
+        self.lost -= u32::from(std::mem::take(&mut out.lost));
+        self.again -= u32::from(std::mem::take(&mut out.again));
+    }
+
+    /// `tcp_rack_advance`, and the samples of round trips.
+    fn arrived(&mut self, now: Instant, out: Out, high: u64, news: &mut News, repeated_rtt: &mut Option<Duration>) {
+        news.delivered += 1;
+        let rtt = now.saturating_since(out.sent);
+        if out.repeated {
+            // Shorter than any round trip: it was the original that arrived.
+            if self.min_rtt.is_some_and(|min| rtt < min) {
+                return;
+            }
+            *repeated_rtt = repeated_rtt.or(Some(rtt));
+        } else {
+            news.original |= out.end <= high;
+            news.rtt = news.rtt.or(Some(rtt));
+        }
+        if self.newest.is_none_or(|(sent, end, _)| (out.sent, out.end) > (sent, end)) {
+            self.newest = Some((out.sent, out.end, rtt));
+        }
+    }
+
+    /// `tcp_rack_detect_loss`: marks what was sent long enough before the newest that arrived; returns how many, and how long
+    /// to wait for the others. `aggressive`: a loss is being repaired already.
+    pub(super) fn detect(&mut self, now: Instant, srtt: Duration, aggressive: bool) -> (u32, Option<Duration>) {
+        let Some((newest, end, rtt)) = self.newest else { return (0, None) };
+        let patience = rtt + self.reordering(srtt, aggressive);
+        let (mut marked, mut wait) = (0, None);
+        for index in 0..self.out.len() {
+            let out = self.out[index];
+            if out.sacked || (out.lost && !out.again) || (out.sent, out.end) >= (newest, end) {
+                continue;
+            }
+            let age = now.saturating_since(out.sent);
+            if age >= patience {
+                self.mark_lost(index);
+                marked += 1;
+            } else {
+                wait = wait.max(Some(patience.saturating_sub(age)));
+            }
+        }
+        (marked, wait)
+    }
+
+    /// `tcp_rack_reo_wnd`: nothing once three later segments have arrived, else a quarter of the shortest round trip.
+    fn reordering(&self, srtt: Duration, aggressive: bool) -> Duration {
+        if aggressive || self.sacked >= 3 {
+            return Duration::ZERO;
+        }
+        let quarter = Duration::from_nanos(self.min_rtt.unwrap_or(srtt).as_nanos() / 4);
+        quarter.min(srtt)
+    }
+
+    fn mark_lost(&mut self, index: usize) {
+        let out = &mut self.out[index];
+        self.again -= u32::from(std::mem::take(&mut out.again));
+        self.lost += u32::from(!std::mem::replace(&mut out.lost, true));
+    }
+
+    /// `tcp_timeout_mark_lost`: the head, and what was sent as long ago as a round trip lasts.
+    pub(super) fn time_out(&mut self, now: Instant, srtt: Duration, aggressive: bool) {
+        let patience = self.newest.map_or(Duration::ZERO, |(_, _, rtt)| rtt) + self.reordering(srtt, aggressive);
+        for index in 0..self.out.len() {
+            let out = self.out[index];
+            if !out.sacked && (index == 0 || now.saturating_since(out.sent) >= patience) {
+                self.mark_lost(index);
+            }
+        }
+    }
+
+    /// Nothing is lost after all.
+    pub(super) fn unmark(&mut self) {
+        self.out.iter_mut().for_each(|out| out.lost = false);
+        self.lost = 0;
+    }
+}

@@ -1,0 +1,529 @@
+//! The sending end of a connection as Linux has it: net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c.
+
+use super::board::{Board, News, Out};
+use super::rto::LinuxRto;
+use crate::packet::{Kind, SackBlocks};
+use crate::tcp::cubic::{self, Cubic};
+use crate::tcp::{SenderStats, TcpParams, Transmission, Variant};
+use crate::units::{Duration, Instant};
+
+/// A probe of the last of several segments waits this much longer than two round trips: `TCP_TIMEOUT_MIN`, two ticks.
+const PROBE_MARGIN: Duration = Duration::from_millis(2);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The SYN is out, or has to go (again) when `true`.
+    SynSent(bool),
+    /// No loss is being repaired: `TCP_CA_Open` and `TCP_CA_Disorder`.
+    Open,
+    /// `TCP_CA_Recovery`.
+    Recovery,
+    /// `TCP_CA_Loss`.
+    Loss,
+}
+
+/// What the one timer of the connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    Retransmission,
+    Probe,
+    Reordering,
+}
+
+/// The sender; inputs and outputs as those of [`Sender`](crate::tcp::Sender).
+#[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Flags of `tcp_sock`, each with a rule of its own.
+pub(in crate::tcp) struct LinuxSender {
+    params: TcpParams,
+    state: State,
+    size: u64,
+    una: u64,
+    next: u64,
+    board: Board,
+    /// Windows in segments, and the share of the next segment that congestion avoidance has earned.
+    cwnd: u32,
+    credit: u32,
+    ssthresh: u32,
+    /// CUBIC's window, which grows by less than segments.
+    smooth: f64,
+    cubic: Cubic,
+    peer_window: u64,
+    largest_window: u64,
+    /// End of the last segment with PSH.
+    pushed: u64,
+    /// SND.NXT when recovery or loss began.
+    high: u64,
+    prior_cwnd: u32,
+    prr_delivered: u32,
+    prr_out: u32,
+    /// cwnd and ssthresh before the last timeout.
+    before_timeout: Option<(u32, u32)>,
+    timeouts_in_row: u32,
+    frto: bool,
+    /// F-RTO wants new data before more retransmissions.
+    new_first: bool,
+    /// End of what was out when the tail was probed, and whether by a retransmission.
+    probed: Option<(u64, bool)>,
+    probe: bool,
+    /// `is_cwnd_limited`, `max_packets_out` and `cwnd_usage_seq`.
+    limited: bool,
+    most_out: u32,
+    usage_ends: u64,
+    sent_something: bool,
+    syn_sent: Instant,
+    rto: LinuxRto,
+    timer: Option<(Instant, Timer)>,
+    stats: SenderStats,
+}
+
+impl LinuxSender {
+    pub(in crate::tcp) fn connect(params: &TcpParams, size: u64) -> Self {
+        let window = u64::from(params.window) * u64::from(params.mss);
+        LinuxSender {
+            params: *params,
+            state: State::SynSent(true),
+            size,
+            una: 0,
+            next: 0,
+            board: Board::default(),
+            cwnd: 1,
+            credit: 0,
+            ssthresh: u32::MAX,
+            smooth: 0.0,
+            cubic: Cubic::default(),
+            peer_window: window,
+            largest_window: window,
+            pushed: 0,
+            high: 0,
+            prior_cwnd: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            before_timeout: None,
+            timeouts_in_row: 0,
+            frto: false,
+            new_first: false,
+            probed: None,
+            probe: false,
+            limited: false,
+            most_out: 0,
+            usage_ends: 0,
+            sent_something: false,
+            syn_sent: Instant::ZERO,
+            rto: LinuxRto::new(params),
+            timer: None,
+            stats: SenderStats::default(),
+        }
+    }
+
+    pub(in crate::tcp) fn stop(&mut self) {
+        self.size = self.next;
+    }
+
+    pub(in crate::tcp) fn is_done(&self) -> bool {
+        self.una >= self.size && !matches!(self.state, State::SynSent(_))
+    }
+
+    pub(in crate::tcp) fn cwnd(&self) -> f64 {
+        f64::from(self.cwnd)
+    }
+
+    pub(in crate::tcp) fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    pub(in crate::tcp) fn poll_timeout(&self) -> Option<Instant> {
+        self.timer.map(|(at, _)| at)
+    }
+
+    pub(in crate::tcp) fn handle_ack(&mut self, now: Instant, kind: Kind, ack: u64, window: u32, sack: &SackBlocks) {
+        if matches!(self.state, State::SynSent(_)) {
+            if kind == Kind::SynAck {
+                self.set_window(window);
+                self.established(now);
+            }
+            return;
+        }
+        if kind != Kind::Ack || ack < self.una || ack > self.next {
+            return;
+        }
+        self.set_window(window);
+        let advances = ack > self.una;
+        self.una = ack;
+        let before = self.board.lost();
+        let news = self.board.acknowledge(now, ack, sack, self.high);
+        if let Some(rtt) = news.rtt {
+            self.rto.sample(rtt, self.una, self.next);
+        }
+        if advances {
+            self.timeouts_in_row = 0;
+        }
+        self.probe_answered(ack, advances, news);
+        if advances {
+            self.set_timer(now);
+        }
+        self.repair(now, advances, news);
+        let newly_lost = self.board.lost() > before;
+        if self.state == State::Recovery {
+            self.reduce(news.delivered, advances && !newly_lost);
+        } else if advances {
+            self.grow(now, news.delivered);
+        }
+    }
+
+    pub(in crate::tcp) fn handle_timeout(&mut self, now: Instant) {
+        let Some((_, timer)) = self.timer.take_if(|(at, _)| *at <= now) else { return };
+        if let State::SynSent(pending) = &mut self.state {
+            *pending = true;
+            self.time_out(now);
+            return;
+        }
+        match timer {
+            Timer::Probe => {
+                // One probe until the last one is answered.
+                self.probe = self.probed.is_none();
+                self.rearm(now);
+            }
+            Timer::Reordering => {
+                if self.detect(now) > 0 {
+                    let fresh = self.state != State::Recovery;
+                    if fresh {
+                        self.enter_recovery(now);
+                        self.reduce(1, false);
+                    }
+                }
+                if self.timer.is_none() {
+                    self.rearm(now);
+                }
+            }
+            Timer::Retransmission => self.lose(now),
+        }
+    }
+
+    pub(in crate::tcp) fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        if let State::SynSent(pending) = &mut self.state {
+            if !std::mem::take(pending) {
+                return None;
+            }
+            if self.timer.is_none() {
+                self.syn_sent = now;
+                self.rearm(now);
+            }
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false });
+        }
+        if let Some(probe) = self.transmit_probe(now) {
+            return Some(probe);
+        }
+        let sent = self.transmit(now);
+        if sent.is_some() {
+            self.sent_something = true;
+        } else {
+            self.validate(now);
+        }
+        sent
+    }
+
+    fn transmit_probe(&mut self, now: Instant) -> Option<Transmission> {
+        if !std::mem::take(&mut self.probe) {
+            return None;
+        }
+        // New data if the peer's window has room for it, whatever cwnd says.
+        let sent = self.transmit_new(now);
+        let again = sent.is_none();
+        let sent = sent.or_else(|| self.board.retransmit_tail(now).map(|out| self.again(out)))?;
+        self.probed = Some((self.next, again));
+        self.rearm(now);
+        Some(sent)
+    }
+
+    fn transmit(&mut self, now: Instant) -> Option<Transmission> {
+        if self.board.in_flight() >= self.cwnd {
+            return None;
+        }
+        if self.new_first {
+            // RFC 5682 step 2b: up to two new segments tell whether the timeout was needless.
+            if let Some(sent) = self.transmit_new(now) {
+                return Some(sent);
+            }
+            self.new_first = false;
+            if self.next > self.high {
+                return None;
+            }
+            self.frto = false;
+        }
+        if matches!(self.state, State::Recovery | State::Loss) && !(self.frto && self.next > self.high) {
+            let head = self.board.head().map(|out| out.seq);
+            if let Some(out) = self.board.retransmit(now) {
+                self.prr_out += u32::from(self.state == State::Recovery);
+                if Some(out.seq) == head {
+                    self.rearm(now);
+                }
+                return Some(self.again(out));
+            }
+        }
+        let sent = self.transmit_new(now);
+        self.prr_out += u32::from(self.state == State::Recovery && sent.is_some());
+        sent
+    }
+
+    /// New data, if there is any and the peer's window has room for it.
+    fn transmit_new(&mut self, now: Instant) -> Option<Transmission> {
+        let payload = u64::from(self.params.mss).min(self.size.saturating_sub(self.next));
+        let end = self.next + payload;
+        if payload == 0 || end > self.una + self.peer_window {
+            return None;
+        }
+        // The writer marks what fills half of the largest window, and the end of what it writes.
+        let push = end > self.pushed + self.largest_window / 2 || end == self.size;
+        if push {
+            self.pushed = end;
+        }
+        let first = self.board.len() == 0;
+        let seq = std::mem::replace(&mut self.next, end);
+        self.board.push(now, seq, end, push);
+        self.stats.sent += 1;
+        if first || matches!(self.timer, Some((_, Timer::Probe)) | None) {
+            self.rearm(now);
+        }
+        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.cwnd, push })
+    }
+
+    fn again(&mut self, out: Out) -> Transmission {
+        self.stats.sent += 1;
+        self.stats.retransmits += 1;
+        let payload = (out.end - out.seq) as u32;
+        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd: self.cwnd, push: out.push }
+    }
+
+    fn established(&mut self, now: Instant) {
+        self.state = State::Open;
+        self.timer = None;
+        let syn_lost = self.timeouts_in_row > 0;
+        if !syn_lost {
+            let rtt = now.saturating_since(self.syn_sent);
+            self.rto.sample(rtt, 0, 0);
+            self.board.round_trip(rtt);
+        }
+        self.cwnd = if syn_lost { 1 } else { self.params.initial_cwnd };
+        self.timeouts_in_row = 0;
+    }
+
+    fn set_window(&mut self, window: u32) {
+        self.peer_window = u64::from(window);
+        self.largest_window = self.largest_window.max(self.peer_window);
+    }
+
+    /// `tcp_process_tlp_ack`: a probe that repaired a loss is a reason to slow down.
+    fn probe_answered(&mut self, ack: u64, advances: bool, news: News) {
+        let Some((high, again)) = self.probed else { return };
+        if ack < high {
+            return;
+        }
+        if again && ack > high {
+            self.slow_down();
+            self.cwnd = self.ssthresh;
+        }
+        // New data was the probe, or a mere duplicate says that original and probe have both arrived.
+        if !again || ack > high || !(advances || news.sacked) {
+            self.probed = None;
+        }
+    }
+
+    /// `tcp_fastretrans_alert`: from state to state.
+    fn repair(&mut self, now: Instant, advances: bool, news: News) {
+        let through = self.una >= self.high;
+        match self.state {
+            State::Recovery if through => {
+                self.cwnd = self.ssthresh;
+                self.state = State::Open;
+            }
+            State::Loss if self.frto && news.original => return self.undo(),
+            State::Loss if through => self.state = State::Open,
+            State::Loss if self.frto && self.next > self.high => {
+                // RFC 5682 step 3a: the duplicate ACK of new data says that the loss was real.
+                self.frto &= !news.sacked && advances;
+            }
+            State::Loss if self.frto && advances => {
+                self.high = self.next;
+                self.new_first = true;
+            }
+            _ => {}
+        }
+        let marked = self.detect(now);
+        if self.state == State::Open && marked > 0 {
+            self.enter_recovery(now);
+        }
+    }
+
+    /// Marks losses and waits for those that may only be reordered; says how many are newly lost.
+    fn detect(&mut self, now: Instant) -> u32 {
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        let srtt = self.rto.srtt().unwrap_or_default();
+        let (marked, wait) = self.board.detect(now, srtt, repairing);
+        if let Some(wait) = wait {
+            self.timer = Some((now + wait + PROBE_MARGIN, Timer::Reordering));
+        }
+        marked
+    }
+
+    fn enter_recovery(&mut self, now: Instant) {
+        self.stats.fast_retransmits += 1;
+        self.slow_down();
+        self.high = self.next;
+        self.state = State::Recovery;
+        self.rearm(now);
+    }
+
+    /// `tcp_init_cwnd_reduction`.
+    fn slow_down(&mut self) {
+        self.probed = None;
+        self.credit = 0;
+        self.prior_cwnd = self.cwnd;
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+        self.cubic.on_congestion(f64::from(self.cwnd));
+        self.ssthresh = self.reduced();
+    }
+
+    fn reduced(&self) -> u32 {
+        let left = match self.params.variant {
+            Variant::Cubic => (f64::from(self.cwnd) * cubic::BETA) as u32,
+            Variant::Reno | Variant::Newreno => self.cwnd / 2,
+        };
+        left.max(2)
+    }
+
+    /// `tcp_cwnd_reduction`: Proportional Rate Reduction with slow start for as long as an ACK brings no bad news.
+    fn reduce(&mut self, delivered: u32, good_news: bool) {
+        if delivered == 0 {
+            return;
+        }
+        self.prr_delivered += delivered;
+        let in_flight = self.board.in_flight();
+        let send = if in_flight > self.ssthresh {
+            let due = u64::from(self.ssthresh) * u64::from(self.prr_delivered);
+            (due.div_ceil(u64::from(self.prior_cwnd)) as u32).saturating_sub(self.prr_out)
+        } else {
+            let owed = self.prr_delivered.saturating_sub(self.prr_out).max(delivered) + u32::from(good_news);
+            owed.min(self.ssthresh - in_flight)
+        };
+        self.cwnd = in_flight + send.max(u32::from(self.prr_out == 0));
+    }
+
+    /// `tcp_reno_cong_avoid`, or CUBIC beyond slow start.
+    fn grow(&mut self, now: Instant, mut acked: u32) {
+        let slow_start = self.cwnd < self.ssthresh;
+        if !(self.limited || slow_start && self.cwnd < 2 * self.most_out) {
+            return;
+        }
+        if slow_start {
+            let grown = (self.cwnd + acked).min(self.ssthresh);
+            acked -= grown - self.cwnd;
+            self.cwnd = grown;
+            if acked == 0 {
+                return;
+            }
+        }
+        if self.params.variant == Variant::Cubic {
+            let base = if self.smooth as u32 == self.cwnd { self.smooth } else { f64::from(self.cwnd) };
+            self.smooth = self.cubic.grow(now, base, f64::from(acked), self.rto.srtt());
+            self.cwnd = self.smooth as u32;
+            return;
+        }
+        // tcp_cong_avoid_ai.
+        if self.credit >= self.cwnd {
+            self.credit = 0;
+            self.cwnd += 1;
+        }
+        self.credit += acked;
+        let more = self.credit / self.cwnd;
+        self.credit -= more * self.cwnd;
+        self.cwnd += more;
+    }
+
+    /// `tcp_enter_loss`, and the doubled timer.
+    fn lose(&mut self, now: Instant) {
+        let srtt = self.rto.srtt().unwrap_or_default();
+        let repairing = matches!(self.state, State::Recovery | State::Loss);
+        self.board.time_out(now, srtt, repairing);
+        let first = self.state == State::Open
+            || self.una >= self.high
+            || (self.state == State::Loss && self.timeouts_in_row == 0);
+        if first {
+            self.before_timeout = Some((self.cwnd, self.ssthresh));
+            self.ssthresh = self.reduced();
+            self.cubic.on_timeout(f64::from(self.cwnd));
+        }
+        self.cwnd = self.board.in_flight() + 1;
+        self.credit = 0;
+        self.frto = first || self.timeouts_in_row > 0;
+        self.new_first = false;
+        self.probed = None;
+        self.probe = false;
+        self.high = self.next;
+        self.state = State::Loss;
+        self.time_out(now);
+    }
+
+    fn time_out(&mut self, now: Instant) {
+        self.stats.timeouts += 1;
+        self.timeouts_in_row += 1;
+        self.rto.back_off();
+        self.rearm(now);
+    }
+
+    /// `tcp_try_undo_loss`: what was sent once only has arrived, so that the timeout came too early.
+    fn undo(&mut self) {
+        self.board.unmark();
+        self.frto = false;
+        self.new_first = false;
+        self.state = State::Open;
+        if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+
+    /// `tcp_cwnd_validate`, when nothing more can be sent: whether it is cwnd that forbids it.
+    fn validate(&mut self, now: Instant) {
+        let full = self.board.in_flight() >= self.cwnd;
+        let sent = std::mem::take(&mut self.sent_something);
+        if !sent && !full {
+            return;
+        }
+        if sent {
+            self.schedule_probe(now, false);
+        }
+        if self.una >= self.usage_ends || full || (!self.limited && self.board.len() > self.most_out) {
+            self.limited = full;
+            self.most_out = self.board.len();
+            self.usage_ends = self.next;
+        }
+    }
+
+    /// `tcp_set_xmit_timer`: an ACK has advanced.
+    fn set_timer(&mut self, now: Instant) {
+        self.timer = None;
+        if self.board.len() > 0 && !self.schedule_probe(now, true) {
+            self.rearm(now);
+        }
+    }
+
+    /// `tcp_schedule_loss_probe`: two round trips after the last ACK, but not after the timeout.
+    fn schedule_probe(&mut self, now: Instant, advancing: bool) -> bool {
+        let busy = matches!(self.timer, Some((_, Timer::Reordering)));
+        if self.state != State::Open || self.board.holds_sacked() || self.board.lost() > 0 || busy {
+            return false;
+        }
+        let Some(head) = self.board.head() else { return false };
+        let two = self.rto.srtt().map_or(self.params.initial_rto, |srtt| srtt * 2);
+        let extra = if self.board.len() == 1 { self.params.min_rto } else { PROBE_MARGIN };
+        let rto = self.rto.timeout();
+        let left = if advancing { rto } else { (head.sent + rto).saturating_since(now) };
+        self.timer = Some((now + (two + extra).min(left.max(PROBE_MARGIN)), Timer::Probe));
+        true
+    }
+
+    fn rearm(&mut self, now: Instant) {
+        self.timer = Some((now + self.rto.timeout(), Timer::Retransmission));
+    }
+}

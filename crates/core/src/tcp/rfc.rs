@@ -1,0 +1,436 @@
+//! The sending end of a connection by the RFCs or as ns-2 has it: windows, loss recovery, retransmission timer.
+//!
+//! Window inflation follows ns-2's formulation of RFC 6582: `cwnd` holds the congestion window and
+//! `inflation` the duplicate ACKs on top of it, so that leaving recovery needs no arithmetic.
+
+use super::cubic::{self, Cubic};
+use super::params::{TcpParams, Variant};
+use super::ranges::Ranges;
+use super::rto::Rto;
+use super::sender::{SenderStats, Transmission};
+use crate::packet::{Kind, SackBlocks};
+use crate::rng::Rng;
+use crate::scenario::Preset;
+use crate::units::Instant;
+
+/// Duplicate ACKs that start a fast retransmit (RFC 5681).
+const DUP_THRESH: u32 = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The SYN is out, or has to go (again) when `true`.
+    SynSent(bool),
+    /// No loss is being repaired.
+    Open,
+    /// Fast recovery until `recover`.
+    Recovery,
+    /// Go-back-N after a timeout until `recover`.
+    Loss,
+}
+
+/// The sender; inputs and outputs as those of [`Sender`](super::Sender).
+#[derive(Clone, Debug)]
+pub(super) struct RfcSender {
+    params: TcpParams,
+    phase: Phase,
+    /// Bytes to send in all.
+    size: u64,
+    /// First byte not acknowledged (SND.UNA).
+    una: u64,
+    /// Next byte to send; back at `una` after a timeout.
+    next: u64,
+    /// End of the highest segment sent.
+    max: u64,
+    /// `max` when the last recovery began.
+    recover: u64,
+    /// Congestion window, slow-start threshold and inflation by duplicate ACKs, in segments.
+    cwnd: f64,
+    ssthresh: f64,
+    inflation: f64,
+    /// The peer's window in bytes, and in segments.
+    peer_window_bytes: u32,
+    peer_window: f64,
+    dupacks: u32,
+    /// Until the first partial ACK of a recovery, which restarts the timer (RFC 6582, Impatient variant).
+    awaits_partial: bool,
+    /// Send the segment at `una` next, whatever the window.
+    retransmit: bool,
+    /// Consecutive timeouts of the segment at `una`.
+    timeouts_in_row: u32,
+    /// The segment that is being timed: its first byte, when it was sent.
+    timed: Option<(u64, Instant)>,
+    rto: Rto,
+    deadline: Option<Instant>,
+    cubic: Cubic,
+    /// SACK scoreboard, and up to where this recovery has retransmitted (`HighRxt` of RFC 6675).
+    sacked: Ranges,
+    high_rxt: u64,
+    stats: SenderStats,
+}
+
+impl RfcSender {
+    pub(super) fn connect(params: &TcpParams, size: u64, rng: &mut Rng) -> Self {
+        RfcSender {
+            params: *params,
+            phase: Phase::SynSent(true),
+            size,
+            una: 0,
+            next: 0,
+            max: 0,
+            recover: 0,
+            cwnd: 1.0,
+            ssthresh: f64::from(params.initial_ssthresh.unwrap_or(params.window)),
+            inflation: 0.0,
+            peer_window_bytes: params.window.saturating_mul(params.mss),
+            peer_window: f64::from(params.window),
+            dupacks: 0,
+            awaits_partial: false,
+            retransmit: false,
+            timeouts_in_row: 0,
+            timed: None,
+            rto: Rto::new(params, rng.uniform()),
+            deadline: None,
+            cubic: Cubic::default(),
+            sacked: Ranges::default(),
+            high_rxt: 0,
+            stats: SenderStats::default(),
+        }
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.size = self.max;
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.una >= self.size && !matches!(self.phase, Phase::SynSent(_))
+    }
+
+    pub(super) fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    pub(super) fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(super) fn handle_ack(&mut self, now: Instant, kind: Kind, ack: u64, window: u32, sack: &SackBlocks) {
+        if matches!(self.phase, Phase::SynSent(_)) {
+            if kind == Kind::SynAck {
+                self.set_peer_window(window);
+                self.established(now);
+            }
+            return;
+        }
+        if kind != Kind::Ack || ack < self.una || ack > self.max {
+            return;
+        }
+        self.set_peer_window(window);
+        let news = self.params.sack && self.update_scoreboard(sack);
+        if ack > self.una {
+            let by_partial_acks = self.params.sack || self.params.variant != Variant::Reno;
+            if self.phase == Phase::Recovery && by_partial_acks && ack < self.recover {
+                self.partial_ack(now, ack);
+            } else {
+                self.new_ack(now, ack);
+            }
+        } else if self.max > self.una && (news || !self.params.sack) {
+            self.duplicate_ack(now);
+        }
+    }
+
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if self.deadline.is_none_or(|deadline| deadline > now) {
+            return;
+        }
+        self.stats.timeouts += 1;
+        self.timeouts_in_row += 1;
+        self.timed = None;
+        self.rto.back_off();
+        self.deadline = Some(now + self.rto.timeout());
+        let ns2 = self.params.preset == Preset::Ns2;
+        if let Phase::SynSent(pending) = &mut self.phase {
+            *pending = true;
+            if ns2 {
+                self.ssthresh = 2.0;
+            }
+            return;
+        }
+        // RFC 5681 section 3.1: ssthresh is held when the same segment times out again.
+        if ns2 || self.timeouts_in_row == 1 {
+            let window = self.congested_window().max(1.0);
+            self.cubic.on_timeout(window);
+            self.ssthresh = (window * self.decrease()).floor().max(2.0);
+        }
+        self.cwnd = 1.0;
+        self.inflation = 0.0;
+        self.dupacks = 0;
+        self.retransmit = false;
+        self.recover = self.max;
+        self.next = self.una;
+        self.phase = Phase::Loss;
+    }
+
+    pub(super) fn poll_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        if let Phase::SynSent(pending) = &mut self.phase {
+            if !std::mem::take(pending) {
+                return None;
+            }
+            if self.timeouts_in_row == 0 {
+                self.timed = Some((0, now));
+                self.deadline = Some(now + self.rto.timeout());
+            }
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false });
+        }
+        if std::mem::take(&mut self.retransmit) {
+            self.high_rxt = self.una + u64::from(self.params.mss);
+            return Some(self.segment(now, self.una));
+        }
+        if self.params.sack && self.phase == Phase::Recovery {
+            return self.sack_transmit(now);
+        }
+        if self.next < self.max {
+            // Go-back-N steps over what the peer is known to hold.
+            self.next = self.sacked.skip(self.next);
+        }
+        let peer_window = self.peer_window as u64 * u64::from(self.params.mss);
+        if self.next >= self.size || self.out() >= self.usable_window() || self.next - self.una >= peer_window {
+            return None;
+        }
+        let segment = self.segment(now, self.next);
+        self.next += u64::from(segment.payload);
+        Some(segment)
+    }
+
+    /// RFC 6675 section 4, `Update`; whether `blocks` name anything new.
+    fn update_scoreboard(&mut self, blocks: &SackBlocks) -> bool {
+        let mut news = false;
+        for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end <= self.max) {
+            news |= self.sacked.skip(*start) < *end;
+            self.sacked.insert(*start, *end);
+        }
+        news
+    }
+
+    fn established(&mut self, now: Instant) {
+        if let Some((_, sent)) = self.timed.take() {
+            self.rto.sample(sent, now);
+        }
+        // RFC 5681 section 3.1: after a lost SYN the window starts with one segment.
+        let syn_lost = self.timeouts_in_row > 0;
+        if syn_lost && self.params.preset == Preset::Standard {
+            self.rto.syn_timed_out();
+        }
+        self.cwnd = if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) };
+        self.timeouts_in_row = 0;
+        self.deadline = None;
+        self.phase = Phase::Open;
+    }
+
+    fn new_ack(&mut self, now: Instant, ack: u64) {
+        let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as f64;
+        if self.phase == Phase::Recovery {
+            self.leave_recovery(ack);
+        } else if self.phase == Phase::Loss && ack >= self.recover {
+            self.phase = Phase::Open;
+        }
+        self.dupacks = 0;
+        self.timeouts_in_row = 0;
+        self.advance(ack);
+        if let Some((seq, sent)) = self.timed
+            && ack > seq
+        {
+            self.timed = None;
+            self.rto.sample(sent, now);
+        }
+        self.deadline = (self.max > ack).then(|| now + self.rto.timeout());
+        self.open_window(now, segments);
+    }
+
+    /// RFC 6582: part of the window is repaired; the next hole starts at `ack`.
+    fn partial_ack(&mut self, now: Instant, ack: u64) {
+        let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as f64;
+        if !self.params.sack {
+            // Partial window deflation: what left the network no longer inflates the window.
+            if self.inflation > segments {
+                self.inflation -= segments - 1.0;
+            } else {
+                self.cwnd = (self.cwnd - (segments - self.inflation)).max(1.0);
+                self.inflation = 1.0;
+            }
+        }
+        self.advance(ack);
+        if self.timed.is_some_and(|(seq, _)| ack > seq) {
+            self.timed = None;
+            self.rto.end_backoff();
+        }
+        if std::mem::take(&mut self.awaits_partial) {
+            self.deadline = Some(now + self.rto.timeout());
+        }
+        self.retransmit = !self.params.sack || self.high_rxt <= ack;
+    }
+
+    fn duplicate_ack(&mut self, now: Instant) {
+        self.dupacks += 1;
+        if self.phase == Phase::Recovery {
+            if !self.params.sack {
+                self.inflation += 1.0;
+            }
+            return;
+        }
+        let lost = self.dupacks == DUP_THRESH || (self.params.sack && self.is_lost(self.una));
+        // Not again for losses of the window that is already being repaired: RFC 6582 section 3.2 step 1; with SACK,
+        // which tells new losses from copies, as soon as that window is through (RFC 6675 section 5.1).
+        let repaired = if self.params.sack { self.una >= self.recover } else { self.una > self.recover };
+        if lost && (repaired || self.una == 0) {
+            self.enter_recovery(now);
+        }
+    }
+
+    fn enter_recovery(&mut self, now: Instant) {
+        self.stats.fast_retransmits += 1;
+        let window = self.congested_window();
+        self.cubic.on_congestion(window);
+        let reduced = window * self.decrease();
+        self.ssthresh = reduced.floor().max(2.0);
+        self.cwnd = if self.params.preset == Preset::Ns2 { reduced } else { self.ssthresh };
+        self.inflation = if self.params.sack { 0.0 } else { f64::from(DUP_THRESH) };
+        self.recover = self.max;
+        self.phase = Phase::Recovery;
+        self.awaits_partial = true;
+        self.retransmit = true;
+        self.timed = None;
+        self.deadline = Some(now + self.rto.timeout());
+    }
+
+    fn leave_recovery(&mut self, ack: u64) {
+        self.phase = Phase::Open;
+        self.inflation = 0.0;
+        if self.params.preset == Preset::Standard {
+            // RFC 6582 section 3.2 step 3: no burst when little is in flight.
+            let flight = ((self.max - ack) / u64::from(self.params.mss)) as f64;
+            self.cwnd = self.ssthresh.min(flight.max(1.0) + 1.0);
+        }
+    }
+
+    fn advance(&mut self, ack: u64) {
+        self.una = ack;
+        self.next = self.next.max(ack);
+        self.high_rxt = self.high_rxt.max(ack);
+        if !self.sacked.is_empty() {
+            self.sacked.advance(ack);
+        }
+    }
+
+    /// Slow start and congestion avoidance, once per ACK (RFC 5681 section 3.1).
+    fn open_window(&mut self, now: Instant, acked: f64) {
+        self.cwnd = if self.cwnd < self.ssthresh {
+            self.cwnd + 1.0
+        } else if self.params.variant == Variant::Cubic {
+            self.cubic.grow(now, self.cwnd, acked, self.rto.srtt())
+        } else {
+            self.cwnd + 1.0 / self.cwnd
+        };
+        // Beyond the receive window cwnd would be a number that was never tested.
+        self.cwnd = self.cwnd.min(f64::from(self.params.window));
+    }
+
+    /// The factor that a congestion event leaves of the window.
+    fn decrease(&self) -> f64 {
+        if self.params.variant == Variant::Cubic { cubic::BETA } else { 0.5 }
+    }
+
+    /// The window that a loss was found with: not more than is out, where the file's end leaves cwnd unused
+    /// (RFC 5681 equation 4, RFC 9438 section 4.6). ns-2 takes the window.
+    fn congested_window(&self) -> f64 {
+        let window = self.cwnd.min(self.peer_window);
+        match self.params.preset {
+            Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
+            Preset::Ns2 => window,
+        }
+    }
+
+    /// Bytes that are out: after a timeout without those that the peer is known to hold (RFC 6675 section 5.1).
+    fn out(&self) -> u64 {
+        let held = if self.phase == Phase::Loss { self.sacked.bytes_below(self.next) } else { 0 };
+        self.next - self.una - held
+    }
+
+    /// Bytes that may be out.
+    fn usable_window(&self) -> u64 {
+        let limited_transmit = self.params.limited_transmit && self.dupacks < DUP_THRESH;
+        let extra = if limited_transmit { f64::from(self.dupacks) } else { self.inflation };
+        (self.cwnd + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
+    }
+
+    fn set_peer_window(&mut self, bytes: u32) {
+        if bytes != self.peer_window_bytes {
+            self.peer_window_bytes = bytes;
+            self.peer_window = f64::from(bytes / self.params.mss);
+        }
+    }
+
+    /// The segment that starts at `seq`, on its way.
+    fn segment(&mut self, now: Instant, seq: u64) -> Transmission {
+        let payload = u64::from(self.params.mss).min(self.size - seq);
+        let nothing_out = self.una == self.max;
+        self.stats.sent += 1;
+        if seq < self.max {
+            self.stats.retransmits += 1;
+        } else {
+            self.max = seq + payload;
+            self.timed.get_or_insert((seq, now));
+        }
+        if self.deadline.is_none() || nothing_out {
+            self.deadline = Some(now + self.rto.timeout());
+        }
+        let cwnd = (self.cwnd + self.inflation).min(self.peer_window) as u32;
+        Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false }
+    }
+
+    /// RFC 6675 section 4, `IsLost`: enough was received beyond `seq`.
+    fn is_lost(&self, seq: u64) -> bool {
+        self.sacked.bytes_above(seq) > u64::from((DUP_THRESH - 1) * self.params.mss)
+    }
+
+    /// RFC 6675 section 4, `SetPipe`: bytes that are in the network.
+    fn pipe(&self) -> u64 {
+        let mut pipe = 0;
+        let mut hole = self.una;
+        for (start, end) in self.sacked.iter() {
+            if start > hole {
+                if !self.is_lost(hole) {
+                    pipe += start - hole;
+                }
+                pipe += self.high_rxt.clamp(hole, start) - hole;
+            }
+            hole = end;
+        }
+        pipe + (self.max - hole)
+    }
+
+    /// RFC 6675 section 5 step C: what to send during SACK recovery.
+    fn sack_transmit(&mut self, now: Instant) -> Option<Transmission> {
+        let mss = u64::from(self.params.mss);
+        if self.pipe() + mss > self.cwnd as u64 * mss {
+            return None;
+        }
+        let hole = self.sacked.skip(self.high_rxt.max(self.una));
+        let in_holes = self.sacked.end().is_some_and(|end| hole < end);
+        let new_allowed = self.max < self.size && self.max - self.una < self.peer_window as u64 * mss;
+        if in_holes && (self.is_lost(hole) || !new_allowed) {
+            let segment = self.segment(now, hole);
+            self.high_rxt = hole + u64::from(segment.payload);
+            return Some(segment);
+        }
+        if !new_allowed {
+            return None;
+        }
+        let segment = self.segment(now, self.max);
+        self.next = self.max;
+        Some(segment)
+    }
+}
