@@ -66,9 +66,9 @@ impl Engine {
             health.mended.push(format!("the classes of {IFB} were gone: made anew"));
             return Ok(());
         }
-        let (lines, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
+        let (commands, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
         if missing > 0 {
-            self.tools.tc(&lines)?;
+            self.tools.tc(&commands)?;
             health.mended.push(format!("{missing} classes were gone: made anew"));
         }
         Ok(())
