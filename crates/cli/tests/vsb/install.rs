@@ -38,7 +38,7 @@ fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
         assert_eq!(data.permissions().mode() & 0o7777, mode, "{}", path.display());
     }
     let page = std::fs::read_to_string(root.join("usr/local/share/man/man1/fairair-vsb.1")).unwrap();
-    assert!(page.starts_with(".") && page.contains("replay"), "{page}");
+    assert!(page.starts_with('.') && page.contains("replay"), "{page}");
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         eprintln!("*** SKIPPED (needs systemd-analyze): whether systemd accepts the unit ***");
         return;
