@@ -103,9 +103,11 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     log : bool
         A logarithmic y axis.
     """
-    if x not in data.dims or y not in data:
-        known = f"parameters: {', '.join(map(str, data.dims))}; measures: {', '.join(map(str, data.data_vars))}"
-        raise FairAirError("x" if x not in data.dims else "y", "the sweep has no such thing", f"use one of {known}")
+    # Intervals have measures of their own, and replicas none.
+    measures = [str(name) for name in data.data_vars if f"{name}_ci95" in data]
+    for role, name, known in (("x", x, list(map(str, data.dims))), ("y", y, measures)):
+        if name not in known:
+            raise FairAirError(role, f"the sweep has no {name!r}", f"use one of: {', '.join(known)}")
     with style():
         ax = _axes(ax)
         others = [str(name) for name in data[y].dims if name != x]

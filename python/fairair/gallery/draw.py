@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from fairair.gallery.curve import Curve, X
 from fairair.gallery.spec import Figure, Panel, Series
@@ -77,10 +77,10 @@ def _panel(figure: Figure, panel: Panel, curves: Mapping[str, Curve]) -> str:
 def _plain(axis: Axis, low: float, high: float) -> None:
     """Write plain numbers on a logarithmic axis, and more of them than powers of ten on a short one."""
     decades = np.log10(high / low)
-    subs = (1.0,) if decades > 3 else (1.0, 2.0, 5.0) if decades > 1 else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
-    axis.set_major_locator(LogLocator(subs=subs))
+    subs = (1.0,) if decades > 3 else (1.0, 2.0, 5.0)
+    axis.set_major_locator(LogLocator(subs=subs) if decades > 1.2 else MaxNLocator(6))
     axis.set_minor_formatter(NullFormatter())
-    if low >= 1e-3 and high <= 1e5:
+    if low >= 1e-4 and high <= 1e5:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
