@@ -203,10 +203,13 @@ fn iperf3_measures_by_itself_what_the_simulator_says() {
     let simulated: fairair_core::metrics::Report = serde_json::from_str(&said(&output)).unwrap();
     let id = up(&file);
     let mut server = fairair();
-    server.args(["testbed", "exec", "host", "--id", &id, "--", "iperf3", "-s", "-1", "-p", "5999"]);
+    server
+        .args(["testbed", "exec", "host", "--id", &id, "--", "nice", "-n", "-15", "iperf3", "-s", "-1", "-p", "5999"]);
     let mut server = server.stdout(std::process::Stdio::null()).spawn().unwrap();
     await_listener(&id, "5999");
-    let client = ["iperf3", "-c", "10.1.0.2", "-p", "5999", "-t", "6", "-O", "1", "-w", "60K", "-J"];
+    // Ahead of the machine's other work, as in a run: who computes late is not what is measured.
+    let client =
+        ["nice", "-n", "-15", "iperf3", "-c", "10.1.0.2", "-p", "5999", "-t", "6", "-O", "1", "-w", "60K", "-J"];
     let text = testbed(&[&["exec", "near", "--id", &id, "--"][..], &client[..]].concat());
     let _ = (server.kill(), server.wait());
     testbed(&["down", &id]);
