@@ -69,16 +69,24 @@ fn measured(args: &Args) -> Result<(), String> {
     cells.sort();
     cells.dedup();
     eprintln!("{} cells, {} runs, {} at a time", cells.len(), cases.len(), args.jobs);
-    let capacities = side_by_side(&cells, args.jobs, |cell| measure::testbed(&fairair, cell, 1))?;
-    let carried: BTreeMap<&String, f64> =
-        cells.iter().zip(&capacities).map(|(cell, (report, _))| (cell, measure::capacity(report))).collect();
+    let capacities = side_by_side(&cells, args.jobs, |cell| measure::testbed(&fairair, cell, 1));
+    let carried: BTreeMap<&String, f64> = cells
+        .iter()
+        .zip(&capacities)
+        .filter_map(|(cell, result)| Some((cell, measure::capacity(&result.as_ref()?.0))))
+        .collect();
+    if carried.len() < cells.len() {
+        return Err("a cell could not be measured: nothing can be compared with it".to_owned());
+    }
     let of_cell = |case: &Case| carried[&measure::lossless(&case.cell)];
     let reports = side_by_side(&cases, args.jobs, |case| {
         measure::testbed(&fairair, &measure::with_box(case, of_cell(case)), case.seed)
-    })?;
+    });
     let minutes = begin.elapsed().as_secs_f64() / 60.0;
     let mut rows = Vec::new();
-    for (case, (report, load)) in cases.into_iter().zip(reports) {
+    let planned = cases.len();
+    for (case, result) in cases.into_iter().zip(reports) {
+        let Some((report, load)) = result else { continue };
         let sim_carried = measure::capacity(&measure::simulated(&measure::lossless(&case.cell), 1)?);
         let simulated = measure::simulated(&measure::with_box(&case, sim_carried), case.seed)?;
         let carried = of_cell(&case);
@@ -90,7 +98,7 @@ fn measured(args: &Args) -> Result<(), String> {
     table::csv(&csv, &rows).map_err(|error| format!("{}: {error}", csv.display()))?;
     let late = rows.iter().filter(|row| !row.testbed.on_time).count();
     let text = format!(
-        "{} runs, {} at a time, {minutes:.0} minutes; {late} came too late.\n\n{}",
+        "{} of {planned} runs, {} at a time, {minutes:.0} minutes; {late} came too late.\n\n{}",
         rows.len(),
         args.jobs,
         table::markdown(&rows)
@@ -100,12 +108,13 @@ fn measured(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// Does all of `work`, `jobs` at a time; each result comes with the load average at its end.
+/// Does all of `work`, `jobs` at a time; each result comes with the load average at its end. What fails is tried once more,
+/// and then is none.
 fn side_by_side<T: Sync>(
     work: &[T],
     jobs: usize,
     run: impl Fn(&T) -> Result<Report, String> + Sync,
-) -> Result<Vec<(Report, String)>, String> {
+) -> Vec<Option<(Report, String)>> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(BTreeMap::new());
     std::thread::scope(|scope| {
@@ -114,10 +123,12 @@ fn side_by_side<T: Sync>(
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(item) = work.get(index) else { return };
-                    let result = run(item).map(|report| (report, load()));
-                    if let Err(error) = &result {
-                        eprintln!("run {index}: {error}");
-                    }
+                    let again = |error: String| {
+                        eprintln!("run {index}: {error}; once more");
+                        run(item)
+                    };
+                    let result = run(item).or_else(again).map_err(|error| eprintln!("run {index}: {error}"));
+                    let result = result.ok().map(|report| (report, load()));
                     done.lock().unwrap_or_else(PoisonError::into_inner).insert(index, result);
                 }
             });

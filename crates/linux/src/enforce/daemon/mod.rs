@@ -93,6 +93,8 @@ struct Daemon {
     /// What classes had sent at the last look for silent stations.
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
+    /// When the counters were read, and how long that took.
+    counted: Option<(Instant, Duration)>,
     journal: Journal,
     log: ControlLog,
     /// What the journal knows of each slot: bytes, drops.
@@ -160,6 +162,7 @@ impl Daemon {
             scouts: Scouts::new(Vec::new()),
             sent_before: BTreeMap::new(),
             ticks_done: 0,
+            counted: None,
             journal,
             log,
             noted: BTreeMap::new(),
@@ -174,14 +177,10 @@ impl Daemon {
 
     async fn serve(&mut self) -> Result<(), VsbError> {
         loop {
+            let due = reached(self.machines_due());
             let [terminate, interrupt, hangup] = &mut self.signals;
             let deadline = self.confirm.map(|(at, _)| at);
-            let unconfirmed = async {
-                match deadline {
-                    Some(at) => sleep_until(at.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let unconfirmed = reached(deadline);
             tokio::select! {
                 _ = terminate.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
@@ -201,6 +200,7 @@ impl Daemon {
                 echo = self.probes.next() => self.echo(echo),
                 news = self.scouts.next() => self.found(&news),
                 _ = self.ticks.tick() => self.tick(),
+                () = due => self.control(),
             }
         }
     }
@@ -294,6 +294,14 @@ impl Daemon {
         there.aps.retain(|ap| stays(&ap.interface));
         let largest = mtu(&there)?;
         Ok(if is_whole { largest } else { largest.max(self.mtu) })
+    }
+}
+
+/// Ends at `at`; without a time never.
+async fn reached(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairair_core::units::Instant;
 use tracing::{info, warn};
 
-use super::Daemon;
 use super::pools::PoolControl;
 use super::probes::Echo;
+use super::{Daemon, TICK};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 
@@ -50,20 +50,43 @@ impl Daemon {
         self.ticks_done += 1;
         let is_second = self.ticks_done.is_multiple_of(SECOND);
         let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
-        if is_adaptive || self.ticks_done.is_multiple_of(SLOW) {
-            let read = self.engine.read(&mut self.counters);
-            if self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}"))).is_none() {
-                return;
-            }
-            self.rates.observe(std::time::Instant::now(), &self.counters);
+        if self.ticks_done.is_multiple_of(SLOW) && self.count().is_none() {
+            return;
         }
         if is_second {
             self.mend();
             self.survey();
         }
-        if is_adaptive {
-            self.control(is_second);
+        if is_adaptive && is_second {
+            self.find_udp_senders();
         }
+    }
+
+    /// Reads all counters.
+    fn count(&mut self) -> Option<()> {
+        let begin = std::time::Instant::now();
+        let read = self.engine.read(&mut self.counters);
+        self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.rates.observe(begin, &self.counters);
+        if self.pools.iter().any(|pool| !pool.is_fixed()) {
+            let arrived = self.netfilter.arrivals(&mut self.arrivals);
+            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
+        }
+        self.counted = Some((begin, begin.elapsed()));
+        Some(())
+    }
+
+    /// Reads all counters, unless the last look is so fresh that reading would take more than a fiftieth of the time.
+    fn count_again(&mut self) {
+        if self.counted.is_none_or(|(at, took)| at.elapsed() >= (took * 50).min(TICK / 2)) {
+            self.count();
+        }
+    }
+
+    /// When the next machine is due.
+    pub(super) fn machines_due(&self) -> Option<std::time::Instant> {
+        let due = self.pools.iter().filter_map(PoolControl::poll_timeout).min()?;
+        Some(self.started + std::time::Duration::from_nanos(due.saturating_since(Instant::ZERO).as_nanos()))
     }
 
     /// Keeps in mind what is wrong and lasts; told once when it begins and once when it ends.
@@ -85,12 +108,9 @@ impl Daemon {
     }
 
     /// Shows the machines what was counted, and does what they decide.
-    fn control(&mut self, is_second: bool) {
-        let arrived = self.netfilter.arrivals(&mut self.arrivals);
-        self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
-        if is_second {
-            self.find_udp_senders();
-        }
+    pub(super) fn control(&mut self) {
+        // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
+        self.count();
         let now = self.now();
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
             let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
@@ -148,7 +168,11 @@ impl Daemon {
     /// A probe is back.
     pub(super) fn echo(&mut self, echo: Echo) {
         let now = self.now();
+        // What came up until now belongs to this reply.
+        self.count_again();
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
+            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+            pool.observe(&self.counters, arrivals, &self.udp);
             pool.handle_reply(now, echo.id);
         }
         self.act();
