@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python test testbed-bars lint deny audit bench plots install install-vsb setup setup-python setup-test
+.PHONY: help demo gallery python test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files setup setup-python setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,10 @@ testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, ha
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
 
+vsb-bars: setup-test ## measure the live box against its bars, on testbeds (root; 25 minutes)
+	cargo build --release --locked -p fairair --bin fairair --example vsb_bars
+	target/release/examples/vsb_bars
+
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
 	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
@@ -43,10 +47,15 @@ install: setup ## install the fairair command for this user
 
 install-vsb: setup ## install fairair and the systemd unit of the live box (as root)
 	cargo build --release --locked -p fairair
-	install -D -m 755 target/release/fairair $(DESTDIR)/usr/local/bin/fairair
+	$(MAKE) --no-print-directory install-vsb-files
+
+# Apart, so that a test can install what it has built.
+BINARY = target/release/fairair
+install-vsb-files:
+	install -D -m 755 $(BINARY) $(DESTDIR)/usr/local/bin/fairair
 	install -D -m 644 packaging/fairair-vsb.service $(DESTDIR)/etc/systemd/system/fairair-vsb.service
 	install -d $(DESTDIR)/usr/local/share/man/man1
-	target/release/fairair vsb man $(DESTDIR)/usr/local/share/man/man1
+	umask 022 && $(BINARY) vsb man $(DESTDIR)/usr/local/share/man/man1
 
 audit: setup ## look for known vulnerabilities in dependencies (downloads the advisory database)
 	cargo deny --locked check advisories

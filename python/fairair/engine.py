@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._testbed import TestbedRun
 from fairair.result import Result
 from fairair.scenario import Scenario
 
@@ -37,7 +37,8 @@ def run(
 ) -> Result:
     """Ask an engine who gets the air.
 
-    Other Python threads go on meanwhile. Ctrl-C raises `KeyboardInterrupt` at once; replicas under way end unheard.
+    Other Python threads go on meanwhile. Ctrl-C raises `KeyboardInterrupt` at once; replicas under way end unheard. That of
+    the testbed is raised when its hosts are gone.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ def run(
     remedy : str, optional
         Name of a remedy to apply first; `remedies` lists them.
     jobs : int, default 0
-        Threads; 0 is one a processor.
+        Threads; 0 is one a processor. For the testbed, replicas side by side; 0 is one after the other.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def run(
     Raises
     ------
     FairAirError
-        Bad input, with its place and fix; nothing has run.
+        Bad input, with its place and fix; nothing has run. Or the testbed cannot run here, such as without root.
 
     Examples
     --------
@@ -83,7 +84,8 @@ def run(
     if engine == "testbed":
         if remedy is not None:
             raise FairAirError("remedy", "the testbed applies no remedy by name", "write it into the scenario")
-        return _testbed(cell, jobs)
+        with TestbedRun(cell, max(1, jobs)) as running:
+            return running.result()
     return Result(_native.run(cell._json(), engine, model, remedy, jobs))
 
 
@@ -205,29 +207,6 @@ def plan(scenario: Scenario | str | PathLike[str], goal: str = "level=1", *optio
         raise FairAirError("plan", done.stderr.strip(), "see `fairair plan --help`")
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
-
-
-def _testbed(cell: Scenario, jobs: int) -> Result:
-    """Run the command: the testbed's namespaces belong to a process of their own, which takes them with it."""
-    with tempfile.TemporaryDirectory(prefix="fairair-") as directory:
-        path = Path(directory) / "scenario.toml"
-        path.write_text(cell.to_toml(), encoding="utf-8")
-        line = [sys.executable, "-m", "fairair", "testbed", "run", str(path), "--format", "json"]
-        if jobs:
-            line += ["--jobs", str(jobs)]
-        # In a session of its own, so that Ctrl-C reaches it once, from here.
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(line, stdout=pipe, stderr=pipe, text=True, start_new_session=True)  # noqa: S603
-        try:
-            out, err = process.communicate()
-        except BaseException:
-            process.send_signal(signal.SIGINT)
-            process.communicate()
-            raise
-    if process.returncode != 0:
-        fix = "`fairair testbed doctor` says what is missing; docs/testbed.md what it cannot do"
-        raise FairAirError("testbed", err.strip() or f"exit code {process.returncode}", fix)
-    return Result.from_json(out, "testbed")
 
 
 def _scenario(scenario: Scenario | str | PathLike[str], replicas: int | None, seed: int | None) -> Scenario:

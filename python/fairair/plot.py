@@ -73,9 +73,10 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
         ax = _axes(ax)
         table = result.stations
         places = np.arange(len(table))
-        for shift, (column, name) in zip(
-            (-0.2, 0.2), (("goodput_up_bps", "up"), ("goodput_down_bps", "down")), strict=True
-        ):
+        # Bars of a station that has both stand beside each other, single ones in the middle.
+        both = ((table["goodput_up_bps"] > 0) & (table["goodput_down_bps"] > 0)).to_numpy()
+        for side, column, name in ((-0.2, "goodput_up_bps", "up"), (0.2, "goodput_down_bps", "down")):
+            shift = np.where(both, side, 0.0)
             error = np.nan_to_num(table[f"{column}_ci95"].to_numpy(dtype=float)) / 1e6
             ax.barh(places + shift, table[column] / 1e6, 0.38, xerr=error, label=name, error_kw={"elinewidth": 1})
         ax.set_yticks(places, list(map(str, table.index)))
@@ -102,9 +103,11 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     log : bool
         A logarithmic y axis.
     """
-    if x not in data.dims or y not in data:
-        known = f"parameters: {', '.join(map(str, data.dims))}; measures: {', '.join(map(str, data.data_vars))}"
-        raise FairAirError("x" if x not in data.dims else "y", "the sweep has no such thing", f"use one of {known}")
+    # Intervals have measures of their own, and replicas none.
+    measures = [str(name) for name in data.data_vars if f"{name}_ci95" in data]
+    for role, name, known in (("x", x, list(map(str, data.dims))), ("y", y, measures)):
+        if name not in known:
+            raise FairAirError(role, f"the sweep has no {name!r}", f"use one of: {', '.join(known)}")
     with style():
         ax = _axes(ax)
         others = [str(name) for name in data[y].dims if name != x]

@@ -6,14 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
-use fairair_core::metrics::{Estimate, Report, SizeTransfers, StationReport};
+use fairair_core::metrics::{Column, Estimate, Report, SizeTransfers, StationReport};
 use fairair_core::scenario::Scenario;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
-use crate::columns::{Column, ci95, mean};
+use crate::columns::{ci95, mean};
 use crate::document;
 use crate::engine::Engine;
 use crate::error::BadInput;
@@ -100,7 +100,7 @@ struct Axis {
 }
 
 /// A finished point.
-struct Row {
+pub(crate) struct Row {
     point: usize,
     cell: Vec<Estimate>,
     names: Vec<String>,
@@ -169,7 +169,8 @@ impl Shared {
     }
 }
 
-fn row(point: usize, report: &Report) -> Row {
+/// What is kept of a report.
+pub(crate) fn row(point: usize, report: &Report) -> Row {
     Row {
         point,
         cell: MEASURES.iter().map(|(_, _, of)| of(report)).collect(),
@@ -334,7 +335,8 @@ impl Batch {
     }
 }
 
-fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py, PyDict>> {
+/// Rows as columns.
+pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("point", PyArray1::from_iter(py, rows.iter().map(|row| row.point as i64)))?;
     table.set_item("n", PyArray1::from_iter(py, rows.iter().map(|row| row.cell[0].n)))?;

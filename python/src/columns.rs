@@ -1,12 +1,9 @@
 //! Tables of a report as columns: an estimate `x` becomes `x` and its 95 % half-width `x_ci95`.
 
-use fairair_core::metrics::Estimate;
+use fairair_core::metrics::{Column, Estimate};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-
-/// A column's name and where a row has it.
-pub(crate) type Column<Row> = (&'static str, fn(&Row) -> Estimate);
 
 /// Puts `columns` of `rows` into `table` as arrays of float64; what does not exist is NaN.
 pub(crate) fn estimates<'a, Row: 'a>(

@@ -35,11 +35,6 @@ impl Engine {
                     BadInput::new("model", format!("there is no model called {name:?}"), fix)
                 })
             }
-            "testbed" => Err(BadInput::new(
-                "engine",
-                "the testbed does not run inside Python: it needs root and network namespaces",
-                "run the command `fairair testbed` where this version has it, or use engine=\"sim\" or engine=\"model\"",
-            )),
             other => Err(BadInput::new(
                 "engine",
                 format!("there is no engine called {other:?}"),
@@ -48,13 +43,13 @@ impl Engine {
         }
     }
 
-    /// The report on `scenario`, replicas on this thread.
+    /// The report on `scenario` in brief, replicas on this thread.
     pub(crate) fn report(self, scenario: &Scenario) -> Result<metrics::Report, BadInput> {
         match self {
             Engine::Sim => {
                 let replicas = scenario.run.replicas;
                 let records: Vec<_> = (0..replicas).map(|replica| fairair_sim::run(scenario, replica)).collect();
-                Ok(metrics::Report::new(scenario, &records, simulated(replicas)))
+                Ok(metrics::Report::in_brief(scenario, &records, simulated(replicas)))
             }
             Engine::Model(model) => {
                 let prediction = predict(scenario, Some(model))

@@ -1,40 +1,16 @@
 //! A report in Python: whole as JSON, its tables as columns.
 
-use fairair_core::metrics::{self, ByClass, EnforceStation, FlowReport, QueueReport, StationReport, Transport};
+use fairair_core::metrics::{
+    self, ByClass, Column, EnforceStation, FLOW_COLUMNS, FlowReport, QueueReport, STATION_COLUMNS, Transport,
+};
 use fairair_core::packet::Direction;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::columns::{Column, estimates};
+use crate::batch;
+use crate::columns::estimates;
 use crate::error::BadInput;
-
-const STATIONS: [Column<StationReport>; 13] = [
-    ("goodput_bps", |row| row.goodput_bps),
-    ("goodput_up_bps", |row| row.goodput_up_bps),
-    ("goodput_down_bps", |row| row.goodput_down_bps),
-    ("goodput_share", |row| row.goodput_share),
-    ("airtime_share", |row| row.airtime_share),
-    ("airtime_down_share", |row| row.airtime_down_share),
-    ("uplink_queue_mean_packets", |row| row.uplink_queue_mean_packets),
-    ("uplink_queue_mean_sojourn_s", |row| row.uplink_queue_mean_sojourn_s),
-    ("uplink_queue_drop_probability", |row| row.uplink_queue_drop_probability),
-    ("mac_attempts", |row| row.mac.attempts),
-    ("mac_collision_probability", |row| row.mac.collision_probability),
-    ("mac_delivered", |row| row.mac.delivered),
-    ("mac_discards", |row| row.mac.discards),
-];
-
-const FLOWS: [Column<FlowReport>; 8] = [
-    ("goodput_bps", |row| row.goodput_bps),
-    ("sent_packets", |row| row.sent_packets),
-    ("retransmits", |row| row.retransmits),
-    ("timeouts", |row| row.timeouts),
-    ("fast_retransmits", |row| row.fast_retransmits),
-    ("transfers_count", |row| row.transfers.count),
-    ("transfers_mean_s", |row| row.transfers.mean_s),
-    ("transfers_cov", |row| row.transfers.cov),
-];
 
 const QUEUES: [Column<QueueReport>; 10] = [
     ("mean_packets", |row| row.mean_packets),
@@ -103,13 +79,18 @@ impl Report {
             .map_err(|error| BadInput::new("result", error.to_string(), "report this"))?)
     }
 
+    /// What a sweep keeps of this report, as the columns of `Batch.take` with one row, `point`.
+    fn measures<'py>(&self, py: Python<'py>, point: usize) -> PyResult<Bound<'py, PyDict>> {
+        batch::columns(py, &[batch::row(point, &self.report)])
+    }
+
     /// One row a station.
     fn stations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = &self.report.stations;
         let table = PyDict::new(py);
         table.set_item("station", rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())?;
         table.set_item("group", rows.iter().map(|row| row.group.as_str()).collect::<Vec<_>>())?;
-        estimates(&table, &STATIONS, rows.iter())?;
+        estimates(&table, &STATION_COLUMNS, rows.iter())?;
         Ok(table)
     }
 
@@ -122,7 +103,7 @@ impl Report {
         table.set_item("station", rows.iter().map(|row| row.station.as_str()).collect::<Vec<_>>())?;
         table.set_item("direction", rows.iter().map(direction).collect::<Vec<_>>())?;
         table.set_item("transport", rows.iter().map(transport).collect::<Vec<_>>())?;
-        estimates(&table, &FLOWS, rows.iter())?;
+        estimates(&table, &FLOW_COLUMNS, rows.iter())?;
         Ok(table)
     }
 

@@ -232,27 +232,6 @@ def test_a_stopped_build_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> Non
     ]
 
 
-def test_recorded_points_are_shown_beside(tmp_path: Path) -> None:
-    gallery = small(tmp_path / "gallery")
-    file = gallery / "paper/fig01.toml"
-    recorded = """
-[[series]]
-id = "testbed"
-label = "testbed"
-panel = "level"
-engine = "recorded"
-points = [[2, 1.9, 0.1], [1, 1.0]]
-source = "a machine, a day"
-"""
-    file.write_text(file.read_text() + recorded)
-    (one,) = build(gallery, tmp_path / "out", Store(tmp_path / "store"))
-    assert one.computed.curves["testbed"].at(2) == 1.9
-    assert "a machine, a day" in read(tmp_path / "out/paper/fig01.html").text
-    file.write_text(file.read_text().replace('source = "a machine, a day"', ""))
-    with pytest.raises(FairAirError, match="has no `source`"):
-        build(gallery, tmp_path / "out", Store(tmp_path / "store"))
-
-
 def test_another_scenario_is_another_point(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
     build(small(tmp_path / "gallery"), tmp_path / "out", store)

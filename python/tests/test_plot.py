@@ -38,7 +38,7 @@ def test_a_sweep_is_drawn_against_a_parameter(cell: Scenario) -> None:
     one = fairair.sweep(short, {"ap.queue.kind": ["droptail", "las"]})
     ax = plot.against(one, "ap.queue.kind", "jain_flows", log=True)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["droptail", "las"]
-    with pytest.raises(FairAirError, match="measures: goodput_bps"):
+    with pytest.raises(FairAirError, match="no 'godput_bps'\n  help: use one of: goodput_bps, packets"):
         plot.against(data, "ap.queue.limit", "godput_bps")
 
 

@@ -176,3 +176,70 @@ def test_progress_is_shown_when_asked(short: Scenario, capsys: pytest.CaptureFix
 
 def _kept(store: Path) -> int:
     return int(np.sum([pq.ParquetFile(part).metadata.num_rows for part in store.glob("part-*.parquet")]))
+
+
+@pytest.mark.usefixtures("testbed")
+def test_the_testbed_is_swept_and_kept(cell: Scenario, tmp_path: Path) -> None:
+    short = cell.with_({"run.duration": "4 s", "run.warmup": "1 s", "run.replicas": 1})
+    grid = {"station.sta1.flows.0.count": [1, 2]}
+    data = fairair.sweep(short, grid, engine="testbed", store=tmp_path / "store", jobs=2)
+    assert data.attrs["engine"] == "testbed"
+    assert (data["station_goodput_up_bps"].sel(station="sta1") > 0).all()
+    xr.testing.assert_identical(fairair.sweep(short, grid, engine="testbed", store=tmp_path / "store"), data)
+
+
+@pytest.mark.usefixtures("testbed")
+def test_ctrl_c_takes_the_testbed_down(cell: Scenario, tmp_path: Path) -> None:
+    path = tmp_path / "cell.toml"
+    path.write_text(cell.with_({"run.duration": "300 s", "run.replicas": 1}).to_toml())
+    code = (
+        f"import fairair\ntry:\n    fairair.sweep({str(path)!r}, {{'ap.queue.limit': [20, 75]}}, engine='testbed', "
+        "jobs=2)\nexcept KeyboardInterrupt:\n    raise SystemExit(7)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code])
+    until, names = time.monotonic() + 60, set[str]()
+    # A host, a gateway, a box and five stations for each of the two points.
+    while len(names) < 16 and time.monotonic() < until:
+        time.sleep(0.1)
+        names = namespaces_below(process.pid)
+    os.kill(process.pid, signal.SIGINT)
+    assert process.wait(60) == 7
+    assert len(names) >= 16
+    assert not any((NAMESPACES / name).exists() for name in names)
+
+
+NAMESPACES = Path("/run/netns")
+
+
+def namespaces_below(parent: int) -> set[str]:
+    """Return what the testbeds that a process started have made: each names its own by its process."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return {path.name for child in children for path in NAMESPACES.glob(f"fairair-tb-{int(child):x}*")}
+
+
+def test_the_testbed_is_refused_where_it_cannot_run(short: Scenario) -> None:
+    grid = {"ap.queue.limit": [20]}
+    with pytest.raises(FairAirError, match="does not run elsewhere"), ProcessPoolExecutor(1) as pool:
+        fairair.sweep(short, grid, engine="testbed", executor=pool)
+    with pytest.raises(FairAirError, match="below 0"):
+        fairair.sweep(short, grid, jobs=-1)
+    with pytest.raises(FairAirError, match="has no model"):
+        fairair.sweep(short, grid, engine="testbed", model="unified")
+    with pytest.raises(FairAirError, match="use one of: sim, model, testbed"):
+        fairair.sweep(short, grid, engine="testbd")
+
+
+def test_the_testbed_tells_who_is_not_root(short: Scenario) -> None:
+    code = (
+        "import os, fairair\nassert os.geteuid() != 0\n"
+        f"cell = fairair.Scenario.from_toml({short.to_toml()!r})\n"
+        "fairair.sweep(cell, {'ap.queue.limit': [20]}, engine='testbed')"
+    )
+    # Root becomes nobody in a user namespace of its own, but still reads its files.
+    nobody = ["unshare", "--user"] if os.geteuid() == 0 else []
+    if nobody and subprocess.run([*nobody, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("*** SKIPPED (needs user namespaces): what the testbed says without root ***")
+    done = subprocess.run([*nobody, sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    told = done.stderr.strip().splitlines()[-2:]
+    assert told[0].startswith("fairair._errors.FairAirError: testbed: ")
+    assert "run it as root" in told[1]

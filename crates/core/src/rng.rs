@@ -7,7 +7,7 @@ use rand_core::{RngCore, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 /// A stream of random numbers. PCG-MCG with 128 bits of state: small, fast, the same everywhere.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Rng(Pcg64Mcg);
 
 impl Rng {

@@ -1,8 +1,10 @@
-"""``python -m fairair.gallery build``."""
+"""``python -m fairair.gallery build`` and ``record``."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import shlex
 import sys
 import time
 from collections import Counter
@@ -12,6 +14,8 @@ from rich.console import Console
 
 from fairair._errors import FairAirError
 from fairair.gallery.build import Built, build
+from fairair.gallery.record import Recorder
+from fairair.gallery.spec import load
 from fairair.gallery.store import Store
 from fairair.gallery.verdict import Verdict
 
@@ -20,35 +24,61 @@ __all__ = ["main"]
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status: 0, or 2 for bad input, or 130 after Ctrl-C."""
-    parser = argparse.ArgumentParser(prog="python -m fairair.gallery", description="The figures of five papers, anew.")
-    command = parser.add_subparsers(dest="command", required=True).add_parser("build", help="run and write the site")
-    command.add_argument("--quick", action="store_true", help="fewer replicas, shorter runs")
-    command.add_argument("--only", metavar="PAPER[/FIGURE]", help="these alone, such as detti2011/fig06")
-    command.add_argument("--out", type=Path, default=Path("out/gallery"), help="folder of the site (%(default)s)")
-    command.add_argument("--gallery", type=Path, help="folder of the figures (found from here)")
-    command.add_argument("--store", type=Path, help="folder of finished points (beside --out)")
-    command.add_argument("--jobs", type=int, default=0, help="threads (one a processor)")
-    options = parser.parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else arguments
+    options = _parser().parse_args(given)
     console = Console(stderr=True, highlight=False)
-    began = time.monotonic()
     try:
-        store = Store(options.store or options.out.with_name(f"{options.out.name}-store"))
-        console.print(f"gallery: {'quick' if options.quick else 'full'} build into {options.out}")
-        built = build(
-            options.gallery or _find(),
-            options.out,
-            store,
-            quick=options.quick,
-            only=options.only,
-            jobs=options.jobs,
-            done=lambda one: _say(console, one),
-        )
+        if options.command == "build":
+            _build(options, console)
+        else:
+            _record(options, shlex.join(["python", "-m", "fairair.gallery", *given]), console)
     except FairAirError as error:
         console.print(f"gallery: {error}", style="red", markup=False)
         return 2
     except KeyboardInterrupt:
-        console.print("gallery: stopped; finished points are kept, the next build goes on from them")
+        console.print("gallery: stopped; finished points are kept, the next run goes on from them")
         return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m fairair.gallery", description="The figures of five papers, anew.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="run and write the site")
+    build.add_argument("--quick", action="store_true", help="fewer replicas, shorter runs")
+    build.add_argument("--only", metavar="PAPER[/FIGURE]", help="these alone, such as detti2011/fig06")
+    build.add_argument("--out", type=Path, default=Path("out/gallery"), help="folder of the site (%(default)s)")
+    record = commands.add_parser("record", help="measure figures on the testbed (root), into files beside them")
+    record.add_argument("--only", metavar="PAPER[/FIGURE]", required=True, help="which, such as detti2011/fig06")
+    record.add_argument("--series", type=_list, default=[], metavar="ID,...", help="these alone (all simulated ones)")
+    record.add_argument("--x", type=_list, default=[], metavar="X,...", help="these points alone (all)")
+    record.add_argument("--replicas", type=int, help="instead of the scenario's")
+    record.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change the scenarios")
+    record.add_argument("--machine", default="", help="what the file says of where it was measured")
+    for command in (build, record):
+        command.add_argument("--gallery", type=Path, help="folder of the figures (found from here)")
+        command.add_argument("--store", type=Path, help="folder of finished points (beside --out)")
+        command.add_argument("--jobs", type=int, default=0, help="threads, or replicas of the testbed side by side")
+    return parser
+
+
+def _list(text: str) -> list[str]:
+    return [part for part in text.split(",") if part]
+
+
+def _build(options: argparse.Namespace, console: Console) -> None:
+    began = time.monotonic()
+    store = Store(options.store or options.out.with_name(f"{options.out.name}-store"))
+    console.print(f"gallery: {'quick' if options.quick else 'full'} build into {options.out}")
+    built = build(
+        options.gallery or _find(),
+        options.out,
+        store,
+        quick=options.quick,
+        only=options.only,
+        jobs=options.jobs,
+        done=lambda one: _say(console, one),
+    )
     counts = Counter(one.verdict for one in built)
     told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict)
     console.print(
@@ -56,7 +86,40 @@ def main(arguments: list[str] | None = None) -> int:
         f"{time.monotonic() - began:.0f} s"
     )
     console.print(f"open {options.out / 'index.html'}")
-    return 0
+
+
+def _record(options: argparse.Namespace, command: str, console: Console) -> None:
+    changes: dict[str, object] = {}
+    for change in options.set:
+        path, equals, text = change.partition("=")
+        if not equals:
+            raise FairAirError("--set", f"{change!r} has no value", 'write PATH=VALUE, as --set "run.duration=70 s"')
+        changes[path] = json.loads(text) if _is_json(text) else text
+    if options.replicas is not None:
+        changes["run.replicas"] = options.replicas
+    store = Store(options.store or Path("out/gallery-recorded-store"))
+    recorder = Recorder(
+        store,
+        command,
+        machine=options.machine,
+        series=options.series,
+        xs=options.x,
+        changes=changes,
+        jobs=options.jobs,
+        said=lambda line: console.print(f"  {line}", markup=False),
+    )
+    for paper in load(options.gallery or _find(), options.only):
+        for figure in paper.figures:
+            path = recorder.record(paper, figure)
+            console.print(f"gallery: {path or f'{paper.key}/{figure.key} has nothing to record'}", markup=False)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _say(console: Console, one: Built) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ from fairair.gallery.spec import Figure, Paper, Series
 from fairair.gallery.store import Store
 from fairair.scenario import Scenario
 
-__all__ = ["Computed", "compute", "scenario_of"]
+__all__ = ["Computed", "asked", "compute", "scenario_of"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,6 @@ def compute(paper: Paper, figure: Figure, store: Store, *, quick: bool = False, 
         try:
             if series.engine == "function":
                 curves[series.id] = _function(figure, series, quick)
-                continue
-            if series.engine == "recorded":
-                curves[series.id] = _scaled(_recorded(series), series.scale)
                 continue
             scenarios[series.id] = scenario_of(paper, figure, series, 0, quick)
             curves[series.id] = _asked(paper, figure, series, store, quick, jobs)
@@ -82,6 +79,11 @@ def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bo
     if series.engine == "files":
         return _scaled(_files(series, cells, xs, store, jobs), series.scale)
     reports = [_report(series, cell, store, jobs) for cell in cells]
+    return asked(series, reports, xs)
+
+
+def asked(series: Series, reports: Sequence[dict[str, Any]], xs: tuple[X, ...]) -> Curve:
+    """Return what reports, one for each x, say of a series."""
     whole = trace(series.measure, reports[0])
     if whole is not None:
         return _scaled(whole, series.scale)
@@ -91,11 +93,6 @@ def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bo
     if series.windows:
         curve = _windows(curve, [float(report["measured_s"]) for report in reports])
     return _scaled(curve, series.scale)
-
-
-def _recorded(series: Series) -> Curve:
-    rows = [(*point, math.nan)[:3] for point in sorted(series.points)]
-    return Curve.of(tuple(row[0] for row in rows), [row[1] for row in rows], [row[2] for row in rows])
 
 
 def _windows(curve: Curve, rest: list[float]) -> Curve:

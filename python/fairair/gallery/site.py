@@ -7,6 +7,7 @@ import math
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import jinja2
 
 from fairair import _native
 from fairair._errors import FairAirError
-from fairair.gallery.curve import SCALAR, X
+from fairair.gallery.curve import SCALAR, Curve, X
 from fairair.gallery.draw import draw
 from fairair.gallery.spec import Paper, Series
 from fairair.gallery.verdict import TOLERANCES, Verdict
@@ -28,7 +29,6 @@ _ENGINES = {
     "sim": "simulation",
     "model": "analytical model",
     "function": "equations of the paper",
-    "recorded": "recorded",
     "files": "simulation to the end of the last large file",
 }
 
@@ -140,8 +140,6 @@ def _recipe(series: Series) -> str:
         args = ", ".join(f"{key}={value}" for key, value in series.args.items())
         over = f", {series.over} = x" if series.over else ""
         return f"fairair.models.{series.function}({args}{over})" + (f" → {series.output}" if series.output else "")
-    if series.engine == "recorded":
-        return series.source
     changes = [f"{path} = {value}" for path, value in {**series.set, **series.vary}.items()]
     changed = "; ".join(changes).replace("{x}", "x")
     what = f"{series.measure} of {series.scenario}" + (f" ({series.model})" if series.model else "")
@@ -159,15 +157,22 @@ def _tables(built: Built) -> list[dict[str, Any]]:
     for (panel, xs), members in groups.items():
         if len(xs) > 40:
             continue
-        rows = [(x, [_cell(built, series, x, k) for series in members]) for k, x in enumerate(xs)]
-        caption = panels[panel] if panel else ""
-        tables.append({"series": members, "rows": rows, "scalar": xs == SCALAR, "caption": caption})
+        columns = [_column(built, series, xs) for series in members]
+        recorded = [(series.label, built.figure.recorded.get(series.id)) for series in members]
+        columns += [_recorded(label, curve, xs) for label, curve in recorded if curve is not None]
+        tables.append({"columns": columns, "xs": xs, "scalar": xs == SCALAR, "caption": panels[panel] if panel else ""})
     return tables
 
 
-def _cell(built: Built, series: Series, x: X, k: int) -> dict[str, Any]:
+def _column(built: Built, series: Series, xs: tuple[X, ...]) -> dict[str, Any]:
     curve = built.computed.curves[series.id]
-    quoted = [y for p in built.figure.published if p.series == series.id for at, y in p.points if at == x]
-    if curve.scalar:
-        quoted = [y for p in built.figure.published if p.series == series.id for _, y in p.points]
-    return {"y": float(curve.y[k]), "ci": float(curve.ci[k]), "paper": quoted}
+    quoted = [(x, y) for p in built.figure.published if p.series == series.id for x, y in p.points]
+    papers = [[y for at, y in quoted if curve.scalar or at == x] for x in xs]
+    cells = [{"y": float(y), "ci": float(ci), "paper": p} for y, ci, p in zip(curve.y, curve.ci, papers, strict=True)]
+    return {"label": series.label, "cells": cells}
+
+
+def _recorded(label: str, curve: Curve, xs: tuple[X, ...]) -> dict[str, Any]:
+    """Return a column of what the testbed measured, empty where it did not."""
+    widths = replace(curve, y=curve.ci)
+    return {"label": f"testbed: {label}", "cells": [{"y": curve.at(x), "ci": widths.at(x), "paper": []} for x in xs]}

@@ -14,13 +14,14 @@ else:
     import tomli as tomllib
 
 from fairair._errors import FairAirError
-from fairair.gallery.curve import X
+from fairair.gallery import recorded
+from fairair.gallery.curve import Curve, X
 from fairair.gallery.expression import names, point_of
 from fairair.gallery.verdict import TOLERANCES, Check, Interval
 
 __all__ = ["Figure", "Panel", "Paper", "Published", "Series", "Statement", "load"]
 
-ENGINES = ("sim", "model", "function", "files", "recorded")
+ENGINES = ("sim", "model", "function", "files")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Panel:
     """``lines``, ``bars`` or ``steps``."""
     x: str = ""
     """Label of the x axis where it is not the figure's."""
+    x_scale: str = "linear"
+    """``linear`` or ``log``."""
     span: tuple[float, ...] = ()
     """Ends of the x axis; what the series cover without it."""
 
@@ -62,10 +65,6 @@ class Series:
     args: dict[str, Any] = field(default_factory=dict)
     over: str = ""
     output: str = ""
-    points: tuple[tuple[float, ...], ...] = ()
-    """What was recorded, such as of the testbed: x, mean and, if known, 95 % half-width."""
-    source: str = ""
-    """Where recorded points come from: command, machine, date."""
     scale: float = 1.0
     windows: bool = False
     """x is the warm-up: turn means from each x to the end into means from each x to the next."""
@@ -117,6 +116,10 @@ class Figure:
     statements: tuple[Statement, ...]
     notes: tuple[str, ...]
     folder: Path
+    recorded: dict[str, Curve]
+    """What the testbed measured, by the id of the simulated series beside it."""
+    provenance: dict[str, str]
+    """Where that comes from."""
 
     def xs(self, series: Series, quick: bool) -> tuple[X, ...]:
         """Return the x of a series."""
@@ -211,6 +214,9 @@ def _figure(folder: Path, key: str) -> Figure:
     table = _Table(_toml(path), place)
     x = _Table(table.take("x", {}), f"{place}: x")
     values, quick_values = tuple(x.take("values", ())), tuple(x.take("quick", ()))
+    series = tuple(_series(item, f"{place}: series") for item in table.take("series", required=True))
+    simulated = {item.id: item.values or values for item in series if item.engine == "sim" and item.vary}
+    provenance, curves = recorded.read(recorded.path_of(folder, key), simulated)
     figure = Figure(
         paper=folder.name,
         key=key,
@@ -223,11 +229,13 @@ def _figure(folder: Path, key: str) -> Figure:
         quick_values=quick_values,
         quick=dict(table.take("quick", {})),
         panels=tuple(_panel(item, f"{place}: panel") for item in table.take("panel", [])),
-        series=tuple(_series(item, f"{place}: series") for item in table.take("series", required=True)),
+        series=series,
         published=tuple(_published(item, f"{place}: published") for item in table.take("published", [])),
         statements=tuple(_statement(item, f"{place}: check") for item in table.take("check", [])),
         notes=tuple(table.take("notes", [])),
         folder=folder,
+        recorded=curves,
+        provenance=provenance,
     )
     x.end()
     table.end()
@@ -265,11 +273,12 @@ def _panel(item: Mapping[str, Any], place: str) -> Panel:
         scale=str(table.take("scale", "linear")),
         kind=str(table.take("kind", "lines")),
         x=str(table.take("x", "")),
+        x_scale=str(table.take("x_scale", "linear")),
         span=tuple(float(end) for end in table.take("span", ())),
     )
     table.end()
-    if panel.kind not in ("lines", "bars", "steps") or panel.scale not in ("linear", "log"):
-        fix = "kind: lines, bars or steps; scale: linear or log"
+    if panel.kind not in ("lines", "bars", "steps") or not {panel.scale, panel.x_scale} <= {"linear", "log"}:
+        fix = "kind: lines, bars or steps; scale and x_scale: linear or log"
         raise FairAirError(place, f"panel {panel.id} has an unknown kind or scale", fix)
     return panel
 
@@ -291,17 +300,13 @@ def _series(item: Mapping[str, Any], place: str) -> Series:
         args=dict(table.take("args", {})),
         over=str(table.take("over", "")),
         output=str(table.take("output", "")),
-        points=tuple(tuple(float(value) for value in point) for point in table.take("points", ())),
-        source=str(table.take("source", "")),
         scale=float(table.take("scale", 1.0)),
         windows=bool(table.take("windows", False)),
     )
     table.end()
     if series.engine not in ENGINES:
         raise FairAirError(place, f"unknown engine {series.engine!r}", f"use one of: {', '.join(ENGINES)}")
-    for needed in {"function": ["function"], "recorded": ["points", "source"]}.get(
-        series.engine, ["scenario", "measure"]
-    ):
+    for needed in ["function"] if series.engine == "function" else ["scenario", "measure"]:
         if not getattr(series, needed):
             raise FairAirError(place, f"series {series.id} has no `{needed}`", "see docs/gallery.md")
     return series

@@ -50,7 +50,8 @@ class Grid:
     Raises
     ------
     FairAirError
-        No axis, an axis without values or with a value twice, or a path or value that the scenario reader refuses.
+        No axis, an axis without values or with a value twice, a path or value that the scenario reader refuses, or no
+        such engine.
     """
 
     def __init__(
@@ -58,6 +59,8 @@ class Grid:
     ) -> None:
         if not axes:
             raise FairAirError("grid", "the grid is empty", 'name at least one parameter, as {"ap.queue.limit": [50]}')
+        if model is not None and engine != "model":
+            raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
         self.scenario = scenario
         self.engine = engine
         self.model = model
@@ -67,8 +70,9 @@ class Grid:
         self.batch(np.empty(0, dtype=np.int64)).check()
 
     def batch(self, points: npt.NDArray[np.int64]) -> _native.Batch:
-        """Return `points` ready to run."""
-        return _native.Batch(self.scenario._json(), list(self.axes), points, self.engine, self.model)
+        """Return `points` ready to run; those of the testbed only to be checked, as what runs here is the simulator."""
+        engine = "sim" if self.engine == "testbed" else self.engine
+        return _native.Batch(self.scenario._json(), list(self.axes), points, engine, self.model)
 
     def scenario_at(self, point: int) -> Scenario:
         """Return the scenario of a point."""

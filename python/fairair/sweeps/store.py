@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import uuid
 from os import PathLike, fspath
 from pathlib import Path
@@ -81,6 +82,8 @@ class Store:
             "paths": sorted(axis.path for axis in grid.axes),
             "scenario": grid.scenario.to_dict(),
         }
+        if grid.engine == "testbed":
+            wanted["kernel"] = platform.release()
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             # Writing tells at once what a run of an hour would find out at its first point.

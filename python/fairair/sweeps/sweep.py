@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fairair import _native
+from fairair._errors import FairAirError
+from fairair._testbed import TestbedRun
 from fairair.engine import _scenario
 from fairair.scenario import Scenario
 from fairair.sweeps.executors import chunks_on
@@ -55,7 +57,7 @@ def sweep(
     replicas, seed : int, optional
         Instead of the scenario's. Every point has the same seed: differences between points are then the parameters'.
     engine, model : str
-        As in `fairair.run`: ``"sim"`` or ``"model"``.
+        As in `fairair.run`. The testbed runs here only, in real time, and needs root.
     store : path-like, optional
         A directory that keeps finished points as Parquet. Stopped in any way and started again, a sweep runs only what is
         not there; it may have grown by values.
@@ -63,7 +65,8 @@ def sweep(
         Where points run: None for threads of this process (Rust's, not Python's), a `concurrent.futures.Executor`, or
         a ``dask.distributed.Client``. The values are the same to the last bit.
     jobs : int, default 0
-        Threads when there is no `executor`; 0 is one a processor.
+        Threads when there is no `executor`; 0 is one a processor. For the testbed, replicas side by side, of one point or
+        several; 0 is one at a time.
     progress : bool, optional
         Show a bar with the time that is left on stderr; by default on terminals only.
 
@@ -92,6 +95,12 @@ def sweep(
     >>> bool((data["fairness_level"].sel({"ap.queue.limit": 10}) > 1).all())
     True
     """
+    if jobs < 0:
+        raise FairAirError("jobs", f"{jobs} is below 0", "give a number, or 0 for the default")
+    if engine == "testbed" and executor is not None:
+        raise FairAirError(
+            "executor", "the testbed does not run elsewhere", "leave `executor` out; `jobs` runs several"
+        )
     cells = Grid(_scenario(scenario, replicas, seed), grid, engine, model)
     kept = Store(store, cells) if store is not None else None
     tables: list[pa.Table] = []
@@ -111,7 +120,9 @@ def sweep(
 
     if len(todo):
         with _bar(cells.size, cells.size - len(todo), progress) as advance:
-            if executor is None:
+            if engine == "testbed":
+                _on_testbed(cells, todo, jobs, keep, advance)
+            elif executor is None:
                 _on_threads(cells, todo, jobs, keep, advance)
             else:
                 for columns in chunks_on(executor, cells, todo):
@@ -144,6 +155,33 @@ def _on_threads(
             pass
         advance(keep(batch.take()))
     batch.raise_failure()
+
+
+def _on_testbed(
+    grid: Grid,
+    todo: npt.NDArray[np.int64],
+    jobs: int,
+    keep: Callable[[dict[str, Any]], int],
+    advance: Callable[[int], None],
+) -> None:
+    """Run points side by side, each a process with namespaces of its own; `jobs` replicas at a time in all."""
+    waiting = [int(point) for point in todo]
+    points_at_once = min(max(1, jobs), len(waiting))
+    replicas_at_once = max(1, jobs // points_at_once)
+    under_way: dict[int, TestbedRun] = {}
+    try:
+        while waiting or under_way:
+            while waiting and len(under_way) < points_at_once:
+                point = waiting.pop(0)
+                under_way[point] = TestbedRun(grid.scenario_at(point), replicas_at_once)
+            time.sleep(_LOOK_S)
+            for point in [point for point, running in under_way.items() if running.ended]:
+                with under_way.pop(point) as running:
+                    advance(keep(running.result()._native.measures(point)))
+    finally:
+        # Also after Ctrl-C: hosts are gone before anybody goes on.
+        for running in under_way.values():
+            running.stop()
 
 
 class _bar:  # noqa: N801 # used like a function

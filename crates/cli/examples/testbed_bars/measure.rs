@@ -12,7 +12,8 @@ use fairair_sim::replicas::Pool;
 use crate::points::Cell;
 
 /// Hosts as they are by default, and nobody pings: pings take places in a full queue, 3 % of them at Fig. 9.
-const HOSTS: Options = Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None };
+const HOSTS: Options =
+    Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None, live_box: None };
 
 /// What one replica gave, and of the testbed how late it was.
 pub(crate) struct Replica {

@@ -1,9 +1,9 @@
 //! A comparison for people and for spreadsheets: a row a remedy.
 
-use fairair_core::metrics::{Estimate, Report};
+use fairair_core::metrics::{Column, Estimate, Report};
 
 use super::Style;
-use super::csv::{self, Column};
+use super::csv;
 use super::grid::{Align, quantities, titled};
 use super::quantity::Quantity;
 use crate::compare::{Comparison, Row};

@@ -1,35 +1,9 @@
 //! Tables for spreadsheets: an estimate becomes two columns, `x` and `x_ci95`.
 
-use fairair_core::metrics::{Estimate, FlowReport, Report, StationReport, Transport};
+use fairair_core::metrics::{
+    Column, Estimate, FLOW_COLUMNS, FlowReport, Report, STATION_COLUMNS, StationReport, Transport,
+};
 use fairair_core::packet::Direction;
-
-/// A column's name and where a row has it.
-pub(super) type Column<Row> = (&'static str, fn(&Row) -> Estimate);
-
-const STATION_COLUMNS: [Column<StationReport>; 11] = [
-    ("goodput_up_bps", |row| row.goodput_up_bps),
-    ("goodput_down_bps", |row| row.goodput_down_bps),
-    ("goodput_bps", |row| row.goodput_bps),
-    ("goodput_share", |row| row.goodput_share),
-    ("airtime_share", |row| row.airtime_share),
-    ("airtime_down_share", |row| row.airtime_down_share),
-    ("uplink_queue_mean_packets", |row| row.uplink_queue_mean_packets),
-    ("uplink_queue_drop_probability", |row| row.uplink_queue_drop_probability),
-    ("mac_attempts", |row| row.mac.attempts),
-    ("mac_collision_probability", |row| row.mac.collision_probability),
-    ("mac_discards", |row| row.mac.discards),
-];
-
-const FLOW_COLUMNS: [Column<FlowReport>; 8] = [
-    ("goodput_bps", |row| row.goodput_bps),
-    ("sent_packets", |row| row.sent_packets),
-    ("retransmits", |row| row.retransmits),
-    ("timeouts", |row| row.timeouts),
-    ("fast_retransmits", |row| row.fast_retransmits),
-    ("transfers_count", |row| row.transfers.count),
-    ("transfers_mean_s", |row| row.transfers.mean_s),
-    ("transfers_cov", |row| row.transfers.cov),
-];
 
 /// One row a station.
 pub(crate) fn stations(report: &Report) -> String {

@@ -1,6 +1,6 @@
 //! A plan for people: what to change, what it brings, what to paste.
 
-use fairair_core::metrics::Estimate;
+use fairair_core::metrics::{Column, Estimate};
 
 use super::Style;
 use super::csv;
@@ -116,7 +116,7 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
 
 /// One row a candidate of the last round.
 pub(crate) fn csv(plan: &Plan) -> String {
-    const COLUMNS: &[csv::Column<Row>] = &[
+    const COLUMNS: &[Column<Row>] = &[
         ("goodput_bps", |row| row.report.totals.goodput_bps),
         ("fairness_level_first_station", |row| row.report.indices.fairness_level_first_station),
         ("jain_stations", |row| row.report.indices.jain_stations),

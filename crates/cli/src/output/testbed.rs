@@ -12,6 +12,12 @@ pub(super) fn hosts(testbed: &TestbedSection) -> String {
     if let (Some(shortest), Some(longest)) = (means().reduce(f64::min), means().reduce(f64::max)) {
         parts.push(format!("mean ping {:.0} to {:.0} ms", shortest * 1e3, longest * 1e3));
     }
+    if testbed.which_box.as_deref() == Some("live") {
+        parts.push("box live (fairair vsb)".to_owned());
+    }
+    if let Some(p95) = testbed.probes.as_ref().and_then(|probes| probes.p95_s) {
+        parts.push(format!("its probes within {:.0} ms (95 %)", p95 * 1e3));
+    }
     parts.join(", ")
 }
 
@@ -36,6 +42,8 @@ pub(super) fn real_time(testbed: &TestbedSection) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::metrics::ProbeTrips;
+
     use super::*;
 
     #[test]
@@ -55,6 +63,8 @@ mod tests {
             lost: TestbedLosses { overrun: 3, refused: 0, unknown_address: 0 },
             round_trips: Vec::new(),
             minutes: Vec::new(),
+            which_box: None,
+            probes: None,
         };
         assert_eq!(
             real_time(&section),
@@ -64,5 +74,9 @@ mod tests {
         section.on_time = true;
         assert!(real_time(&section).starts_with("on time; "));
         assert_eq!(hosts(&section), "Linux 6.18, TCP of linux, uplink deep");
+        section.which_box = Some("live".to_owned());
+        section.probes = Some(ProbeTrips { p95_s: Some(0.0304), ..ProbeTrips::default() });
+        let with_box = "Linux 6.18, TCP of linux, uplink deep, box live (fairair vsb), its probes within 30 ms (95 %)";
+        assert_eq!(hosts(&section), with_box);
     }
 }

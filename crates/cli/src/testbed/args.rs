@@ -100,6 +100,10 @@ pub struct TestbedRunArgs {
     #[command(flatten)]
     pub hosts: HostArgs,
 
+    /// Who is the box of a scenario with [enforce].
+    #[arg(long = "box", value_enum, default_value_t = BoxArg::Emulated)]
+    pub which_box: BoxArg,
+
     /// Distance of the pings from the fixed host to each station, such as "1 s", at least "10 ms"; "0 s": none.
     #[arg(long, value_name = "TIME", default_value = "1 s")]
     pub ping: Duration,
@@ -127,6 +131,15 @@ pub struct HostArgs {
     /// Whose TCP the hosts speak.
     #[arg(long, value_enum, default_value_t = StackArg::Linux)]
     pub stack: StackArg,
+}
+
+/// Who is the box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BoxArg {
+    /// The emulation, with the simulator's shaper.
+    Emulated,
+    /// The daemon `fairair vsb` with the kernel's datapath; needs tc and nft.
+    Live,
 }
 
 /// What becomes of a station's frames before the radio takes them.

@@ -1,16 +1,18 @@
 //! `fairair testbed run`.
 
+use std::ffi::OsString;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use fairair_core::metrics::{
-    Estimate, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean,
+    Estimate, ProbeTrips, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean,
 };
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};
 use fairair_sim::replicas::Pool;
 
-use super::args::{HostArgs, StackArg, TestbedRunArgs, UplinkArg};
+use super::args::{BoxArg, HostArgs, StackArg, TestbedRunArgs, UplinkArg};
 use super::explained;
 use crate::error::{CliError, Exit};
 use crate::interrupt;
@@ -33,7 +35,11 @@ pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
             help: "write at least \"10 ms\", or \"0 s\" for none".to_owned(),
         });
     }
-    let options = Options { ping: (args.ping != Duration::ZERO).then_some(args.ping), ..options(args.hosts) };
+    let options = Options {
+        ping: (args.ping != Duration::ZERO).then_some(args.ping),
+        live_box: (args.which_box == BoxArg::Live).then(command).transpose()?,
+        ..options(args.hosts)
+    };
     let report = measure(&scenario, options, args.jobs)?;
     deliver(&report, &scenario, args.format, out)
 }
@@ -78,6 +84,7 @@ pub(crate) fn measure_by_default(scenario: &Scenario) -> Result<Report, CliError
         stack: TcpStack::Linux,
         known_neighbours: true,
         ping: Some(Duration::from_secs(1)),
+        live_box: None,
     };
     measure(scenario, options, 1)
 }
@@ -133,7 +140,35 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
                 .collect()
         }),
         round_trips: pinged.iter().enumerate().map(|(index, station)| round_trips(index, &station.name)).collect(),
+        which_box: scenario.enforce.map(|_| if options.live_box.is_some() { "live" } else { "emulated" }.to_owned()),
+        probes: options.live_box.map(|_| probe_trips(outcomes)),
     }
+}
+
+fn probe_trips(outcomes: &[Outcome]) -> ProbeTrips {
+    let trips = outcomes.iter().flat_map(|outcome| &outcome.probes.round_trips);
+    let mut trips: Vec<f64> = trips.map(|time| time.as_secs_f64()).collect();
+    trips.sort_by(f64::total_cmp);
+    let quantile = |q: f64| trips.get((trips.len() as f64 * q) as usize).copied();
+    ProbeTrips {
+        sent: outcomes.iter().map(|outcome| outcome.probes.sent).sum(),
+        answered: trips.len() as u64,
+        p50_s: quantile(0.5),
+        p95_s: quantile(0.95),
+        max_s: trips.last().copied(),
+    }
+}
+
+/// What begins the command that this process is: the program, and what comes before `testbed` if that is an interpreter.
+fn command() -> Result<&'static [OsString], CliError> {
+    static COMMAND: OnceLock<Vec<OsString>> = OnceLock::new();
+    let failed = |error: std::io::Error| CliError::Testbed {
+        what: format!("cannot find the command `fairair` itself: {error}"),
+        help: "leave --box out".to_owned(),
+    };
+    let program = std::env::current_exe().map_err(failed)?.into_os_string();
+    let first = std::env::args_os().skip(1).take_while(|argument| argument != "testbed");
+    Ok(COMMAND.get_or_init(|| std::iter::once(program).chain(first).collect()))
 }
 
 pub(super) fn options(hosts: HostArgs) -> Options {
@@ -148,5 +183,6 @@ pub(super) fn options(hosts: HostArgs) -> Options {
         },
         known_neighbours: true,
         ping: None,
+        live_box: None,
     }
 }

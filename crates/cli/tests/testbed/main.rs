@@ -3,6 +3,7 @@
 
 mod cells;
 mod live_box;
+mod live_run;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -35,6 +36,18 @@ pub(crate) fn turn(test: &str) -> Option<MutexGuard<'static, ()>> {
         return None;
     }
     Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Whether the live box can be run here; says loudly if not. In CI that is a failure.
+pub(crate) fn has_datapath(test: &str) -> bool {
+    let has = |tool: &str| Command::new(tool).arg("-V").output().is_ok();
+    let there = has("tc") && has("nft");
+    if !there {
+        println!("*** SKIPPED (needs tc and nft): {test} ***");
+        eprintln!("*** SKIPPED (needs tc and nft): {test} ***");
+        assert!(std::env::var_os("CI").is_none(), "CI must not skip {test}: it lacks tc or nft");
+    }
+    there
 }
 
 /// The command.

@@ -7,6 +7,7 @@ use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::{reload, stop};
 use crate::worker::{now_ms, spawn};
 
 const STATIONS: u32 = 1000;
@@ -34,32 +35,44 @@ fn one_ap(rate: &str) -> String {
 }
 
 /// Bar: changing C, weights, caps, adding and removing 1000 stations under 10,000 packets a second loses none and
-/// reorders none.
+/// reorders none, and takes under 0.2 ms a station. Several rounds, since the machine may be busy: the time is printed with
+/// its spread, and what the daemon and its tools computed meanwhile beside it.
 #[test]
 fn changes_under_load_lose_and_reorder_nothing() {
     needs_root!();
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut bench = Bench::new(STATIONS);
-    bench.configure(&format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1)));
+    let first = format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1));
+    bench.configure(&first);
     bench.start(&[]);
-    let end = now_ms() + 16_000;
+    let end = now_ms() + 32_000;
     let sink = spawn(&bench, Place::Stations, &format!("count 6001 {end}"));
     std::thread::sleep(Duration::from_millis(300));
     let source = spawn(&bench, Place::Host, &format!("flood 6001 {STATIONS} 10000 {}", end - 2000));
     std::thread::sleep(Duration::from_secs(1));
+    let faster = format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 1));
+    let heavier = format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 3));
     let changes = [
-        format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 1)),
-        format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 3)),
-        format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 3).replace("weight", "cap = \"50 Mbit/s\"\nweight")),
-        one_ap("300 Mbit/s"),
-        format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1)),
+        ("C", faster),
+        ("weights", heavier.clone()),
+        ("caps", heavier.replace("weight", "cap = \"50 Mbit/s\"\nweight")),
+        ("remove all", one_ap("300 Mbit/s")),
+        ("add all", first),
     ];
-    for change in changes {
-        bench.configure(&change);
-        let begin = Instant::now();
-        let reload = bench.vsb(&["reload"]);
-        assert!(reload.status.success(), "{}", String::from_utf8_lossy(&reload.stderr));
-        println!("reload of {STATIONS} stations: {:.0} ms in all", begin.elapsed().as_secs_f64() * 1e3);
+    let id = bench.daemon().id();
+    let mut taken: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); changes.len()];
+    while now_ms() + 8_000 < end {
+        for ((what, change), (wall, computed)) in changes.iter().zip(&mut taken) {
+            bench.configure(change);
+            let (begin, before) = (Instant::now(), cpu_ticks(id));
+            reload(&bench);
+            wall.push(begin.elapsed().as_secs_f64() * 1e3);
+            if *what == "remove all" {
+                // The classes go when they are empty, within a second; that is work of the removal.
+                std::thread::sleep(Duration::from_secs(2));
+            }
+            computed.push((cpu_ticks(id) - before) as f64 * 10.0);
+        }
     }
     let still = now_ms() < end - 2000;
     let sent = source.wait_with_output().unwrap();
@@ -67,68 +80,120 @@ fn changes_under_load_lose_and_reorder_nothing() {
     let text = String::from_utf8_lossy(&sink.wait_with_output().unwrap().stdout).into_owned();
     let (received, reordered): (u64, u64) = (word(&text, "COUNTED "), word(&text, "REORDERED "));
     println!("{sent} packets sent, {} lost, {reordered} reordered", sent - received);
+    for ((what, _), (wall, computed)) in changes.iter().zip(&mut taken) {
+        let rounds = wall.len();
+        let cpu = computed.iter().sum::<f64>() / rounds as f64;
+        let [least, median, most] = spread(wall);
+        println!(
+            "{what}: {median:.0} ms for {STATIONS} stations ({least:.0} to {most:.0}, {rounds} rounds), {cpu:.0} ms of CPU"
+        );
+        assert!(rounds >= 2, "{what}");
+        // What others take from the machine is not in this; without optimisation the bar is not meant.
+        assert!(cfg!(debug_assertions) || cpu < 0.2 * f64::from(STATIONS), "{what}: {cpu} ms of CPU");
+    }
     assert!(still, "the load ended before the changes did");
-    assert!(sent > 50_000, "{sent}");
+    assert!(sent > 100_000, "{sent}");
     assert_eq!((received, reordered), (sent, 0));
 }
 
-/// Bar: forwarding at least 75 % of the same box without shaping, traffic to many stations, 1000 of them in 20 pools;
-/// the daemon under 5 % of a core and under 60 MB. Rates and loads are printed, since they are the machine's too.
-#[test]
-fn a_thousand_stations_in_twenty_pools() {
-    needs_root!();
-    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let mut bench = Bench::new(STATIONS);
-    let flood = |bench: &Bench| {
-        let end = now_ms() + 5000;
-        let sink = spawn(bench, Place::Stations, &format!("count 6001 {end}"));
-        std::thread::sleep(Duration::from_millis(300));
-        let source = spawn(bench, Place::Host, &format!("flood 6001 {STATIONS} 10000000 {}", end - 500));
-        source.wait_with_output().unwrap();
-        let text = String::from_utf8_lossy(&sink.wait_with_output().unwrap().stdout).into_owned();
-        word::<f64>(&text, "COUNTED ") / 4.2
-    };
+/// Least, median and most.
+fn spread(values: &mut [f64]) -> [f64; 3] {
+    values.sort_by(f64::total_cmp);
+    [values[0], values[values.len() / 2], values[values.len() - 1]]
+}
+
+/// 20 pools of 50 stations each that never wait.
+fn twenty_pools() -> String {
     let mut config = String::from("udp = \"shape\"\n");
     for pool in 0..20 {
-        // 50 stations each: 10.1.0.0/26 and on hold 64 addresses.
+        // 10.1.0.0/26 and on hold 64 addresses.
         let (high, low) = ((pool * 64) >> 8, (pool * 64) & 255);
         let _ = write!(
             config,
             "[[ap]]\nname = \"ap{pool}\"\ninterface = \"lan\"\nprefixes = [\"10.1.{high}.{low}/26\"]\ncapacity = \"10000 Mbit/s\"\n"
         );
     }
-    config += "[discovery]\nneighbours = true\n";
-    config += &stations(STATIONS, 1);
-    bench.configure(&config);
-    let mut ratios = Vec::new();
-    for _ in 0..3 {
-        let without = flood(&bench);
-        bench.start(&[]);
-        let with = flood(&bench);
-        let id = bench.daemon().id();
-        let before = cpu_ticks(id);
-        std::thread::sleep(Duration::from_secs(5));
-        let load = (cpu_ticks(id) - before) as f64 / 100.0 / 5.0;
-        let memory = resident_kb(id);
-        println!(
-            "without {without:.0}, with {with:.0} packets/s: {:.3}; daemon {:.1} % of a core, {:.1} MB",
-            with / without,
-            load * 100.0,
-            memory as f64 / 1e3
-        );
-        assert!(memory < 60_000, "{memory} kB");
-        ratios.push(with / without);
-        assert!(bench.vsb(&["stop"]).status.success());
-        bench.daemon().wait().unwrap();
-    }
-    let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-    println!("forwarding with the box over without: mean {mean:.3}");
+    config + "[discovery]\nneighbours = true\n" + &stations(STATIONS, 1)
 }
 
+/// Packets a second that the box forwards to its stations at full load, and the sender's CPU time for one in ns: packets
+/// take most of their way through the box in the sender's time.
+fn forwarding(bench: &Bench) -> (f64, f64) {
+    let out = || -> u64 {
+        let text = bench.run(Place::Box, &["cat", "/sys/class/net/lan0/statistics/tx_packets"]);
+        text.trim().parse().expect("a number")
+    };
+    let before = out();
+    let source = spawn(bench, Place::Host, &format!("flood 6001 {STATIONS} 10000000 {}", now_ms() + 1700));
+    let text = String::from_utf8_lossy(&source.wait_with_output().unwrap().stdout).into_owned();
+    let forwarded = (out() - before) as f64;
+    (forwarded / word::<f64>(&text, "TOOK "), word::<f64>(&text, "CPU ") * 1e9 / forwarded)
+}
+
+/// Bar: forwarding at least 75 % of the same box without shaping, traffic to many stations, 1000 of them in 20 pools;
+/// the daemon under 5 % of a core and under 60 MB. Pairs follow each other closely and in turn, so that what else the
+/// machine does meets both alike; the median of their ratios counts.
+#[test]
+fn a_thousand_stations_in_twenty_pools() {
+    needs_root!();
+    let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut bench = Bench::new(STATIONS);
+    // Nobody answers, and nobody has to be woken up.
+    for words in [
+        &["nft", "add", "table", "ip", "sink"][..],
+        &["nft", "add", "chain", "ip", "sink", "in", "{ type filter hook prerouting priority -300; }"],
+        &["nft", "add", "rule", "ip", "sink", "in", "udp", "dport", "6001", "drop"],
+    ] {
+        bench.run(Place::Stations, words);
+    }
+    bench.configure(&twenty_pools());
+    let (mut rates, mut costs) = (Vec::new(), Vec::new());
+    let mut idle = [0.0; 2];
+    for round in 0..8 {
+        let mut without = (0.0, 0.0);
+        if round % 2 == 0 {
+            without = forwarding(&bench);
+        }
+        bench.start(&[]);
+        let with = forwarding(&bench);
+        if round == 0 {
+            let id = bench.daemon().id();
+            let before = cpu_ticks(id);
+            std::thread::sleep(Duration::from_secs(5));
+            idle = [(cpu_ticks(id) - before) as f64 / 5.0, resident_kb(id) as f64 / 1e3];
+        }
+        stop(&bench);
+        bench.daemon().wait().unwrap();
+        if round % 2 == 1 {
+            without = forwarding(&bench);
+        }
+        println!(
+            "without {:.0}, with {:.0} packets/s ({:.3}); {:.0} and {:.0} ns of CPU a packet ({:.3})",
+            without.0,
+            with.0,
+            with.0 / without.0,
+            without.1,
+            with.1,
+            with.1 / without.1
+        );
+        rates.push(with.0 / without.0);
+        costs.push(with.1 / without.1);
+    }
+    let [least, rate, most] = spread(&mut rates);
+    println!("forwarding with the box over without: median {rate:.3} ({least:.3} to {most:.3})");
+    let [least, cost, most] = spread(&mut costs);
+    println!("CPU a packet with the box over without: median {cost:.3} ({least:.3} to {most:.3})");
+    println!("the daemon: {:.1} % of a core, {:.1} MB", idle[0], idle[1]);
+    assert!(idle[0] < 5.0 || cfg!(debug_assertions), "{idle:?}");
+    assert!(idle[1] < 60.0, "{idle:?}");
+    assert!(rate > 0.75 || cfg!(debug_assertions), "{rate}");
+}
+
+/// User and system time of the process and of those that it has started, in hundredths of a second.
 fn cpu_ticks(id: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
     let fields: Vec<_> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    fields[11..15].iter().map(|field| field.parse::<u64>().unwrap()).sum()
 }
 
 fn resident_kb(id: u32) -> u64 {
@@ -166,7 +231,8 @@ pub(crate) fn flood(port: u16, stations: u32, rate: u64, end_ms: u64) {
             std::thread::sleep(Duration::from_micros(500));
         }
     }
-    println!("SENT {sent}");
+    let (took, cpu) = (begin.elapsed().as_secs_f64(), cpu_ticks(std::process::id()) as f64 / 100.0);
+    println!("SENT {sent} TOOK {took} CPU {cpu}");
 }
 
 /// Worker: counts what comes to any station until `end_ms`, and what comes out of order.

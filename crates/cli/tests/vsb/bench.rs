@@ -1,7 +1,7 @@
 //! Namespaces: stations and one other device, the box, the host.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -22,6 +22,18 @@ macro_rules! needs_root {
 }
 pub(crate) use needs_root;
 
+/// The same where a tool is missing.
+macro_rules! needs_tool {
+    ($tool:literal) => {
+        if std::process::Command::new($tool).arg("-V").output().is_err() {
+            assert!(std::env::var_os("CI").is_none(), "CI must have {}", $tool);
+            eprintln!("*** SKIPPED (needs {}): {} ***", $tool, module_path!());
+            return;
+        }
+    };
+}
+pub(crate) use needs_tool;
+
 pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output().expect("id");
     let has_tools = ["ip", "tc", "nft"].iter().all(|tool| Command::new(tool).arg("-V").output().is_ok());
@@ -32,6 +44,8 @@ pub(crate) fn is_root() -> bool {
 pub(crate) struct Bench {
     prefix: String,
     pub(crate) directory: TempDir,
+    /// Where the daemon's state is.
+    pub(crate) state: PathBuf,
     daemon: Option<Child>,
 }
 
@@ -52,7 +66,9 @@ impl Bench {
     pub(crate) fn new(stations: u32) -> Bench {
         let number = BENCHES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("fv{}-{number}", std::process::id());
-        let bench = Bench { prefix, directory: tempfile::tempdir().expect("a directory"), daemon: None };
+        let directory = tempfile::tempdir().expect("a directory");
+        let state = directory.path().join("state");
+        let bench = Bench { prefix, directory, state, daemon: None };
         let [sta, other, router, host] = ALL.map(|place| bench.name(place));
         for name in [&sta, &other, &router, &host] {
             ok("ip", &["netns", "add", name]);
@@ -171,14 +187,16 @@ impl Bench {
 
     /// Writes the configuration: `text` after name, uplink and state.
     pub(crate) fn configure(&self, text: &str) {
-        let state = self.directory.path().join("state");
-        let text = format!("name = \"bench\"\nuplink = \"wan\"\nstate = \"{}\"\n{text}", state.display());
+        let text = format!("name = \"bench\"\nuplink = \"wan\"\nstate = \"{}\"\n{text}", self.state.display());
         std::fs::write(self.config(), text).expect("written");
     }
 
     /// `fairair vsb` with these words, in the box.
     pub(crate) fn vsb(&self, words: &[&str]) -> Output {
-        let state = self.directory.path().join("state");
+        // A daemon may have a disk of its own.
+        let root = self.daemon.as_ref().map(|daemon| format!("/proc/{}/root", daemon.id()));
+        let root = root.filter(|root| Path::new(root).exists()).unwrap_or_default();
+        let state = PathBuf::from(root + self.state.to_str().expect("text"));
         let mut all = vec![env!("CARGO_BIN_EXE_fairair"), "vsb"];
         all.extend(words);
         let config = self.config();
@@ -197,9 +215,21 @@ impl Bench {
     /// Starts the daemon and waits until it answers.
     #[track_caller]
     pub(crate) fn start(&mut self, options: &[&str]) {
+        self.start_by(&[], options);
+    }
+
+    /// The same, with `wrapper` in front of the command, which must become it.
+    #[track_caller]
+    pub(crate) fn start_by(&mut self, wrapper: &[&str], options: &[&str]) {
+        self.start_as(Path::new(env!("CARGO_BIN_EXE_fairair")), wrapper, options);
+    }
+
+    /// The same, with `binary` for the command.
+    #[track_caller]
+    pub(crate) fn start_as(&mut self, binary: &Path, wrapper: &[&str], options: &[&str]) {
         let config = self.config();
-        let mut words = vec![env!("CARGO_BIN_EXE_fairair"), "vsb", "run", config.to_str().expect("text")];
-        words.extend(options);
+        let run = [binary.to_str().expect("text"), "vsb", "run", config.to_str().expect("text")];
+        let words = [wrapper, &run, options].concat();
         let log = std::fs::File::create(self.directory.path().join("log")).expect("a log");
         let child = self.command(Place::Box, &words).stdin(Stdio::null()).stderr(log).spawn().expect("started");
         self.daemon = Some(child);

@@ -1,6 +1,6 @@
 //! Who gets a class.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
 use crate::worker::{down, goodputs, up};
@@ -64,4 +64,34 @@ fn who_is_excluded_is_not_shaped_and_told_so() {
     assert!(rates[0] > 20e6 && rates[1] < 2e6, "{rates:?}");
     let explained = bench.vsb(&["explain", "10.1.9.9"]);
     assert!(String::from_utf8_lossy(&explained.stdout).contains("excludes it"));
+}
+
+/// The kernel's own telling alone: a device has a class soon after its first packet, in routed mode by its address, in
+/// bridged mode by its MAC address behind the AP's port.
+#[test]
+fn neighbours_are_found_as_the_kernel_tells_them() {
+    needs_root!();
+    let only = "[discovery]\nfirst_sight = false\n";
+    for is_bridged in [false, true] {
+        let mut bench = Bench::new(1);
+        let (head, ap) = if is_bridged {
+            bench.bridge();
+            ("mode = \"bridged\"\n", OPEN.replace("\"lan\"", "\"lan0\""))
+        } else {
+            ("", OPEN.to_owned())
+        };
+        bench.configure(&format!("{head}{ap}{only}"));
+        bench.start(&[]);
+        let mac = bench.mac(Place::Stations);
+        let to = if is_bridged { "10.2.0.2" } else { "10.1.0.1" };
+        let port = format!("timeout 2 bash -c '</dev/tcp/{to}/9' 2>&1 || true");
+        bench.run(Place::Stations, &["bash", "-c", &port]);
+        let begin = Instant::now();
+        let found = || bench.json(&["stations"])["stations"].to_string().contains(&mac);
+        while !found() {
+            assert!(begin.elapsed() < Duration::from_secs(5), "{is_bridged}: {}", bench.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        println!("bridged {is_bridged}: a class {:.2} s after the first packet", begin.elapsed().as_secs_f64());
+    }
 }

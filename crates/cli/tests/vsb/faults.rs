@@ -3,39 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
-
-const ONE: &str = "
-[[ap]]
-name = \"ap1\"
-interface = \"lan\"
-capacity = \"20 Mbit/s\"
-[[station]]
-name = \"a\"
-addresses = [\"10.1.0.2\"]
-";
-
-/// An operator with rules, qdiscs and filters of their own.
-fn furnish(bench: &Bench) {
-    bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "lan", "root", "handle", "7:", "pfifo", "limit", "77"]);
-    bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "wan", "clsact"]);
-    let own = "tc filter add dev wan egress protocol ip pref 10 u32 match ip dst 192.0.2.1/32 action mirred egress mirror dev lo";
-    bench.run(Place::Box, &own.split(' ').collect::<Vec<_>>());
-    bench.run(Place::Box, &["nft", "add", "table", "ip", "own"]);
-    bench.run(Place::Box, &["nft", "add", "chain", "ip", "own", "nat", "{ type nat hook postrouting priority 100; }"]);
-    bench.run(Place::Box, &["nft", "add", "rule", "ip", "own", "nat", "oifname", "wan", "masquerade"]);
-}
-
-fn stop(bench: &Bench) {
-    let stopped = bench.vsb(&["stop"]);
-    assert!(stopped.status.success(), "{}", String::from_utf8_lossy(&stopped.stderr));
-}
-
-fn ping(bench: &Bench) -> bool {
-    // A connection is refused at once, a lost packet is not.
-    bench
-        .run(Place::Stations, &["bash", "-c", "timeout 2 bash -c '</dev/tcp/10.2.0.2/9' 2>&1 || true"])
-        .contains("refused")
-}
+use crate::operator::{ONE, furnish, in_box, reaches, stop};
 
 #[test]
 fn stop_restores_byte_for_byte() {
@@ -46,7 +14,7 @@ fn stop_restores_byte_for_byte() {
     bench.configure(ONE);
     bench.start(&[]);
     assert!(bench.dump().contains("table inet fairair") && bench.dump().contains("fairair0"));
-    assert!(ping(&bench));
+    assert!(reaches(&bench));
     stop(&bench);
     assert_eq!(bench.dump(), before);
     assert!(bench.daemon().wait().unwrap().success());
@@ -90,10 +58,10 @@ fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
     bench.daemon().kill().unwrap();
     bench.daemon().wait().unwrap();
     assert!(bench.dump().contains("fairair0"), "what was there stays");
-    assert!(ping(&bench), "and passes packets");
+    assert!(reaches(&bench), "and passes packets");
     bench.start(&[]);
     assert!(bench.log().contains("without cleaning up"), "{}", bench.log());
-    assert!(ping(&bench));
+    assert!(reaches(&bench));
     bench.daemon().kill().unwrap();
     bench.daemon().wait().unwrap();
     stop(&bench);
@@ -111,7 +79,10 @@ fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
         (ONE.replace("capacity", "capasity"), "did you mean `capacity`"),
         (ONE.replace("\"lan\"", "\"nosuch0\""), "no interface nosuch0"),
         (
-            format!("mode = \"bridged\"\n{}", ONE.replace("addresses = [\"10.1.0.2\"]", "mac = \"02:00:5e:10:00:01\"")),
+            format!(
+                "mode = \"bridged\"\n{}",
+                ONE.replace("addresses = [\"10.1.0.2\", \"fd01::2\"]", "mac = \"02:00:5e:10:00:01\"")
+            ),
             "cannot change",
         ),
     ] {
@@ -124,7 +95,7 @@ fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
     }
     bench.configure(&ONE.replace("20 Mbit/s", "3 Mbit/s"));
     assert!(bench.vsb(&["reload"]).status.success());
-    assert!(bench.run(Place::Box, &["tc", "class", "show", "dev", "fairair0"]).contains("rate 3Mbit"));
+    assert!(in_box(&bench, "tc class show dev fairair0").contains("rate 3Mbit"));
 }
 
 #[test]
@@ -164,7 +135,7 @@ fn without_a_journal_shaping_goes_on_and_the_trouble_is_told() {
     let mut bench = Bench::new(1);
     bench.configure(&format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
     bench.start(&[]);
-    assert!(ping(&bench));
+    assert!(reaches(&bench));
     let status = bench.vsb(&["status"]);
     assert!(String::from_utf8_lossy(&status.stdout).contains("TROUBLE: journal /nonexistent/journal.db"));
 }

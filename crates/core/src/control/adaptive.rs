@@ -68,7 +68,7 @@ const FIRST_RISE: f64 = 0.005;
 const DOUBLING: f64 = 3.0;
 
 /// Our controller.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adaptive {
     pub(super) params: AdaptiveParams,
     /// C in bit/s.

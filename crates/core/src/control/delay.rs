@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// For how long a station's last delay counts.
@@ -16,12 +18,12 @@ const DEAF: u32 = 3;
 const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
 /// RTTs by station.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delays {
     stations: Vec<StationDelay>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct StationDelay {
     /// Least RTT since `since`, and in the period before.
     least: Duration,
@@ -99,7 +101,7 @@ impl Delays {
 }
 
 /// A probe that came back.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Trip {
     pub(super) sent_at: Instant,
     pub(super) received_at: Instant,
@@ -136,7 +138,7 @@ pub(super) struct Delivery {
 ///
 /// A probe waits in the AP's queue behind all that the box let pass before it. So between the replies to two probes the
 /// cell delivered what the box let pass down between sending the two, and what came up in the meantime.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delivered {
     trips: VecDeque<Trip>,
 }

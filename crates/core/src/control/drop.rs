@@ -6,6 +6,8 @@
 //! per cent below that rate only; so C goes far below it until the box, which knows every byte that it let pass, reckons
 //! the queue gone. The cell delivers as much meanwhile, since the AP has enough to send.
 
+use serde::{Deserialize, Serialize};
+
 use super::Reason;
 use super::adaptive::{AFTER_DRAIN, Adaptive, DROP, NEWS};
 use crate::units::Instant;
@@ -14,7 +16,7 @@ use crate::units::Instant;
 const DRAIN: f64 = 0.25;
 
 /// A drop that is being followed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Drop {
     phase: Phase,
     /// C before it, in bit/s.
@@ -22,7 +24,7 @@ pub(super) struct Drop {
 }
 
 /// What is known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// How much the cell carries at most.
     Bounded,

@@ -27,6 +27,14 @@ pub struct Seen {
     pub absent: bool,
 }
 
+impl Seen {
+    fn new(station: usize, view: &StationView) -> Self {
+        let Totals { down, up, up_bypassing } = view.totals;
+        let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
+        Seen { station: station as u32, backlog: view.backlog as u64, down, up, bypassing, absent: view.is_absent }
+    }
+}
+
 /// A line. Times are those of the box's monotonic clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -37,6 +45,15 @@ pub enum Event {
         params: CapacityParams,
         /// Of its random numbers.
         seed: u64,
+    },
+    /// A machine that has been at work goes on from here: the log before it need not be there.
+    State {
+        /// It.
+        machine: Capacity,
+        /// Of its random numbers from here on.
+        seed: u64,
+        /// What it was shown last, one a station.
+        seen: Vec<Seen>,
     },
     /// There is room for so many stations.
     Grow {
@@ -121,6 +138,12 @@ impl Tape {
         self.put(Event::Decision(decision));
     }
 
+    /// What stands for all that was noted before: `machine`, which draws from [`Rng::fork`] of `seed` from here on.
+    pub fn state(&self, machine: &Capacity, seed: u64) -> Event {
+        let looks = self.shown.iter().enumerate().map(|(station, view)| Seen::new(station, view));
+        Event::State { machine: machine.clone(), seed, seen: looks.collect() }
+    }
+
     /// What was noted since the last call, oldest first.
     pub fn take(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
@@ -140,10 +163,7 @@ impl Tape {
         for (station, (view, shown)) in views.iter().zip(&mut self.shown).enumerate() {
             if view != shown {
                 *shown = *view;
-                let Totals { down, up, up_bypassing } = view.totals;
-                let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
-                let (backlog, absent) = (view.backlog as u64, view.is_absent);
-                seen.push(Seen { station: station as u32, backlog, down, up, bypassing, absent });
+                seen.push(Seen::new(station, view));
             }
         }
         if !seen.is_empty() {
@@ -193,8 +213,25 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
     for (index, event) in events.iter().enumerate() {
         if let Event::Start { params, seed } = event {
             let params = other.unwrap_or(params);
-            let machine = Capacity::new(params, 0, Rng::fork(*seed, label));
-            run = Some(Run { machine, views: Vec::new(), asked: BTreeMap::new(), due: BTreeSet::new() });
+            run = Some(Run::new(Capacity::new(params, 0, Rng::fork(*seed, label))));
+            continue;
+        }
+        if let Event::State { machine, seed, seen } = event {
+            let rng = Rng::fork(*seed, label);
+            let machine = match (other, run.is_some()) {
+                // Another machine has a state of its own.
+                (Some(_), true) => continue,
+                (Some(other), false) => Capacity::new(other, 0, rng),
+                (None, _) => {
+                    let mut machine = machine.clone();
+                    machine.reseed(rng);
+                    machine
+                }
+            };
+            let mut own = Run::new(machine);
+            own.grow(seen.len());
+            own.look(seen)?;
+            run = Some(own);
             continue;
         }
         let run = run.as_mut().ok_or(LogError::NoStart)?;
@@ -202,9 +239,7 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
             Event::Decision(decision) => told.recorded.push(*decision),
             Event::Grow { stations } if *stations > CROWD => return Err(LogError::Crowd(*stations)),
             Event::Grow { stations } => {
-                let stations = run.views.len().max(*stations as usize);
-                run.views.resize(stations, StationView::default());
-                run.machine.grow(stations);
+                run.grow(run.views.len().max(*stations as usize));
             }
             Event::Look { seen, .. } => run.look(seen)?,
             Event::Probe { station, .. } => {
@@ -212,7 +247,7 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
             }
             Event::Timeout { at } if other.is_none() => run.machine.handle_timeout(*at, &run.views),
             Event::Reply { at, id } if other.is_none() => run.machine.handle_reply(*at, *id, &run.views),
-            Event::Start { .. } | Event::Timeout { .. } | Event::Reply { .. } => {}
+            Event::Start { .. } | Event::State { .. } | Event::Timeout { .. } | Event::Reply { .. } => {}
         }
         if let (Some(_), Event::Look { at, .. } | Event::Timeout { at } | Event::Reply { at, .. }) = (other, event) {
             run.advance(*at, &mut told.replayed);
@@ -251,6 +286,15 @@ struct Run {
 }
 
 impl Run {
+    fn new(machine: Capacity) -> Self {
+        Run { machine, views: Vec::new(), asked: BTreeMap::new(), due: BTreeSet::new() }
+    }
+
+    fn grow(&mut self, stations: usize) {
+        self.views.resize(stations, StationView::default());
+        self.machine.grow(stations);
+    }
+
     fn look(&mut self, seen: &[Seen]) -> Result<(), LogError> {
         for seen in seen {
             let view = self.views.get_mut(seen.station as usize).ok_or(LogError::NoStation(seen.station))?;
@@ -336,6 +380,35 @@ mod tests {
         assert_eq!(told.recorded, decisions);
         assert!(told.replayed.len() > 20, "its probes are answered: {}", told.replayed.len());
         assert!(told.replayed.iter().all(|decision| decision.capacity <= max));
+    }
+
+    /// The oldest files of a log are gone, and what is left begins with the machine as it was.
+    #[test]
+    fn a_log_without_its_beginning_gives_the_same_decisions() {
+        for params in [CapacityParams::Adaptive(AdaptiveParams::default()), CapacityParams::Wce(WceParams::default())] {
+            let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
+            cell.tape = Tape::new(params, 7);
+            cell.tape.grow(4);
+            cell.control.grow(4);
+            cell.run(5.0);
+            cell.carries = 1.25 * MBPS;
+            cell.run(1.3);
+            let before = cell.tape.take().len();
+            assert!(before > 100, "{before}");
+            let already = cell.decisions.len();
+            let state = serde_json::to_string(&cell.tape.state(&cell.control, 9)).unwrap();
+            cell.control.reseed(Rng::fork(9, "ap1"));
+            cell.run(8.0);
+            let mut events: Vec<Event> = vec![serde_json::from_str(&state).unwrap()];
+            events.extend(cell.tape.take());
+            let decisions = &cell.decisions[already..];
+            assert!(decisions.len() > 10, "{}", decisions.len());
+            let told = replay("ap1", &events, None).unwrap();
+            assert_eq!((&told.recorded[..], &told.replayed[..]), (decisions, decisions));
+            let other = CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(3), ..AdaptiveParams::default() });
+            let told = replay("ap1", &events, Some(&other)).unwrap();
+            assert!(!told.replayed.is_empty() && told.replayed.iter().all(|own| own.capacity <= Bitrate::mbps(3)));
+        }
     }
 
     #[test]

@@ -111,7 +111,7 @@ pub enum CapacityParams {
 }
 
 /// Counters of a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlStats {
     /// Probes sent.
     pub probes: u64,
@@ -131,7 +131,7 @@ pub struct ControlStats {
 /// [`handle_reply`](Self::handle_reply) when a probe returns. After each, send what [`poll_probe`](Self::poll_probe)
 /// says and do what [`poll_decision`](Self::poll_decision) says, until both are `None`. The slice of views has one
 /// entry a station, always in the same order.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Capacity {
     /// Never changes.
     Fixed(Bitrate),
@@ -148,6 +148,13 @@ impl Capacity {
             CapacityParams::Fixed { rate } => Capacity::Fixed(*rate),
             CapacityParams::Wce(params) => Capacity::Wce(Box::new(Wce::new(*params, stations, rng))),
             CapacityParams::Adaptive(params) => Capacity::Adaptive(Box::new(Adaptive::new(*params, stations))),
+        }
+    }
+
+    /// Draws from `rng` from here on, as far as the machine draws at all.
+    pub fn reseed(&mut self, rng: Rng) {
+        if let Capacity::Wce(wce) = self {
+            wce.reseed(rng);
         }
     }
 

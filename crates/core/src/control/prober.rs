@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::ControlStats;
 use crate::packet::NodeId;
 use crate::units::{Bytes, Duration, Instant};
 
 /// An echo request to send now, past the shaper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
     /// Whom to ask.
     pub station: NodeId,
@@ -16,7 +18,7 @@ pub struct Probe {
 }
 
 /// A probe that may still be answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Outstanding {
     pub(super) id: u64,
     /// Position of the station.
@@ -27,7 +29,7 @@ pub(super) struct Outstanding {
 }
 
 /// Keeps the probes that are on the way, the oldest first.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Prober {
     timeout: Duration,
     next_id: u64,

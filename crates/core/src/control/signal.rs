@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::StationView;
 use crate::shaper::Totals;
 use crate::units::{Bytes, Duration, Instant};
@@ -23,7 +25,7 @@ const HEARD: Duration = Duration::from_millis(50);
 const RARE: f64 = 0.5;
 
 /// What the counters of the box say between two looks.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Signal {
     stations: Vec<Seen>,
     /// Bytes of all stations that C is for: down, and up without those that bypass it.
@@ -39,7 +41,7 @@ pub(super) struct Signal {
     resumed_at: Instant,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Seen {
     totals: Totals,
     active_at: Option<Instant>,

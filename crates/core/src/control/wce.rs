@@ -58,12 +58,13 @@ impl Default for WceParams {
 const UDP_MEMORY: Duration = Duration::from_secs(2);
 
 /// The published controller: one random station is pinged at a time, and its RTT alone moves C.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Wce {
     params: WceParams,
     capacity: Bitrate,
     next_probe: Instant,
     prober: Prober,
+    #[serde(skip, default = "unseeded")]
     rng: Rng,
     /// Bytes of uplink UDP when last seen, and when they last grew.
     udp: Vec<(Bytes, Option<Instant>)>,
@@ -73,6 +74,11 @@ pub struct Wce {
     group: (Duration, u32),
     base: Duration,
     decisions: VecDeque<Decision>,
+}
+
+/// Until [`Wce::reseed`].
+fn unseeded() -> Rng {
+    Rng::fork(0, "")
 }
 
 impl Wce {
@@ -90,6 +96,11 @@ impl Wce {
             base: Duration::ZERO,
             decisions: VecDeque::new(),
         }
+    }
+
+    /// From here on whom to ask is drawn from `rng`.
+    pub(super) fn reseed(&mut self, rng: Rng) {
+        self.rng = rng;
     }
 
     /// C.

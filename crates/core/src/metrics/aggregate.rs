@@ -33,19 +33,29 @@ impl Report {
     ///
     /// Records without measured time (or without the flow or station asked for) do not count.
     pub fn new(scenario: &Scenario, records: &[Record], provenance: Provenance) -> Report {
+        Report {
+            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+            fingerprint: fingerprint(records),
+            ..Report::in_brief(scenario, records, provenance)
+        }
+    }
+
+    /// As [`Report::new`], without the scenario and the fingerprint: they take longer than all the rest when a sweep
+    /// reduces short runs to numbers.
+    pub fn in_brief(scenario: &Scenario, records: &[Record], provenance: Provenance) -> Report {
         let cell = Cell::new(scenario, records);
         Report {
             schema: SCHEMA.to_owned(),
             engine: provenance.engine,
             version: provenance.version,
-            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+            scenario: serde_json::Value::Null,
             seed: scenario.run.seed,
             replicas: records.len() as u32,
             replicas_planned: provenance.replicas_planned,
             interrupted: provenance.interrupted,
             until_ci: provenance.until_ci,
             measured_s: records.first().map_or(0.0, |record| record.measured.as_secs_f64()),
-            fingerprint: fingerprint(records),
+            fingerprint: String::new(),
             totals: cell.totals(),
             directions: Directions { up: cell.direction(Direction::Up), down: cell.direction(Direction::Down) },
             indices: cell.indices(),

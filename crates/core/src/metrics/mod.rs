@@ -5,6 +5,7 @@
 
 mod aggregate;
 mod cell;
+mod columns;
 mod enforce;
 mod estimate;
 mod fingerprint;
@@ -13,6 +14,7 @@ mod report;
 mod rows;
 
 pub use aggregate::Provenance;
+pub use columns::{Column, FLOW_COLUMNS, STATION_COLUMNS};
 pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
@@ -20,8 +22,8 @@ pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
 pub use report::{
-    Assumption, Directions, Indices, MacSection, ModelSection, Report, RoundTrips, SCHEMA, SeriesReport, TestbedLosses,
-    TestbedMinute, TestbedSection, Totals, UntilCi, ValueSource, json_schema,
+    Assumption, Directions, Indices, MacSection, ModelSection, ProbeTrips, Report, RoundTrips, SCHEMA, SeriesReport,
+    TestbedLosses, TestbedMinute, TestbedSection, Totals, UntilCi, ValueSource, json_schema,
 };
 pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,

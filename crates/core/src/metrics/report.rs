@@ -101,6 +101,11 @@ pub struct TestbedSection {
     pub round_trips: Vec<RoundTrips>,
     /// The whole minutes of the first replica after its warm-up: what grows in a long run shows here.
     pub minutes: Vec<TestbedMinute>,
+    /// Whose box it was: `emulated`, `live` (`fairair vsb` in the kernel); null without a box.
+    #[serde(rename = "box")]
+    pub which_box: Option<String>,
+    /// Probes of a live box, which pass by its queues: the delay of the cell alone. Null otherwise.
+    pub probes: Option<ProbeTrips>,
 }
 
 /// A minute of the measured time on the testbed.
@@ -114,6 +119,21 @@ pub struct TestbedMinute {
     pub lateness_max_s: f64,
     /// Resident memory of the process at the minute's end.
     pub resident_bytes: u64,
+}
+
+/// Round trips of a live box's probes after the warm-up, of all replicas together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeTrips {
+    /// Probes sent.
+    pub sent: u64,
+    /// Probes answered.
+    pub answered: u64,
+    /// Median of the answered ones; null without an answer.
+    pub p50_s: Option<f64>,
+    /// Their 95th percentile.
+    pub p95_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
 }
 
 /// Frames that the testbed lost for reasons of its own; those that queues, MAC and wires drop are counted there.

@@ -1,5 +1,7 @@
 //! What the box counts.
 
+use serde::{Deserialize, Serialize};
+
 use crate::qdisc::QueueStats;
 use crate::units::Bytes;
 
@@ -15,7 +17,7 @@ pub struct StationStats {
 }
 
 /// IP bytes of a station since the box was built.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Let pass towards the radio.
     pub down: Bytes,

@@ -33,6 +33,8 @@ const DOWN: usize = 1;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 const NO_PORTS: u8 = 0;
+/// Number of a live box's probes: their own is not known here.
+const LIVE: u64 = 0;
 
 /// Groups of routers only: switches that snoop keep solicitations and membership reports from hosts (RFC 4541 section 2.1.1).
 const FOR_ROUTERS: [[u8; 6]; 4] = [
@@ -156,6 +158,11 @@ impl<'a> Cell<'a> {
                 }
                 for station in receivers {
                     let frame = self.frame(now, station, Direction::Down, headers, bytes.clone());
+                    if frame.probe.is_some() {
+                        // The box stands beside the AP: its probes have no wire to cross.
+                        self.enter_cell(now, frame);
+                        continue;
+                    }
                     let own = frame.of_scenario.and_then(|flow| self.own_wire[flow]);
                     self.links[own.map_or(DOWN, |own| own + 1)].enqueue(now, frame);
                 }
@@ -250,7 +257,7 @@ impl<'a> Cell<'a> {
         let (protocol, ports, datagram) = match &headers.transport {
             Transport::Tcp(header) => (TCP, header.ports, 0),
             Transport::Udp { ports, payload } => (UDP, *ports, *payload),
-            Transport::EchoReply { .. } | Transport::Other => (NO_PORTS, (0, 0), 0),
+            Transport::EchoRequest | Transport::EchoReply { .. } | Transport::Other => (NO_PORTS, (0, 0), 0),
         };
         let none = addr::BOX.into();
         let (from, to) = if protocol == NO_PORTS { (none, none) } else { headers.addresses.unwrap_or((none, none)) };
@@ -268,7 +275,11 @@ impl<'a> Cell<'a> {
             _ => self.flows.find(index, protocol == TCP, key.station_port, key.far_port),
         };
         let probe = match headers.transport {
-            Transport::EchoReply { id, seq } if direction == Direction::Up => self.probes.find(id, seq),
+            Transport::EchoRequest if headers.source == addr::BOX_MAC => Some(LIVE),
+            Transport::EchoReply { id, seq } if direction == Direction::Up => match &self.enforcer {
+                Some(_) => self.probes.find(id, seq),
+                None => (headers.destination == addr::BOX_MAC).then_some(LIVE),
+            },
             _ => None,
         };
         let flow = match seen {
@@ -355,6 +366,7 @@ impl<'a> Cell<'a> {
     /// A frame has crossed the radio.
     fn off_the_air(&mut self, now: Instant, receiver: NodeId, frame: Frame) {
         match frame.probe {
+            Some(_) if receiver == NodeId::AP && self.enforcer.is_none() => self.output(now, frame),
             Some(id) if receiver == NodeId::AP => self.answered(now, id),
             Some(_) => self.asked(now, frame),
             None if receiver == NodeId::AP => self.at_ap(now, frame),

@@ -224,3 +224,41 @@ fn the_box_holds_frames_to_its_capacity_and_its_probes_are_answered_to_it() {
     let control = cell.record(at_micros(now)).enforce.unwrap().control;
     assert!(answered > 10 && control.replies >= control.probes.saturating_sub(1), "{control:?}, {answered} answered");
 }
+
+/// The live box's echo requests are probes too: they have no wire to cross, deaf stations never hear them and sleeping ones
+/// late.
+#[test]
+fn a_live_boxs_probes_meet_the_habits_of_stations_and_no_wire() {
+    let events = "[wire]\ndelay = \"50 ms\"\n[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = \"a\"\n\
+                  [[event]]\nat = \"1 s\"\nkind = \"sleep\"\nstation = \"b\"\n";
+    let scenario = scenario(events);
+    let mut cell = Cell::new(&scenario, 1);
+    let ask = |station: usize| {
+        let builder = PacketBuilder::ethernet2(addr::BOX_MAC, addr::station_mac(station))
+            .ipv4(addr::BOX.octets(), addr::station(station).octets(), 64)
+            .icmpv4_echo_request(0xfa1a, 1);
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes, &[0; 24]).unwrap();
+        bytes
+    };
+    let reply = PacketBuilder::ethernet2(addr::station_mac(1), addr::BOX_MAC)
+        .ipv4(addr::station(1).octets(), addr::BOX.octets(), 64)
+        .icmpv4_echo_reply(0xfa1a, 1);
+    let mut back = Vec::new();
+    reply.write(&mut back, &[0; 24]).unwrap();
+    for station in [0, 1] {
+        cell.handle_frame(at_micros(0), Port::Wire, ask(station));
+    }
+    cell.handle_timeout(at_micros(5_000));
+    cell.handle_frame(at_micros(5_000), Port::Station(1), back);
+    let out = outputs(&mut cell, at_micros(10_000));
+    let ports: Vec<Port> = out.iter().map(|output| output.port).collect();
+    assert_eq!(ports, [Port::Station(0), Port::Station(1), Port::Wire], "at once");
+    outputs(&mut cell, at_micros(1_000_000));
+    for station in [0, 1] {
+        cell.handle_frame(at_micros(1_000_000), Port::Wire, ask(station));
+    }
+    let out = outputs(&mut cell, at_micros(2_000_000));
+    assert_eq!(out.iter().map(|output| output.port).collect::<Vec<_>>(), [Port::Station(1)], "a is deaf");
+    assert!(out[0].due >= at_micros(1_100_000), "b sleeps for 100 ms at least: {:?}", out[0].due);
+}

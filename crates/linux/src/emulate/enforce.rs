@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use etherparse::PacketBuilder;
 use fairair_core::control::Probe;
+use fairair_core::enforce::Enforcer;
 use fairair_core::packet::{Direction, FlowId};
 use fairair_core::units::Instant;
 
@@ -119,7 +120,7 @@ impl Cell<'_> {
 
     /// Sends the probes that the controller wants, and sets the C that it has decided on.
     fn obey(&mut self, now: Instant) {
-        while let Some(probe) = self.enforcer.as_mut().and_then(|enforcer| enforcer.poll_probe()) {
+        while let Some(probe) = self.enforcer.as_mut().and_then(Enforcer::poll_probe) {
             let probe = self.probes.echo(now, probe);
             self.enter_cell(now, probe);
         }

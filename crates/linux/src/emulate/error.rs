@@ -31,6 +31,9 @@ pub enum TestbedError {
         /// What it said.
         message: String,
     },
+    /// The live box failed.
+    #[error("the live box: {0}")]
+    LiveBox(String),
     /// No testbed of that name stands.
     #[error("{0}")]
     NotThere(String),

@@ -15,6 +15,7 @@ const CHECKSUM_AT: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Headers {
     pub(super) destination: [u8; 6],
+    pub(super) source: [u8; 6],
     /// Sender and receiver; `None` when it is not IP.
     pub(super) addresses: Option<(IpAddr, IpAddr)>,
     /// Whom an ARP request or a neighbour solicitation asks for.
@@ -29,6 +30,8 @@ pub(super) enum Transport {
     Tcp(TcpHeader),
     /// UDP with its ports and payload bytes.
     Udp { ports: (u16, u16), payload: u32 },
+    /// An ICMP echo request.
+    EchoRequest,
     /// An ICMP echo reply with its identifier and sequence number.
     EchoReply { id: u16, seq: u16 },
     /// Anything else.
@@ -54,8 +57,9 @@ pub(super) struct TcpHeader {
 /// Reads the headers; `None` when the frame is too short for Ethernet.
 pub(super) fn headers(bytes: &[u8]) -> Option<Headers> {
     let destination = bytes.get(..6)?.try_into().ok()?;
+    let source = bytes.get(6..12)?.try_into().ok()?;
     bytes.get(ETHERNET - 1)?;
-    let blank = Headers { destination, addresses: None, asks_for: None, transport: Transport::Other };
+    let blank = Headers { destination, source, addresses: None, asks_for: None, transport: Transport::Other };
     let Ok(packet) = SlicedPacket::from_ethernet(bytes) else { return Some(blank) };
     let addresses = match &packet.net {
         Some(NetSlice::Ipv4(ip)) => {
@@ -102,6 +106,7 @@ pub(super) fn headers(bytes: &[u8]) -> Option<Headers> {
         }
         Some(TransportSlice::Icmpv4(icmp)) => match icmp.icmp_type() {
             etherparse::Icmpv4Type::EchoReply(echo) => Transport::EchoReply { id: echo.id, seq: echo.seq },
+            etherparse::Icmpv4Type::EchoRequest(_) => Transport::EchoRequest,
             _ => Transport::Other,
         },
         Some(TransportSlice::Icmpv6(icmp)) => {
@@ -129,7 +134,7 @@ pub(super) struct Frame {
     pub(super) tcp: Option<Tcp>,
     /// Position of its flow in the scenario, if it belongs to one.
     pub(super) of_scenario: Option<usize>,
-    /// What the box's own probe it is.
+    /// Which of the box's own probes it is, or the reply to it; a live box knows by itself which.
     pub(super) probe: Option<u64>,
     /// Payload of UDP.
     pub(super) datagram: u32,

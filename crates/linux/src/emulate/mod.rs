@@ -2,8 +2,8 @@
 //!
 //! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
 //! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
-//! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3, `files` and
-//! `datagrams` are what iperf3 cannot do, `registry` knows which
+//! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3,
+//! `files` and `datagrams` are what iperf3 cannot do, `live_box` is the daemon, `registry` knows which
 //! testbeds stand, `run` makes a replica of it all.
 
 pub mod addresses;
@@ -21,6 +21,7 @@ mod files;
 mod flows;
 mod frame;
 mod hand_over;
+mod live_box;
 mod registry;
 mod rig;
 mod run;
@@ -36,6 +37,8 @@ pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
 pub use run::{Outcome, check, check_cell, keep, run};
 pub use traffic::Pings;
+
+use std::ffi::OsString;
 
 use fairair_core::units::Duration;
 
@@ -80,6 +83,8 @@ pub struct Options {
     pub known_neighbours: bool,
     /// Distance of the pings to each station; `None`: no pings.
     pub ping: Option<Duration>,
+    /// What begins the command `fairair`, whose `vsb` is to be the scenario's box; `None`: the emulation has its own.
+    pub live_box: Option<&'static [OsString]>,
 }
 
 impl Uplink {

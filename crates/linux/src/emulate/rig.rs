@@ -25,13 +25,15 @@ const TAP_QUEUE: usize = 10_000;
 const MOST_MTU: u32 = 2500;
 /// The wireless interface of a station, and the AP's towards the box.
 const WLAN: &str = "wlan0";
-const AP_PORT: &str = "ap0";
+pub(super) const AP_PORT: &str = "ap0";
+/// The box's interface towards the gateway.
+pub(super) const UPLINK: &str = "uplink";
 
 /// A testbed that stands. Dropping it takes it down.
 pub struct Rig {
     pub(super) host: Namespace,
     gateway: Namespace,
-    the_box: Namespace,
+    pub(super) the_box: Namespace,
     pub(super) stations: Vec<Namespace>,
     /// The stations' drivers, in the mode `driver`; kept for its `Drop`.
     _air: Option<Namespace>,
@@ -92,7 +94,7 @@ impl Rig {
         let up = format!("mtu {mtu} gso_max_segs 1 txqueuelen {TAP_QUEUE} up");
         let (g, b) = (gateway.name(), self.the_box.name());
         self.host.ip(&format!("link add eth0 type veth peer name lan netns {g}\n"))?;
-        gateway.ip(&format!("link add wlan address {} type veth peer name uplink netns {b}\n", addr::GATEWAY_MAC))?;
+        gateway.ip(&format!("link add wlan address {} type veth peer name {UPLINK} netns {b}\n", addr::GATEWAY_MAC))?;
         self.host.ip(&format!(
             "link set lo up\nlink set eth0 {up}\naddress add {host}/24 dev eth0\naddress add {host6}/64 dev eth0 nodad\n\
              route add default via {up4}{route}\nroute add default via {up6}{route}\n",
@@ -120,10 +122,20 @@ impl Rig {
             }
         }
         gateway.ip(&lines)?;
-        self.the_box.ip(&format!(
-            "link add br0 type bridge stp_state 0 forward_delay 0 mcast_snooping 0\nlink set uplink {up}\n\
-             link set {AP_PORT} {up}\nlink set uplink master br0\nlink set {AP_PORT} master br0\nlink set br0 up\n"
-        ))?;
+        let mut lines = format!(
+            "link add br0 address {mac} type bridge stp_state 0 forward_delay 0 mcast_snooping 0\nlink set {UPLINK} {up}\n\
+             link set {AP_PORT} {up}\nlink set {UPLINK} master br0\nlink set {AP_PORT} master br0\nlink set br0 up\n\
+             address add {ip}/24 dev br0\n",
+            mac = addr::mac_text(addr::BOX_MAC),
+            ip = addr::BOX,
+        );
+        if options.known_neighbours {
+            for index in 0..self.stations.len() {
+                let (ip, mac) = (addr::station(index), addr::mac_text(addr::station_mac(index)));
+                let _ = writeln!(lines, "neighbour add {ip} lladdr {mac} dev br0 nud permanent");
+            }
+        }
+        self.the_box.ip(&lines)?;
         for (index, station) in self.stations.iter().enumerate() {
             station.ip(&station_lines(scenario, options, index, &up))?;
         }

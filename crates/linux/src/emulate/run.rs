@@ -12,6 +12,7 @@ use super::cell::Cell;
 use super::driver::{Heard, drive};
 use super::error::TestbedError;
 use super::hand_over::HandOver;
+use super::live_box::LiveBox;
 use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
@@ -37,6 +38,8 @@ pub struct Outcome {
     pub realtime: bool,
     /// Round trips, one entry a station; empty without pings.
     pub pings: Vec<Pings>,
+    /// Round trips of a live box's probes after the warm-up.
+    pub probes: Pings,
 }
 
 /// Says early whether the testbed can do the scenario.
@@ -75,17 +78,28 @@ pub fn run(
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
     }
+    let live_box = options.live_box.map(|program| LiveBox::new(scenario, &rig, program)).transpose()?;
     let start = Clock::now();
-    let (emulated, conducted) = std::thread::scope(|scope| {
+    let is_over = AtomicBool::new(false);
+    let (emulated, conducted, kept) = std::thread::scope(|scope| {
         let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &heard));
-        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished());
-        stop.store(!matches!(conducted, Ok(true)), Ordering::Relaxed);
-        (emulation.join(), conducted)
+        let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
+        // Before the end it finishes by an error only.
+        let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
+        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished() || has_failed());
+        stop.store(!matches!(conducted, Ok(true)) || has_failed(), Ordering::Relaxed);
+        let emulated = emulation.join();
+        is_over.store(true, Ordering::Relaxed);
+        (emulated, conducted, keeper.map(std::thread::ScopedJoinHandle::join))
     });
+    let kept = kept.transpose().map_err(|_| std::io::Error::other("the live box's keeper died"))?;
     if !conducted? {
         return Ok(None);
     }
     let mut outcome = emulated.map_err(|_| std::io::Error::other("the emulation died"))??;
+    if let Some((record, probes)) = kept.transpose()? {
+        (outcome.record.enforce, outcome.probes) = (Some(record), probes);
+    }
     outcome.overruns = rig.overruns();
     outcome.pings = programs.pings();
     Ok(Some(outcome))
@@ -127,7 +141,8 @@ fn emulate(
     heard: &Heard,
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
-    let mut cell = Cell::new(scenario, seed);
+    let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
+    let mut cell = Cell::new(shaped_elsewhere.as_ref().unwrap_or(scenario), seed);
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
@@ -140,6 +155,7 @@ fn emulate(
         overruns: 0,
         realtime: granted.realtime,
         pings: Vec::new(),
+        probes: Pings::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use fairair_core::tcp::{TcpParams, Variant};
 
 use super::cell::is_tcp;
 use super::error::TestbedError;
-use super::{Options, TcpStack, addresses as addr};
+use super::{Options, TcpStack, addresses as addr, live_box};
 
 /// Header bytes of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -85,6 +85,9 @@ pub(super) fn route(scenario: &Scenario, options: Options) -> String {
 pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
     let cannot = |what: String, fix: &str| Err(TestbedError::Cannot { what, fix: fix.to_owned() });
     check_cell(scenario)?;
+    if options.live_box.is_some() {
+        live_box::check(scenario)?;
+    }
     if scenario.flow_count() > addr::MOST_FLOWS {
         return cannot(format!("{} flows", scenario.flow_count()), &format!("write at most {}", addr::MOST_FLOWS));
     }
@@ -122,7 +125,8 @@ mod tests {
     use super::super::Uplink;
     use super::*;
 
-    const DEEP: Options = Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None };
+    const DEEP: Options =
+        Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None, live_box: None };
 
     fn scenario(flows: &str) -> Scenario {
         let text = format!("name = \"s\"\n[run]\nduration = \"9 s\"\n[[station]]\nname = \"a\"\nflows = [{flows}]\n");

@@ -127,13 +127,7 @@ impl<'a> TrafficPrograms<'a> {
         let mut command = in_namespace(&namespace.path(), program)?;
         let file = |end: &str| File::create(self.directory.path().join(format!("{name}.{end}")));
         command.stdout(file("json")?).stderr(file("err")?);
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is a plain system call.
-        #[allow(unsafe_code)]
-        unsafe {
-            use std::os::unix::process::CommandExt;
-            // Without the privilege traffic has the usual priority.
-            command.pre_exec(|| realtime::hurry().or(Ok(())));
-        }
+        hurried(&mut command);
         Ok(command)
     }
 
@@ -285,6 +279,16 @@ impl Drop for TrafficPrograms<'_> {
 
 fn is_greedy_upload(flow: &Flow) -> bool {
     matches!(flow.traffic, Traffic::UdpGreedy { .. }) && flow.direction == Direction::Up
+}
+
+/// Has a program run before the machine's other work; without the privilege it has the usual priority.
+pub(super) fn hurried(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is a plain system call.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| realtime::hurry().or(Ok(())));
+    }
 }
 
 /// Reads what ping prints: replies to requests from number `first` on, and the number of requests.

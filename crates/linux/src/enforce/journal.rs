@@ -5,15 +5,16 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::{Duration, SystemTime};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant, SystemTime};
 
 use fairair_core::control::Decision;
 use rusqlite::{Connection, params};
 
 use super::config;
+use super::writer::Writer;
 
-/// Entries that may wait for the disk.
+/// Entries that are kept while the disk refuses; the oldest go.
 const WAITING: usize = 10_000;
 /// How often what waits is written.
 const BATCH: Duration = Duration::from_secs(1);
@@ -40,8 +41,20 @@ enum Entry {
 /// Where lines go; cheap to call, never waits.
 #[derive(Debug, Default)]
 pub struct Journal {
-    sender: Option<SyncSender<(f64, Entry)>>,
+    writer: Option<Writer<(f64, Entry)>>,
     failed: Arc<AtomicBool>,
+    clock: Clock,
+}
+
+/// Seconds since 1970. The journal is the only part of the box that asks for them: all else counts monotonic time.
+#[derive(Clone, Copy, Debug)]
+struct Clock(fn() -> f64);
+
+impl Default for Clock {
+    #[expect(clippy::disallowed_methods, reason = "people read the journal beside other logs")]
+    fn default() -> Self {
+        Clock(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64())
+    }
 }
 
 impl Journal {
@@ -50,17 +63,21 @@ impl Journal {
     /// # Errors
     /// SQLite's words.
     pub fn open(config: Option<&config::Journal>) -> Result<Journal, String> {
+        Self::by(Clock::default(), config)
+    }
+
+    fn by(clock: Clock, config: Option<&config::Journal>) -> Result<Journal, String> {
         let Some(config) = config else { return Ok(Journal::default()) };
         let shown = |error: rusqlite::Error| format!("journal {}: {error}", config.file.display());
         let connection = connect(&config.file).map_err(shown)?;
-        let (sender, receiver) = sync_channel(WAITING);
         let failed = Arc::new(AtomicBool::new(false));
-        let (keep_s, told) = (config.keep.as_secs_f64(), failed.clone());
-        std::thread::Builder::new()
-            .name("journal".to_owned())
-            .spawn(move || write(connection, &receiver, keep_s, &told))
-            .map_err(|error| format!("journal: {error}"))?;
-        Ok(Journal { sender: Some(sender), failed })
+        let told = failed.clone();
+        // What is too old is told by the time since now, so that a clock that jumps ahead removes nothing.
+        let (begin, oldest_s) = (Instant::now(), (clock.0)() - config.keep.as_secs_f64());
+        let oldest = move || oldest_s + begin.elapsed().as_secs_f64();
+        let writer = Writer::start("journal", move |receiver| write(connection, receiver, oldest, &told));
+        let writer = writer.map_err(|error| format!("journal: {error}"))?;
+        Ok(Journal { writer: Some(writer), failed, clock })
     }
 
     /// Whether lines are lost: the disk is full, or slow.
@@ -92,9 +109,8 @@ impl Journal {
     }
 
     fn put(&self, entry: Entry) {
-        let Some(sender) = &self.sender else { return };
-        let at_s = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64();
-        if sender.try_send((at_s, entry)).is_err() {
+        let Some(writer) = &self.writer else { return };
+        if !writer.put(((self.clock.0)(), entry)) {
             self.failed.store(true, Ordering::Relaxed);
         }
     }
@@ -108,7 +124,12 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// Writes what comes in batches, until nobody sends any more.
-fn write(mut connection: Connection, receiver: &Receiver<(f64, Entry)>, keep_s: f64, failed: &AtomicBool) {
+fn write(
+    mut connection: Connection,
+    receiver: &Receiver<(f64, Entry)>,
+    oldest_s: impl Fn() -> f64,
+    failed: &AtomicBool,
+) {
     let mut batch = Vec::new();
     let mut open = true;
     while open {
@@ -127,18 +148,20 @@ fn write(mut connection: Connection, receiver: &Receiver<(f64, Entry)>, keep_s: 
         if batch.is_empty() {
             continue;
         }
-        if store(&mut connection, &batch, keep_s).is_ok() {
+        if store(&mut connection, &batch, oldest_s()).is_ok() {
             batch.clear();
             failed.store(false, Ordering::Relaxed);
         } else {
             failed.store(true, Ordering::Relaxed);
             batch.drain(..batch.len().saturating_sub(WAITING));
-            std::thread::sleep(BATCH);
+            if open {
+                std::thread::sleep(BATCH);
+            }
         }
     }
 }
 
-fn store(connection: &mut Connection, batch: &[(f64, Entry)], keep_s: f64) -> rusqlite::Result<()> {
+fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for (at_s, entry) in batch {
         match entry {
@@ -153,9 +176,8 @@ fn store(connection: &mut Connection, batch: &[(f64, Entry)], keep_s: f64) -> ru
                 .execute(params![at_s, name, bytes, dropped])?,
         };
     }
-    let oldest = batch.last().map_or(0.0, |(at_s, _)| at_s - keep_s);
     for table in ["decision", "station", "goodput"] {
-        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest])?;
+        transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest_s])?;
     }
     transaction.commit()
 }
@@ -163,7 +185,7 @@ fn store(connection: &mut Connection, batch: &[(f64, Entry)], keep_s: f64) -> ru
 #[cfg(test)]
 mod tests {
     use fairair_core::control::{Reason, State};
-    use fairair_core::units::{Bitrate, Instant};
+    use fairair_core::units::{Bitrate, Bytes, Instant};
 
     use super::*;
 
@@ -171,8 +193,12 @@ mod tests {
     fn lines_survive_a_restart_and_hostile_names_stay_names() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("journal.db");
-        let config =
-            config::Journal { file: file.clone(), keep: fairair_core::units::Duration::from_secs(3600), log: None };
+        let config = config::Journal {
+            file: file.clone(),
+            keep: fairair_core::units::Duration::from_secs(3600),
+            log: None,
+            log_limit: Bytes(0),
+        };
         let name = "x'); DROP TABLE station; --";
         for _ in 0..2 {
             let journal = Journal::open(Some(&config)).unwrap();
@@ -183,13 +209,41 @@ mod tests {
         }
         let wanted = "SELECT (SELECT count(*) FROM station WHERE name = ?1) + (SELECT count(*) FROM decision WHERE reason = 'delay-low')";
         let connection = Connection::open(file).unwrap();
-        for _ in 0..200 {
-            if connection.query_row(wanted, params![name], |row| row.get::<_, i64>(0)).unwrap() == 4 {
-                return;
+        let lines = connection.query_row(wanted, params![name], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(lines, 4, "all is written when the journal is dropped");
+    }
+
+    /// A clock that jumps years ahead and back: lines wear its time, and none is removed for it.
+    #[test]
+    fn a_clock_that_jumps_removes_nothing() {
+        static NOW_S: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1_700_000_000);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("journal.db");
+        let keep = fairair_core::units::Duration::from_secs(3600);
+        let config = config::Journal { file: file.clone(), keep, log: None, log_limit: Bytes(0) };
+        let clock = Clock(|| NOW_S.load(Ordering::Relaxed) as f64);
+        let journal = Journal::by(clock, Some(&config)).unwrap();
+        let times = [1_700_000_000, 2_000_000_000, 0, 1_700_000_060];
+        for (index, now_s) in times.into_iter().enumerate() {
+            NOW_S.store(now_s, Ordering::Relaxed);
+            journal.station("a", "found");
+            // Each is a batch of its own, so that old lines would be removed in between.
+            let connection = Connection::open(&file).unwrap();
+            let count =
+                || connection.query_row("SELECT count(*) FROM station", [], |row| row.get::<_, i64>(0)).unwrap();
+            let wanted = if now_s == 0 { index } else { index + 1 } as i64;
+            for _ in 0..100 {
+                if count() >= wanted {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(50));
             }
-            std::thread::sleep(Duration::from_millis(50));
         }
-        panic!("lines are missing");
+        drop(journal);
+        let connection = Connection::open(&file).unwrap();
+        let mut query = connection.prepare("SELECT at_s FROM station ORDER BY at_s").unwrap();
+        let found: Vec<f64> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        assert_eq!(found, [1_700_000_000.0, 1_700_000_060.0, 2_000_000_000.0], "1970 is older than an hour");
     }
 
     #[test]
@@ -198,6 +252,7 @@ mod tests {
             file: "/nonexistent/journal.db".into(),
             keep: fairair_core::units::Duration::from_secs(60),
             log: None,
+            log_limit: Bytes(0),
         };
         assert!(Journal::open(Some(&config)).unwrap_err().contains("/nonexistent/journal.db"));
     }

@@ -1,16 +1,29 @@
 //! The control log: what the capacity machines saw and decided, an event a line (JSON), for `fairair vsb replay`.
+//!
+//! It has a limit: a full file is renamed (`LOG.1` is younger than `LOG.2`), and the oldest goes. Each file begins with the
+//! machines as they were then, so that what is left can be replayed. So does what comes after a gap, when the disk was
+//! full.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Read as _, Write as _};
-use std::path::Path;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
 
 use fairair_core::control::log::Event;
+use fairair_core::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Lines that may wait for the disk.
-const WAITING: usize = 10_000;
+use super::writer::Writer;
+
+/// Files, with the one that is written.
+const FILES: usize = 4;
+/// Time between two tries to begin again after the disk refused.
+const RETRY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -19,85 +32,192 @@ struct Line {
     event: Event,
 }
 
+#[derive(Debug)]
+enum Order {
+    /// All machines follow as they are, in a new file if this one is full.
+    Begin,
+    Line(Line),
+}
+
+/// What the writing thread tells.
+#[derive(Debug, Default)]
+struct Told {
+    /// The disk refused; nothing is written until the next [`Order::Begin`].
+    failed: AtomicBool,
+    /// The file has its share of the limit.
+    full: AtomicBool,
+}
+
 /// Writes lines; never waits.
 #[derive(Debug, Default)]
 pub struct ControlLog {
-    sender: Option<SyncSender<Line>>,
-    failed: bool,
+    writer: Option<Writer<Order>>,
+    told: Arc<Told>,
+    /// The last try to begin a file.
+    begun: Option<Instant>,
+    /// A line was lost since then.
+    has_gap: bool,
 }
 
 impl ControlLog {
-    /// Opens the log at `path` and goes on at its end. `None` makes a log that keeps nothing.
+    /// Opens the log at `path` and goes on at its end; all its files together keep to about `limit`. `None` makes a log that
+    /// keeps nothing.
     ///
     /// # Errors
     /// The system's words.
-    pub fn open(path: Option<&Path>) -> Result<ControlLog, String> {
+    pub fn open(path: Option<&Path>, limit: Bytes) -> Result<ControlLog, String> {
         let Some(path) = path else { return Ok(ControlLog::default()) };
         let shown = |error: io::Error| format!("control log {}: {error}", path.display());
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(shown)?;
+        let mut file = append(path).map_err(shown)?;
         // Ends a line that a killed run left; a reader leaves out what is between two runs.
         file.write_all(b"\n").map_err(shown)?;
-        let (sender, receiver) = sync_channel(WAITING);
-        let thread = std::thread::Builder::new().name("control-log".to_owned());
-        thread.spawn(move || write(file, &receiver)).map_err(shown)?;
-        Ok(ControlLog { sender: Some(sender), failed: false })
+        let told = Arc::new(Told::default());
+        let (path, share, teller) = (path.to_owned(), limit.0 / FILES as u64, told.clone());
+        let writer = Writer::start("control-log", move |orders| write(&path, file, share, orders, &teller));
+        Ok(ControlLog { writer: Some(writer.map_err(shown)?), told, begun: None, has_gap: false })
     }
 
-    /// Whether the log has ended early: the disk is full, or slow. A log with a gap could not be replayed.
-    pub const fn has_failed(&self) -> bool {
-        self.failed
+    /// Whether nothing is kept now: the disk is full, or slow. A log with a gap could not be replayed, so the next line
+    /// comes after [`Self::begin`].
+    pub fn has_failed(&self) -> bool {
+        self.has_gap || self.told.failed.load(Ordering::Relaxed)
     }
 
     /// Whether events are kept.
     pub const fn is_on(&self) -> bool {
-        self.sender.is_some()
+        self.writer.is_some()
     }
 
     /// A machine of `ap` saw or did something.
     pub fn note(&mut self, ap: &str, event: Event) {
-        let Some(sender) = &self.sender else { return };
-        if sender.try_send(Line { ap: ap.to_owned(), event }).is_err() {
-            self.sender = None;
-            self.failed = true;
+        if self.has_failed() {
+            self.has_gap = true;
+        } else {
+            self.put(Order::Line(Line { ap: ap.to_owned(), event }));
         }
+    }
+
+    /// Whether it is time for [`Self::begin`]: the file is full, or some time has passed since the disk refused.
+    pub fn wants_to_begin(&self) -> bool {
+        let is_patient = || self.begun.is_none_or(|begun| begun.elapsed() >= RETRY);
+        self.is_on()
+            && (self.told.full.swap(false, Ordering::Relaxed) && !self.has_failed()
+                || self.has_failed() && is_patient())
+    }
+
+    /// Goes on with the machines of all APs as they are.
+    pub fn begin(&mut self, machines: impl Iterator<Item = (String, Event)>) {
+        self.begun = Some(Instant::now());
+        self.has_gap = false;
+        self.told.failed.store(false, Ordering::Relaxed);
+        self.put(Order::Begin);
+        for (ap, event) in machines {
+            self.put(Order::Line(Line { ap, event }));
+        }
+    }
+
+    fn put(&mut self, order: Order) {
+        self.has_gap |= !self.writer.as_ref().is_none_or(|writer| writer.put(order));
     }
 }
 
-/// Writes until nobody sends any more, or the disk refuses: then senders learn it by a closed channel.
-fn write(file: File, receiver: &Receiver<Line>) {
-    let mut file = BufWriter::new(file);
-    while let Ok(first) = receiver.recv() {
-        for line in std::iter::once(first).chain(receiver.try_iter()) {
-            let Ok(mut text) = serde_json::to_string(&line) else { return };
-            text.push('\n');
-            if file.write_all(text.as_bytes()).is_err() {
-                return;
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// Writes until nobody sends any more.
+fn write(path: &Path, file: File, share: u64, orders: &Receiver<Order>, told: &Told) {
+    let mut size = file.metadata().map_or(0, |data| data.len());
+    let mut file = Some(file);
+    while let Ok(first) = orders.recv() {
+        let mut text = Vec::new();
+        for order in std::iter::once(first).chain(orders.try_iter()) {
+            match order {
+                Order::Begin => {
+                    drop(put(file.take(), &text));
+                    text.clear();
+                    if size > share && rotate(path).is_ok() {
+                        size = 0;
+                    }
+                    file = append(path).ok();
+                    // Ends a line of which the disk took a part.
+                    text.push(b'\n');
+                }
+                Order::Line(line) => {
+                    let before = text.len();
+                    if serde_json::to_writer(&mut text, &line).is_err() {
+                        text.truncate(before);
+                    }
+                    text.push(b'\n');
+                    size += (text.len() - before) as u64;
+                }
             }
         }
-        if file.flush().is_err() {
-            return;
-        }
+        file = put(file, &text);
+        told.failed.store(file.is_none(), Ordering::Relaxed);
+        told.full.store(size > share && file.is_some(), Ordering::Relaxed);
     }
 }
 
-/// Reads a log: the events of each AP. A line that is cut off before a new run begins, or at the end, is left out.
+/// `None`: the disk refused.
+fn put(file: Option<File>, text: &[u8]) -> Option<File> {
+    let mut file = file?;
+    file.write_all(text).is_ok().then_some(file)
+}
+
+/// The files of a log, the youngest first.
+fn files(path: &Path) -> impl DoubleEndedIterator<Item = PathBuf> + '_ {
+    (0..FILES).map(move |age| match age {
+        0 => path.to_owned(),
+        age => {
+            let mut name = OsString::from(path);
+            name.push(format!(".{age}"));
+            PathBuf::from(name)
+        }
+    })
+}
+
+/// Makes room for a new file: each is a file older, the oldest goes.
+fn rotate(path: &Path) -> io::Result<()> {
+    let files: Vec<_> = files(path).collect();
+    for pair in files.windows(2).rev() {
+        match fs::rename(&pair[0], &pair[1]) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reads a log, with the older files beside it: the events of each AP. A line that is cut off before a new beginning, or at
+/// the end of a file, is left out.
 ///
 /// # Errors
-/// The file cannot be read, or a line is none of ours; with its number.
+/// A file cannot be read, or a line is none of ours; with its number.
 pub fn read(path: &Path) -> Result<BTreeMap<String, Vec<Event>>, String> {
-    let mut text = String::new();
-    File::open(path).and_then(|mut file| file.read_to_string(&mut text)).map_err(|error| error.to_string())?;
-    let mut events = BTreeMap::<String, Vec<Event>>::new();
+    let mut events = BTreeMap::new();
+    for file in files(path).rev() {
+        match fs::read_to_string(&file) {
+            Ok(text) => parse(&text, &mut events)
+                .map_err(|error| if file == path { error } else { format!("{}: {error}", file.display()) })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound && file != path => {}
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+    Ok(events)
+}
+
+fn parse(text: &str, events: &mut BTreeMap<String, Vec<Event>>) -> Result<(), String> {
+    let begins = |line: &str| [r#""event":"start""#, r#""event":"state""#].iter().any(|word| line.contains(word));
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty()).peekable();
     while let Some((index, line)) = lines.next() {
         match serde_json::from_str::<Line>(line) {
             Ok(line) => events.entry(line.ap).or_default().push(line.event),
-            Err(error)
-                if error.is_eof() && lines.peek().is_none_or(|(_, next)| next.contains(r#""event":"start""#)) => {}
+            Err(error) if error.is_eof() && lines.peek().is_none_or(|(_, next)| begins(next)) => {}
             Err(error) => return Err(format!("line {}: {error}", index + 1)),
         }
     }
-    Ok(events)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -115,18 +235,52 @@ mod tests {
         let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: u64::MAX };
         let timeout = Event::Timeout { at: Instant::from_nanos(u64::MAX) };
         for run in 1..=2 {
-            let mut log = ControlLog::open(Some(&path)).unwrap();
+            let mut log = ControlLog::open(Some(&path), Bytes(1_000_000)).unwrap();
             log.note("ap \"1\"", start.clone());
             log.note("ap \"1\"", timeout.clone());
             drop(log);
-            while std::fs::read_to_string(&path).unwrap().matches("}\n").count() < 2 * run {
-                std::thread::sleep(std::time::Duration::from_millis(10));
-            }
+            let lines = std::fs::read_to_string(&path).unwrap().matches("}\n").count();
+            assert_eq!(lines, 2 * run, "all is written when the log is dropped");
             std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"ap\":\"ap").unwrap();
         }
         let events = read(&path).unwrap();
         assert_eq!(events["ap \"1\""], [start.clone(), timeout.clone(), start, timeout]);
         std::fs::write(&path, "\n{\"ap\":\"a\",\"event\":\"nonsense\"}\n").unwrap();
         assert!(read(&path).unwrap_err().starts_with("line 2: "));
+    }
+
+    /// The oldest lines go, the youngest stay, and the oldest that is left is a beginning.
+    #[test]
+    fn a_log_keeps_to_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("control.jsonl");
+        let start = || Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
+        let mut log = ControlLog::open(Some(&path), Bytes(40_000)).unwrap();
+        let mut begun = 0;
+        log.note("a", start());
+        for count in 0..5000 {
+            log.note("a", Event::Timeout { at: Instant::from_nanos(count) });
+            if log.wants_to_begin() {
+                begun += 1;
+                log.begin(std::iter::once(("a".to_owned(), start())));
+            }
+            // As slow as a daemon, for the thread to follow.
+            if count % 20 == 0 {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        assert!(!log.has_failed());
+        drop(log);
+        let size: u64 = files(&path).map(|file| fs::metadata(file).map_or(0, |data| data.len())).sum();
+        assert!(begun > 4 && (30_000..60_000).contains(&size), "{begun} files, {size} bytes");
+        let events = &read(&path).unwrap()["a"];
+        assert!(matches!(events[0], Event::Start { .. }));
+        let times = events.iter().filter_map(|event| match event {
+            Event::Timeout { at } => Some(at.as_nanos()),
+            _ => None,
+        });
+        let times: Vec<_> = times.collect();
+        assert_eq!(times.last(), Some(&4999));
+        assert!(times.windows(2).all(|pair| pair[1] == pair[0] + 1), "no gap");
     }
 }

@@ -12,5 +12,6 @@ pub mod protocol;
 mod rehearsal;
 pub mod site;
 pub mod state;
+mod writer;
 
 pub use error::VsbError;

@@ -224,4 +224,19 @@ mod tests {
             assert!(Request::parse(wrong).is_err(), "{wrong}");
         }
     }
+
+    proptest::proptest! {
+        /// Any line is a request or a reason, and any text can be asked for.
+        #[test]
+        fn any_line_is_a_request_or_none(noise in "(\\PC|[{}\\[\\]\",:\u{1b}\n]){0,100}", what in ".{0,100}") {
+            for ask in [Ask::Explain(what.clone()), Ask::Preview(what)] {
+                let line = serde_json::to_string(&Request { version: VERSION, ask: ask.clone() }).unwrap();
+                proptest::prop_assert!(!line.contains('\n'));
+                proptest::prop_assert_eq!(Request::parse(&line), Ok(ask));
+            }
+            let told = Request::parse(&format!("{{\"version\":1,\"ask\":{noise}}}")).err().unwrap_or_default();
+            proptest::prop_assert!(Request::parse(&noise).is_err());
+            proptest::prop_assert!(!told.contains('\u{1b}'), "{}", told);
+        }
+    }
 }

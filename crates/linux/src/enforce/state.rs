@@ -30,8 +30,8 @@ pub struct State {
 
 impl State {
     /// Nothing added yet.
-    pub fn new(config: PathBuf, before: Vec<Dump>, ruleset: String) -> State {
-        State { version: VERSION, config, before, clsact: Vec::new(), ruleset }
+    pub fn new(config: PathBuf, ruleset: String) -> State {
+        State { version: VERSION, config, before: Vec::new(), clsact: Vec::new(), ruleset }
     }
 
     /// Where the file is in `directory`.

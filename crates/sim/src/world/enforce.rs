@@ -1,6 +1,7 @@
 //! The box between gateway and AP, and the probes that go round it, in virtual time.
 
 use fairair_core::control::Probe;
+use fairair_core::enforce::Enforcer;
 use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Segment};
 use fairair_core::units::{Duration, Instant};
 
@@ -102,7 +103,7 @@ impl World<'_> {
 
     /// Sends the probes that the controller wants, and sets the C that it has decided on.
     fn obey(&mut self, now: Instant) {
-        while let Some(Probe { station, id }) = self.enforcer.as_mut().and_then(|enforcer| enforcer.poll_probe()) {
+        while let Some(Probe { station, id }) = self.enforcer.as_mut().and_then(Enforcer::poll_probe) {
             let probe = self.echo(station, Kind::Echo, id);
             self.enter_cell(now, probe);
         }

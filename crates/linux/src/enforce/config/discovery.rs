@@ -199,7 +199,7 @@ fn columns(table: &Table) -> Checked<SnmpTable> {
     if is_bridge && ports.is_empty() {
         return Err(table.lacks("ports", "ports = [2], the radio's ports: a bridge lists who is behind its wire, too"));
     }
-    if !is_bridge && named.is_some() && !ports.is_empty() {
+    if matches!(named.as_deref(), Some("mikrotik" | "cisco-dot11")) && !ports.is_empty() {
         return Err(table.blame("ports", Reason::new("this table has none", "remove it")));
     }
     let known = |text: &str| object(text).expect("a good one");

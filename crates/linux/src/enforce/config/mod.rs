@@ -176,4 +176,6 @@ pub struct Journal {
     pub keep: Duration,
     /// Where what the capacity machines see is kept for replay; `None`: nowhere.
     pub log: Option<PathBuf>,
+    /// Most that the files of that log have together.
+    pub log_limit: Bytes,
 }

@@ -40,7 +40,7 @@ const ROOT: &[&str] = &[
 const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
-const JOURNAL: &[&str] = &["file", "keep", "log"];
+const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
 const HOMES: Homes = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
@@ -384,5 +384,6 @@ fn journal(root: &Table) -> Checked<Option<Journal>> {
     let file = path(&table, "file")?.ok_or_else(|| table.lacks("file", "file = \"/var/lib/fairair/journal.db\""))?;
     let keep = Duration::from_secs(60)..=Duration::from_secs(3650 * 86_400);
     let keep = table.within("keep", keep, Duration::from_secs(30 * 86_400))?;
-    Ok(Some(Journal { file, keep, log: path(&table, "log")? }))
+    let log_limit = table.within("log_limit", Bytes(1_000_000)..=Bytes(1_000_000_000_000), Bytes(256_000_000))?;
+    Ok(Some(Journal { file, keep, log: path(&table, "log")?, log_limit }))
 }

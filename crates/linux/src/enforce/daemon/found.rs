@@ -1,6 +1,6 @@
 //! What the ways of discovery bring becomes classes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tracing::info;
 
@@ -28,7 +28,8 @@ impl Daemon {
             return;
         }
         let now_s = self.started.elapsed().as_secs();
-        let known: BTreeSet<String> = self.site.stations().iter().map(|station| station.name.clone()).collect();
+        let known: BTreeMap<String, u16> =
+            self.site.stations().iter().map(|station| (station.name.clone(), station.pool)).collect();
         let interfaces: BTreeMap<u32, String> =
             links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
         let mut site = self.site.clone();
@@ -50,23 +51,31 @@ impl Daemon {
             // When stations were last seen is kept all the same.
             self.site = site;
         } else if self.adopt(site) {
-            let new = self.site.stations().iter().filter(|station| !known.contains(&station.name));
-            for station in new {
-                info!(station = station.name, by = ?station.source, "found");
-                self.journal.station(&station.name, "found");
+            for station in self.site.stations() {
+                let event = match known.get(&station.name) {
+                    None => "found",
+                    Some(pool) if *pool != station.pool => "moved",
+                    Some(_) => continue,
+                };
+                let ap = self.site.pools().values().find(|pool| pool.id == station.pool);
+                let ap = ap.map(|pool| pool.ap.name.as_str());
+                info!(station = station.name, by = ?station.source, ap, "{event}");
+                self.journal.station(&station.name, event);
             }
         }
     }
 
     /// Brings the kernel to `site`; answers whether it is there.
     pub(super) fn adopt(&mut self, site: Site) -> bool {
-        let mtu = super::mtu(site.config()).map_err(|error| error.to_string());
-        let changed = mtu.and_then(|mtu| self.engine.change(site.layout(mtu)).map_err(|error| error.to_string()));
-        let is_there = self.watch("datapath", changed).is_some();
-        if is_there {
-            self.site = site;
-            self.seat();
-        }
-        is_there
+        let mtu = self.mtu(site.config()).map_err(|error| error.to_string());
+        let changed = mtu.and_then(|mtu| {
+            self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+            Ok(mtu)
+        });
+        let Some(mtu) = self.watch("datapath", changed) else { return false };
+        self.mtu = mtu;
+        self.site = site;
+        self.seat();
+        true
     }
 }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use fairair_core::units::Bytes;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 use tracing::{error, info, warn};
@@ -23,7 +24,7 @@ use self::pools::PoolControl;
 use self::probes::Probes;
 use self::rates::Rates;
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named};
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named, links};
 use super::discovery::Scouts;
 use super::error::VsbError;
 use super::journal::Journal;
@@ -72,6 +73,8 @@ struct Daemon {
     path: PathBuf,
     engine: Engine,
     site: Site,
+    /// As the layout was made with.
+    mtu: u32,
     started: Instant,
     confirm: Option<(Instant, Duration)>,
     controls: Controls,
@@ -90,6 +93,8 @@ struct Daemon {
     /// What classes had sent at the last look for silent stations.
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
+    /// When the counters were read, and how long that took.
+    counted: Option<(Instant, Duration)>,
     journal: Journal,
     log: ControlLog,
     /// What the journal knows of each slot: bytes, drops.
@@ -120,8 +125,7 @@ impl Daemon {
             troubles.insert("journal-file", error);
             Journal::default()
         });
-        let file = site.config().journal.as_ref().and_then(|journal| journal.log.as_deref());
-        let log = ControlLog::open(file).unwrap_or_else(|error| {
+        let log = open_log(&site).unwrap_or_else(|error| {
             warn!("{error}");
             troubles.insert("control-log-file", error);
             ControlLog::default()
@@ -141,6 +145,7 @@ impl Daemon {
             path,
             engine,
             site,
+            mtu,
             started: Instant::now(),
             confirm,
             controls,
@@ -157,6 +162,7 @@ impl Daemon {
             scouts: Scouts::new(Vec::new()),
             sent_before: BTreeMap::new(),
             ticks_done: 0,
+            counted: None,
             journal,
             log,
             noted: BTreeMap::new(),
@@ -171,14 +177,10 @@ impl Daemon {
 
     async fn serve(&mut self) -> Result<(), VsbError> {
         loop {
+            let due = reached(self.machines_due());
             let [terminate, interrupt, hangup] = &mut self.signals;
             let deadline = self.confirm.map(|(at, _)| at);
-            let unconfirmed = async {
-                match deadline {
-                    Some(at) => sleep_until(at.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
+            let unconfirmed = reached(deadline);
             tokio::select! {
                 _ = terminate.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
@@ -198,6 +200,7 @@ impl Daemon {
                 echo = self.probes.next() => self.echo(echo),
                 news = self.scouts.next() => self.found(&news),
                 _ = self.ticks.tick() => self.tick(),
+                () = due => self.control(),
             }
         }
     }
@@ -227,8 +230,15 @@ impl Daemon {
     /// Reads the configuration again; a mistake in it changes nothing.
     fn reload(&mut self) -> Result<String, String> {
         let config = Config::load(&self.path).map_err(|error| format!("{error}. {}", error.fix()))?;
-        let (site, layout) = self.planned(config)?;
+        let planned = self.planned(config.clone());
+        let (site, layout, mtu) = planned.or_else(|_| {
+            // Classes of those that left a moment ago may be free by now.
+            self.engine.read(&mut self.counters).map_err(|error| error.to_string())?;
+            self.sweep();
+            self.planned(config)
+        })?;
         self.engine.change(layout).map_err(|error| error.to_string())?;
+        self.mtu = mtu;
         self.site = site;
         self.follow_config();
         Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
@@ -237,12 +247,12 @@ impl Daemon {
     /// What [`Self::reload`] would do with the configuration `text`.
     fn preview(&self, text: &str) -> Result<Preview, String> {
         let config = Config::from_toml(text, "configuration").map_err(|error| format!("{error}. {}", error.fix()))?;
-        let (_, layout) = self.planned(config)?;
+        let (_, layout, _) = self.planned(config)?;
         Ok(Preview::new(Some(self.engine.layout()), &layout))
     }
 
-    /// Site and layout with `config` in place of the configuration that runs.
-    fn planned(&self, config: Config) -> Result<(Site, Layout), String> {
+    /// Site, layout and MTU with `config` in place of the configuration that runs.
+    fn planned(&self, config: Config) -> Result<(Site, Layout, u32), String> {
         let fixed = |what: &str| format!("`{what}` cannot change while the daemon runs: stop and start it");
         let old = self.site.config();
         if config.state != old.state {
@@ -257,11 +267,41 @@ impl Daemon {
         if config.mode != old.mode {
             return Err(fixed("mode"));
         }
-        let mtu = mtu(&config).map_err(|error| error.to_string())?;
+        let mtu = self.mtu(&config).map_err(|error| error.to_string())?;
         let mut site = self.site.clone();
         site.configure(config).map_err(|error| error.to_string())?;
         let layout = site.layout(mtu);
-        Ok((site, layout))
+        Ok((site, layout, mtu))
+    }
+}
+
+fn open_log(site: &Site) -> Result<ControlLog, String> {
+    let journal = site.config().journal.as_ref();
+    let limit = journal.map_or(Bytes(0), |journal| journal.log_limit);
+    ControlLog::open(journal.and_then(|journal| journal.log.as_deref()), limit)
+}
+
+impl Daemon {
+    /// The largest MTU of the interfaces of `config`. One that is shaped already may be missing for a while: nothing
+    /// changes then.
+    fn mtu(&self, config: &Config) -> Result<u32, VsbError> {
+        let (layout, mut there) = (self.engine.layout(), config.clone());
+        let links = links().map_err(|reason| VsbError::System { what: "cannot list interfaces", reason })?;
+        let stays =
+            |name: &String| links.iter().any(|link| link.name == *name) || !layout.interfaces().contains(name.as_str());
+        let is_whole = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface)).all(stays);
+        there.uplinks.retain(stays);
+        there.aps.retain(|ap| stays(&ap.interface));
+        let largest = mtu(&there)?;
+        Ok(if is_whole { largest } else { largest.max(self.mtu) })
+    }
+}
+
+/// Ends at `at`; without a time never.
+async fn reached(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at.into()).await,
+        None => std::future::pending().await,
     }
 }
 

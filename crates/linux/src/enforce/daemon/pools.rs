@@ -12,8 +12,8 @@ use crate::enforce::site::{SitePool, Station};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 const UDP_LOAD: u64 = 1500;
-/// The weight of the newest look in the share of bytes that go down.
-const SMOOTHING: f64 = 0.2;
+/// Over how long the share of bytes that go down is taken, in seconds at C.
+const MEMORY: f64 = 0.4;
 
 /// A pool's machine.
 #[derive(Debug)]
@@ -85,7 +85,10 @@ impl PoolControl {
         let bypassing = grown(arrivals.udp, before.udp).min(up);
         let shaped = down + up - bypassing;
         if shaped > 0 {
-            self.down += SMOOTHING * (down as f64 / shaped as f64 - self.down);
+            // By bytes: a look may have seen a single ACK.
+            let memory = MEMORY * self.capacity.capacity().as_bps() as f64 / 8.0;
+            let weight = shaped as f64 / (shaped as f64 + memory);
+            self.down += weight * (down as f64 / shaped as f64 - self.down);
         }
         let mut sent = vec![0; self.views.len()];
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
@@ -142,6 +145,11 @@ impl PoolControl {
         self.capacity.grow(self.positions.len());
     }
 
+    /// When the machine is due; a fixed C never is.
+    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+        self.capacity.poll_timeout()
+    }
+
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.capacity.poll_timeout().is_some_and(|at| at <= now) {
@@ -182,8 +190,44 @@ impl PoolControl {
         Some(decision)
     }
 
+    /// The machine as it is, for the log; from here on it draws from `seed`.
+    pub(super) fn snapshot(&mut self, name: &str, seed: u64) -> Event {
+        self.capacity.reseed(Rng::fork(seed, name));
+        self.tape.state(&self.capacity, seed)
+    }
+
     /// What the machine saw and did since the last call, for the log.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         self.tape.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairair_core::units::Bitrate;
+
+    use super::*;
+    use crate::enforce::config::Ap;
+
+    /// A download of 24 segments of 1500 B with 12 ACKs of 40 B; half of the looks see one ACK and nothing else.
+    #[test]
+    fn the_share_that_goes_down_is_by_bytes_however_often_is_looked() {
+        let rate = Bitrate::mbps(5);
+        let ap = Ap {
+            name: "ap".to_owned(),
+            interface: "eth1".to_owned(),
+            prefixes: Vec::new(),
+            capacity: CapacityParams::Fixed { rate },
+            phy: None,
+        };
+        let mut pool = PoolControl::new(&SitePool { id: 1, ap, rate }, 1, false);
+        let mut arrivals = Arrivals::default();
+        for look in 0..4000 {
+            arrivals.up += 40;
+            arrivals.down += if look % 2 == 0 { 0 } else { 3000 };
+            pool.observe(&BTreeMap::new(), arrivals, &BTreeMap::new());
+        }
+        let share = 3000.0 / 3080.0;
+        assert!((pool.down - share).abs() < 0.02, "{} of {share}", pool.down);
     }
 }

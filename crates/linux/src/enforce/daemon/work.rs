@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use fairair_core::units::Instant;
 use tracing::{info, warn};
 
-use super::Daemon;
 use super::pools::PoolControl;
 use super::probes::Echo;
-use crate::enforce::datapath::{leaf_minor, slot_of};
+use super::{Daemon, TICK};
+use crate::enforce::datapath::{leaf_minor, links, slot_of};
+use crate::enforce::journal::Journal;
 
 /// Ticks in a second.
 const SECOND: u64 = 10;
@@ -49,19 +50,43 @@ impl Daemon {
         self.ticks_done += 1;
         let is_second = self.ticks_done.is_multiple_of(SECOND);
         let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
-        if is_adaptive || self.ticks_done.is_multiple_of(SLOW) {
-            let read = self.engine.read(&mut self.counters);
-            if self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}"))).is_none() {
-                return;
-            }
-            self.rates.observe(std::time::Instant::now(), &self.counters);
+        if self.ticks_done.is_multiple_of(SLOW) && self.count().is_none() {
+            return;
         }
         if is_second {
+            self.mend();
             self.survey();
         }
-        if is_adaptive {
-            self.control(is_second);
+        if is_adaptive && is_second {
+            self.find_udp_senders();
         }
+    }
+
+    /// Reads all counters.
+    fn count(&mut self) -> Option<()> {
+        let begin = std::time::Instant::now();
+        let read = self.engine.read(&mut self.counters);
+        self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.rates.observe(begin, &self.counters);
+        if self.pools.iter().any(|pool| !pool.is_fixed()) {
+            let arrived = self.netfilter.arrivals(&mut self.arrivals);
+            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
+        }
+        self.counted = Some((begin, begin.elapsed()));
+        Some(())
+    }
+
+    /// Reads all counters, unless the last look is so fresh that reading would take more than a fiftieth of the time.
+    fn count_again(&mut self) {
+        if self.counted.is_none_or(|(at, took)| at.elapsed() >= (took * 50).min(TICK / 2)) {
+            self.count();
+        }
+    }
+
+    /// When the next machine is due.
+    pub(super) fn machines_due(&self) -> Option<std::time::Instant> {
+        let due = self.pools.iter().filter_map(PoolControl::poll_timeout).min()?;
+        Some(self.started + std::time::Duration::from_nanos(due.saturating_since(Instant::ZERO).as_nanos()))
     }
 
     /// Keeps in mind what is wrong and lasts; told once when it begins and once when it ends.
@@ -83,12 +108,9 @@ impl Daemon {
     }
 
     /// Shows the machines what was counted, and does what they decide.
-    fn control(&mut self, is_second: bool) {
-        let arrived = self.netfilter.arrivals(&mut self.arrivals);
-        self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
-        if is_second {
-            self.find_udp_senders();
-        }
+    pub(super) fn control(&mut self) {
+        // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
+        self.count();
         let now = self.now();
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
             let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
@@ -130,12 +152,27 @@ impl Daemon {
             }
         }
         self.watch("control", failed.map_or(Ok(()), Err));
+        if self.log.wants_to_begin() {
+            let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
+            let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
+            let names: BTreeMap<u16, &str> =
+                self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+            let machines = pools.map(|pool| {
+                let name = names.get(&pool.id).copied().unwrap_or_default();
+                (name.to_owned(), pool.snapshot(name, seed))
+            });
+            self.log.begin(machines);
+        }
     }
 
     /// A probe is back.
     pub(super) fn echo(&mut self, echo: Echo) {
         let now = self.now();
+        // What came up until now belongs to this reply.
+        self.count_again();
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
+            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+            pool.observe(&self.counters, arrivals, &self.udp);
             pool.handle_reply(now, echo.id);
         }
         self.act();
@@ -158,6 +195,19 @@ impl Daemon {
             now.insert(key, bytes);
         }
         self.udp_before = now;
+    }
+
+    /// Gives the kernel anew what others took away, and says what only the operator can mend.
+    fn mend(&mut self) {
+        let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
+        let health =
+            links.and_then(|links| self.engine.repair(&links, &self.counters).map_err(|error| error.to_string()));
+        let Some(health) = self.watch("repair", health) else { return };
+        for mended in health.mended {
+            warn!("{mended}");
+        }
+        let troubles = health.troubles.join("; ");
+        self.watch("interfaces", if troubles.is_empty() { Ok(()) } else { Err(troubles) });
     }
 
     /// Forgets silent stations, removes empty classes: once a second.
@@ -197,18 +247,32 @@ impl Daemon {
         if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
             self.watch("journal", journal);
         }
-        if self.log.has_failed() {
-            let told = "the control log has ended: the disk is full or slow".to_owned();
-            self.watch::<()>("control-log", Err(told));
+        if self.log.is_on() {
+            let told = "the control log has a gap: the disk is full or slow".to_owned();
+            self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
         }
-        match self.engine.sweep(&self.counters) {
-            Ok(gone) => {
-                for minor in gone {
-                    self.sent_before.remove(&minor);
-                    self.site.release_minor(minor);
-                }
+        if now_s.is_multiple_of(MINUTE) {
+            self.open_again();
+        }
+        self.sweep();
+    }
+
+    /// Removes classes that nobody needs any more and that are empty.
+    pub(super) fn sweep(&mut self) {
+        let gone = self.engine.sweep(&self.counters).map_err(|error| format!("cannot remove a class: {error}"));
+        for minor in self.watch("sweep", gone).unwrap_or_default() {
+            self.sent_before.remove(&minor);
+            self.site.release_minor(minor);
+        }
+    }
+
+    /// Tries again to open what could not be opened.
+    fn open_again(&mut self) {
+        if self.troubles.contains_key("journal-file") {
+            let opened = Journal::open(self.site.config().journal.as_ref());
+            if let Some(journal) = self.watch("journal-file", opened) {
+                self.journal = journal;
             }
-            Err(error) => drop(self.watch::<()>("sweep", Err(format!("cannot remove a class: {error}")))),
         }
     }
 

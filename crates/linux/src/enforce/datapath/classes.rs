@@ -54,6 +54,11 @@ impl Classes {
         Ok(Classes { requests: Requests::new(ROUTE)?, interface: interface as i32 })
     }
 
+    /// Number of the IFB.
+    pub const fn interface(&self) -> u32 {
+        self.interface as u32
+    }
+
     /// Counters of all classes, by minor number.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Brings the kernel from one layout to the next, and back to what was there before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,24 @@ use fairair_core::units::Bitrate;
 use super::IFB;
 use super::classes::{ClassStats, Classes};
 use super::layout::{Layout, Pool};
-use super::links::link_named;
+use super::links::{Link, link_named, links};
 use super::script::Script;
 use super::tools::{DatapathError, Dump, Tools};
+use super::watch::Watch;
 use crate::enforce::state::State;
 
 /// The datapath while it is up.
 #[derive(Debug)]
 pub struct Engine {
-    tools: Tools,
-    classes: Classes,
-    layout: Layout,
+    pub(super) tools: Tools,
+    pub(super) classes: Classes,
+    pub(super) watch: Watch,
+    pub(super) layout: Layout,
     /// Leaves that nobody names any more, until they are empty, and pools to go with the last of them.
     leaving: BTreeMap<u16, u16>,
     leaving_pools: Vec<u16>,
-    state: State,
-    directory: PathBuf,
+    pub(super) state: State,
+    pub(super) directory: PathBuf,
 }
 
 /// What differs from the time before, when all that was added is gone again.
@@ -43,43 +45,54 @@ impl Engine {
     /// A tool's.
     pub fn start(layout: Layout, config: &Path, directory: &Path) -> Result<Engine, DatapathError> {
         let tools = Tools;
-        let before = layout.interfaces().into_iter().map(|interface| tools.dump(interface));
-        let mut state = State::new(config.to_owned(), before.collect::<Result<_, _>>()?, tools.ruleset()?);
+        let mut state = State::new(config.to_owned(), tools.ruleset()?);
         for interface in layout.interfaces() {
-            if !tools.has_clsact(interface)? {
-                state.clsact.push(interface.to_owned());
-            }
+            note(tools, &mut state, interface)?;
         }
         state.save(directory)?;
-        let made = Self::make(tools, &layout);
-        match made {
-            Ok(classes) => Ok(Engine {
-                tools,
-                classes,
-                layout,
-                leaving: BTreeMap::new(),
-                leaving_pools: Vec::new(),
-                state,
-                directory: directory.to_owned(),
-            }),
-            Err(error) => {
-                // The first error is the one to tell.
-                let _ = Self::restore(directory);
-                Err(error)
-            }
+        let made = Self::make(tools, layout, state, directory);
+        if made.is_err() {
+            // The first error is the one to tell.
+            let _ = Self::restore(directory);
         }
+        made
     }
 
-    fn make(tools: Tools, layout: &Layout) -> Result<Classes, DatapathError> {
-        let script = Script::create(layout);
+    fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
+        let script = Script::create(&layout);
         tools.add_ifb()?;
         tools.tc(&script.add)?;
         tools.nft(&script.nft)?;
-        for interface in layout.interfaces() {
-            tools.add_clsact(interface)?;
-            tools.tc(&Script::redirect(interface))?;
+        let mut engine = Engine {
+            tools,
+            classes: Classes::new(link_named(IFB)?.index)?,
+            watch: Watch::new()?,
+            layout,
+            leaving: BTreeMap::new(),
+            leaving_pools: Vec::new(),
+            state,
+            directory: directory.to_owned(),
+        };
+        engine.note_rules()?;
+        let interfaces: Vec<_> = engine.layout.interfaces().into_iter().map(str::to_owned).collect();
+        for interface in &interfaces {
+            engine.redirect(interface)?;
         }
-        Ok(Classes::new(index(IFB)?)?)
+        Ok(engine)
+    }
+
+    /// Sends what leaves `interface` to the IFB.
+    pub(super) fn redirect(&mut self, interface: &str) -> Result<(), DatapathError> {
+        let link = link_named(interface)?;
+        self.tools.add_clsact(interface)?;
+        self.tools.tc(&Script::redirect(interface))?;
+        self.watch.bound.insert(link.name, link.index);
+        Ok(())
+    }
+
+    /// Keeps in mind what is on `interface` before it is redirected. The state is still to be saved.
+    pub(super) fn adopt(&mut self, interface: &str) -> Result<(), DatapathError> {
+        note(self.tools, &mut self.state, interface)
     }
 
     /// What the kernel holds.
@@ -88,42 +101,64 @@ impl Engine {
     }
 
     /// Brings the kernel to `layout`. Nothing is lost and nobody overtaken: classes that are no longer named stay until
-    /// [`Self::sweep`] finds them empty.
+    /// [`Self::sweep`] finds them empty. An interface that is missing is left to [`Self::repair`].
     ///
     /// # Errors
-    /// A tool's; classes may then be half changed, addresses not at all.
+    /// A tool's, or the state file's; shaping is then as it was.
     pub fn change(&mut self, layout: Layout) -> Result<(), DatapathError> {
         let script = Script::between(&self.layout, &layout);
-        let (old, new) = (self.layout.interfaces(), layout.interfaces());
-        self.tools.tc(&script.add)?;
-        for interface in new.difference(&old) {
-            self.state.before.push(self.tools.dump(interface)?);
-            if !self.tools.has_clsact(interface)? {
-                self.state.clsact.push((*interface).to_owned());
+        let links = links()?;
+        let (old, new) = (owned(&self.layout), owned(&layout));
+        let there = |name: &&String| links.iter().any(|link| link.name == **name);
+        let added: Vec<_> = new.difference(&old).filter(there).collect();
+        // First on disk: whoever comes after a crash must know what to take back.
+        for interface in &added {
+            // Shaped until now under another name.
+            if self.watch.bound.values().any(|bound| links.iter().any(|l| l.name == **interface && l.index == *bound)) {
+                self.leave(interface)?;
             }
+            self.adopt(interface)?;
         }
-        if new != old {
+        if !added.is_empty() {
             self.state.save(&self.directory)?;
         }
-        self.tools.nft(&script.nft)?;
-        for interface in new.difference(&old) {
-            self.tools.add_clsact(interface)?;
-            self.tools.tc(&Script::redirect(interface))?;
-        }
-        for interface in old.difference(&new) {
-            self.leave(interface)?;
+        if let Err(error) = self.tools.tc(&script.add).and_then(|()| self.tools.nft(&script.nft)) {
+            self.undo(&layout);
+            return Err(error);
         }
         self.leaving.extend(script.remove.iter().map(|minor| (*minor, self.layout.leaves[minor].pool)));
         self.leaving_pools.extend(self.layout.pools.keys().filter(|id| !layout.pools.contains_key(id)));
         self.layout = layout;
+        if !script.nft.is_empty() {
+            self.note_rules()?;
+        }
+        for interface in added {
+            self.redirect(interface)?;
+        }
+        for interface in old.difference(&new).filter(there) {
+            self.leave(interface)?;
+        }
         Ok(())
     }
 
-    fn leave(&self, interface: &str) -> Result<(), DatapathError> {
+    /// Takes back a change to `layout` that failed half-way. No packet has been sent to its new classes yet.
+    fn undo(&self, layout: &Layout) {
+        let back = Script::between(layout, &self.layout);
+        let pools = layout.pools.keys().filter(|id| !self.layout.pools.contains_key(id));
+        let lines = back.remove.iter().map(|minor| Script::remove_leaf(*minor));
+        let lines: String = lines.chain(pools.map(|id| Script::remove_pool(*id))).collect();
+        self.tools.tc_all(&(back.add + &lines));
+    }
+
+    pub(super) fn leave(&mut self, interface: &str) -> Result<(), DatapathError> {
         self.tools.remove_filters(interface)?;
-        if self.state.clsact.iter().any(|own| own == interface) {
+        let index = link_named(interface)?.index;
+        let own = self.state.before.iter().find(|dump| dump.index == index).map(|dump| dump.interface.clone());
+        if own.is_some_and(|own| self.state.clsact.contains(&own)) {
             self.tools.remove_clsact(interface)?;
         }
+        self.state.before.retain(|dump| dump.index != index);
+        self.watch.bound.retain(|_, bound| *bound != index);
         Ok(())
     }
 
@@ -154,7 +189,9 @@ impl Engine {
     pub fn sweep(&mut self, now: &BTreeMap<u16, ClassStats>) -> Result<Vec<u16>, DatapathError> {
         let empty = |minor: &u16| now.get(minor).is_none_or(|class| class.backlog == 0);
         let gone: Vec<_> = self.leaving.keys().copied().filter(empty).collect();
-        let lines: String = gone.iter().map(|minor| Script::remove_leaf(*minor)).collect();
+        // One that others removed cannot be removed again.
+        let there = gone.iter().filter(|minor| now.contains_key(minor));
+        let lines: String = there.map(|minor| Script::remove_leaf(*minor)).collect();
         self.tools.tc(&lines)?;
         for minor in &gone {
             self.leaving.remove(minor);
@@ -184,10 +221,11 @@ impl Engine {
         let tools = Tools;
         let state = State::load(directory)?;
         let mut restored = Restored::default();
+        let links = links()?;
         // First the filters: from then on packets pass as before. Then what is in the IFB has a moment to leave.
-        for Dump { interface, .. } in state.iter().flat_map(|state| &state.before) {
-            if index(interface).is_ok() {
-                tools.remove_filters(interface)?;
+        for before in state.iter().flat_map(|state| &state.before) {
+            if let Some(link) = now(before, &links) {
+                tools.remove_filters(&link.name)?;
             }
         }
         tools.remove_table()?;
@@ -196,14 +234,16 @@ impl Engine {
         let Some(state) = state else { return Ok(restored) };
         for before in &state.before {
             let interface = &before.interface;
-            if index(interface).is_err() {
-                restored.differences.push(format!("{interface} is gone"));
+            let Some(link) = now(before, &links) else {
+                restored.differences.push(format!("{interface} is gone, or another device"));
                 continue;
-            }
-            if state.clsact.contains(interface) && !tools.remove_clsact(interface)? {
+            };
+            if state.clsact.contains(interface) && !tools.remove_clsact(&link.name)? {
                 restored.differences.push(format!("{interface} has filters of others in our clsact qdisc; it stays"));
             }
-            if tools.dump(interface)? != *before {
+            if link.name != *interface {
+                restored.differences.push(format!("{interface} is called {} now", link.name));
+            } else if tools.dump(interface)? != *before {
                 restored.differences.push(format!("qdiscs or filters of {interface} were changed meanwhile"));
             }
         }
@@ -222,6 +262,28 @@ impl Engine {
         let tools = Tools;
         Ok(index(IFB).is_ok() || tools.table("inet")?.is_some() || tools.table("bridge")?.is_some())
     }
+}
+
+/// Adds what is on `interface` to the state.
+fn note(tools: Tools, state: &mut State, interface: &str) -> Result<(), DatapathError> {
+    state.before.retain(|dump| dump.interface != interface);
+    state.clsact.retain(|own| own != interface);
+    state.before.push(tools.dump(interface)?);
+    if !tools.has_clsact(interface)? {
+        state.clsact.push(interface.to_owned());
+    }
+    Ok(())
+}
+
+/// The device that `before` is about, by its number if that is known.
+fn now<'a>(before: &Dump, links: &'a [Link]) -> Option<&'a Link> {
+    let same =
+        |link: &&Link| if before.index == 0 { link.name == before.interface } else { link.index == before.index };
+    links.iter().find(same)
+}
+
+fn owned(layout: &Layout) -> BTreeSet<String> {
+    layout.interfaces().into_iter().map(str::to_owned).collect()
 }
 
 /// Waits until the IFB is empty, for at most two seconds.

@@ -12,8 +12,10 @@ mod links;
 mod neighbours;
 mod netfilter;
 mod preview;
+mod repair;
 mod script;
 mod tools;
+mod watch;
 mod wire;
 
 pub use classes::{ClassStats, Classes};
@@ -24,6 +26,7 @@ pub use links::{Link, link_named, links};
 pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
 pub use preview::Preview;
+pub use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
 

@@ -54,6 +54,15 @@ pub fn ports() -> io::Result<Vec<(Mac, u32)>> {
     Ok(ports)
 }
 
+/// What the kernel told.
+#[derive(Debug, Default)]
+pub struct Told {
+    /// Good entries of the neighbour table.
+    pub neighbours: Vec<Neighbour>,
+    /// Devices behind ports of bridges, by index.
+    pub ports: Vec<(Mac, u32)>,
+}
+
 /// The kernel tells when an entry of either table is new or has changed.
 #[derive(Debug)]
 pub struct NeighbourEvents(Events);
@@ -72,21 +81,21 @@ impl NeighbourEvents {
         self.0.narrow()
     }
 
-    /// Waits at most for `patience`; good entries of the neighbour table, and devices behind ports of bridges.
+    /// Waits at most for `patience`; entries that are new or have changed.
     ///
     /// # Errors
     /// `ENOBUFS`: some were lost, and the tables must be read.
-    pub fn wait(&mut self, patience: Duration) -> io::Result<(Vec<Neighbour>, Vec<(Mac, u32)>)> {
-        let (mut neighbours, mut ports) = (Vec::new(), Vec::new());
+    pub fn wait(&mut self, patience: Duration) -> io::Result<Told> {
+        let mut told = Told::default();
         self.0.wait(patience, |kind, payload| {
             if kind != NEW_NEIGHBOUR {
             } else if payload.first() == Some(&AF_BRIDGE) {
-                ports.extend(port(payload));
+                told.ports.extend(port(payload));
             } else {
-                neighbours.extend(neighbour(payload));
+                told.neighbours.extend(neighbour(payload));
             }
         })?;
-        Ok((neighbours, ports))
+        Ok(told)
     }
 }
 

@@ -76,6 +76,14 @@ impl Netfilter {
         Ok(self.elements("new")?.into_iter().map(|(key, _)| key).collect())
     }
 
+    /// Addresses that have a class.
+    ///
+    /// # Errors
+    /// The table is gone.
+    pub fn members(&mut self) -> io::Result<Vec<Key>> {
+        Ok(self.elements("class")?.into_iter().map(|(key, _)| key).collect())
+    }
+
     /// Who sends UDP past the shaper, and how many bytes since it was first seen.
     ///
     /// # Errors

@@ -40,6 +40,20 @@ impl Script {
         Script { add, nft: table(layout), remove: Vec::new() }
     }
 
+    /// What makes the classes of `layout` anew that are not `there`, for `tc -batch`; and how many they are.
+    pub fn missing(layout: &Layout, there: impl Fn(u16) -> bool) -> (String, usize) {
+        let (mut lines, mut count) = (String::new(), 0);
+        for pool in layout.pools.values().filter(|pool| !there(pool_minor(pool.id))) {
+            add_pool(&mut lines, "replace", pool);
+            count += 1;
+        }
+        for (minor, leaf) in layout.leaves.iter().filter(|(minor, _)| !there(**minor)) {
+            add_leaf(&mut lines, "replace", layout, *minor, leaf);
+            count += 1;
+        }
+        (lines, count)
+    }
+
     /// What redirects `interface` to the IFB, for `tc -batch`.
     pub fn redirect(interface: &str) -> String {
         PREFERENCES.iter().fold(String::new(), |mut lines, (protocol, preference)| {
@@ -146,7 +160,8 @@ fn leaf_qdisc(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf:
     );
 }
 
-const fn family(mode: Mode) -> &'static str {
+/// Of our table.
+pub(super) const fn family(mode: Mode) -> &'static str {
     match mode {
         Mode::Routed => "inet",
         Mode::Bridged => "bridge",
@@ -292,12 +307,28 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
                 }
             }
             Policy::PerDirection => {
-                let leaf = if direction == "down" { newcomers } else { direction_minor(layout, id) };
-                let _ = writeln!(table, "    meta priority set 1:{leaf:x}");
+                let up = direction_minor(layout, id);
+                let (data, other) = if direction == "down" { (newcomers, up) } else { (up, newcomers) };
+                let _ = writeln!(table, "    meta priority set 1:{data:x}");
+                acknowledgements(table, other);
             }
             Policy::PerFlow => flows(table, layout, id, direction),
         }
         table.push_str("  }\n");
+    }
+}
+
+/// With `per-direction` an ACK waits with the data that it acknowledges. Behind data of the other direction it would hold
+/// its own up until that class runs empty and leaves its part to the other (the pendulum of Heusse, Merritt, Brown and
+/// Duda, Two-way TCP connections: old problem, new insight, CCR 2011).
+fn acknowledgements(table: &mut String, leaf: u16) {
+    // Headers of TCP with all options and nothing behind them.
+    for (protocol, longest) in [("ip", 80), ("ip6", 100)] {
+        let _ = writeln!(
+            table,
+            "    meta protocol {protocol} meta length <= {longest} tcp flags & (fin | syn | rst | psh) == 0 meta priority set \
+             1:{leaf:x}"
+        );
     }
 }
 

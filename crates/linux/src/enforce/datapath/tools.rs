@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::links::link_named;
 use super::{IFB, PREFERENCES, TABLE};
 
 /// Why the kernel could not be brought to what it should hold.
@@ -39,8 +40,11 @@ pub enum DatapathError {
 /// What was on an interface before, as `tc` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dump {
-    /// Interface.
+    /// Its name then.
     pub interface: String,
+    /// Its number, which it keeps when it is renamed; 0: not known.
+    #[serde(default)]
+    pub index: u32,
     /// `tc qdisc show`.
     pub qdiscs: String,
     /// `tc filter show` at ingress and egress.
@@ -58,7 +62,23 @@ impl Tools {
     /// The kernel has no IFB, there is such a device already, or this process may not.
     pub fn add_ifb(self) -> Result<(), DatapathError> {
         run("ip", &["link", "add", IFB, "type", "ifb"], "")?;
+        self.raise_ifb()
+    }
+
+    /// Sets the IFB device up.
+    ///
+    /// # Errors
+    /// There is none, or this process may not.
+    pub fn raise_ifb(self) -> Result<(), DatapathError> {
         run("ip", &["link", "set", IFB, "up"], "").map(drop)
+    }
+
+    /// Removes whatever is at the root of the IFB device; nothing is fine.
+    ///
+    /// # Errors
+    /// This process may not.
+    pub fn clear_ifb(self) -> Result<(), DatapathError> {
+        forgive(run("tc", &["qdisc", "del", "dev", IFB, "root"], ""), &["Cannot delete qdisc with handle of zero"])
     }
 
     /// Removes the IFB device with all its classes; packets in them are lost. No such device is fine.
@@ -75,6 +95,13 @@ impl Tools {
     /// The line that failed, in the tool's words.
     pub fn tc(self, lines: &str) -> Result<(), DatapathError> {
         if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
+    }
+
+    /// Does those of `lines` that can be done.
+    pub fn tc_all(self, lines: &str) {
+        if !lines.is_empty() {
+            let _ = run("tc", &["-force", "-batch", "-"], lines);
+        }
     }
 
     /// Does the transaction `lines`, whole or not at all.
@@ -168,7 +195,8 @@ impl Tools {
             )?);
         }
         let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
-        Ok(Dump { interface: interface.to_owned(), qdiscs, filters })
+        let index = link_named(interface).map_or(0, |link| link.index);
+        Ok(Dump { interface: interface.to_owned(), index, qdiscs, filters })
     }
 
     /// All of nftables, ours left out.
@@ -188,6 +216,14 @@ impl Tools {
             is_ours &= line != "}";
         }
         Ok(others)
+    }
+
+    /// Our rules as the kernel has them, without counters and without what the sets hold; `None`: there are none.
+    ///
+    /// # Errors
+    /// `nft` is not there.
+    pub fn rules(self, family: &str) -> Result<Option<String>, DatapathError> {
+        listed(&["-s", "-t", "list", "table", family, TABLE])
     }
 
     /// Makes an interface of that name, to rehearse on.
@@ -236,11 +272,7 @@ impl Tools {
     /// # Errors
     /// `nft` is not there.
     pub fn stateless(self, family: &str) -> Result<Option<String>, DatapathError> {
-        match run("nft", &["-s", "list", "table", family, TABLE], "") {
-            Ok(text) => Ok(Some(text)),
-            Err(DatapathError::Refused { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        listed(&["-s", "list", "table", family, TABLE])
     }
 
     /// Our part of the ruleset as the kernel has it; `None`: there is none.
@@ -248,11 +280,15 @@ impl Tools {
     /// # Errors
     /// `nft` is not there.
     pub fn table(self, family: &str) -> Result<Option<String>, DatapathError> {
-        match run("nft", &["list", "table", family, TABLE], "") {
-            Ok(text) => Ok(Some(text)),
-            Err(DatapathError::Refused { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        listed(&["list", "table", family, TABLE])
+    }
+}
+
+fn listed(arguments: &[&str]) -> Result<Option<String>, DatapathError> {
+    match run("nft", arguments, "") {
+        Ok(text) => Ok(Some(text)),
+        Err(DatapathError::Refused { .. }) => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -39,10 +39,15 @@ impl Requests {
         self.receive(&mut each)
     }
 
+    /// Asks for one object and gives its payload to `each`.
+    pub(crate) fn get(&mut self, kind: u16, payload: &[u8], mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        self.send(kind, REQUEST | ACK, payload)?;
+        self.receive(&mut each)
+    }
+
     /// Asks for a change and waits until it is done.
     pub(crate) fn change(&mut self, kind: u16, payload: &[u8]) -> io::Result<()> {
-        self.send(kind, REQUEST | ACK, payload)?;
-        self.receive(&mut |_| ())
+        self.get(kind, payload, |_| ())
     }
 
     fn send(&mut self, kind: u16, flags: u16, payload: &[u8]) -> io::Result<()> {

@@ -51,7 +51,7 @@ impl Neighbours {
             return self.read();
         };
         match events.wait(PATIENCE) {
-            Ok((neighbours, ports)) => Ok(self.sightings(neighbours, ports)),
+            Ok(told) => Ok(self.sightings(told.neighbours, told.ports)),
             Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => self.read(),
             Err(error) => {
                 self.events = None;

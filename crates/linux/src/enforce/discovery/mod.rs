@@ -24,8 +24,8 @@ pub use scouts::{News, Scouts};
 pub use snmp::Snmp;
 pub use survey::{Iw, parse_iw};
 
-/// Rates that a radio may have; others are errors of who told them.
-pub(crate) const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(100_000)..=Bitrate::mbps(100_000);
+/// Rates of data frames in 802.11, from the first to 802.11be with sixteen streams; others are errors of who told them.
+pub(crate) const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::mbps(1)..=Bitrate::mbps(50_000);
 
 /// A sign of life of a device.
 #[derive(Clone, Debug, Default, PartialEq)]

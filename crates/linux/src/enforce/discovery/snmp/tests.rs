@@ -60,7 +60,7 @@ fn ciscos_table_gives_rates_and_addresses() {
     let index = [1, 3, 104, 111, 116, 2, 0, 0x5e, 0x10, 0, 1];
     let agent = with(vec![
         (oid("1.3.6.1.4.1.9.9.273.1.2.1.1.16", &index), ber(4, &[10, 1, 0, 7])),
-        (oid("1.3.6.1.4.1.9.9.273.1.3.1.1.1", &index), ber(4, &[0x80 | 22])),
+        (oid("1.3.6.1.4.1.9.9.273.1.3.1.1.1", &index), ber(4, &[0x80 | 0x16])),
     ]);
     let seen = ask(&agent, "table = \"cisco-dot11\"").unwrap();
     assert_eq!(seen.len(), 1);

@@ -1,0 +1,94 @@
+//! A disk that is full: what is written stops, shaping does not.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
+use std::path::Path;
+
+use crate::bench::{Bench, needs_root};
+use crate::operator::{ONE, in_box, open, reload, stop, troubles, until};
+use crate::worker::{down, start, up};
+
+/// Writes until nothing more fits.
+fn fill(directory: &Path) {
+    let mut file = File::create(directory.join("ballast")).expect("a file");
+    while file.write_all(&[0; 512]).is_ok() {}
+}
+
+/// Journal, control log and state file on a disk of their own, which others fill while the box is at work. C follows the
+/// link all the same, `status` says what is not kept, and when there is room again both go on; what the log has, before and
+/// after the gap, replays to the same decisions.
+#[test]
+fn a_full_disk_stops_journal_and_log_but_not_the_shaping() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    in_box(&bench, "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550");
+    let disk = bench.directory.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    bench.state = disk.join("state");
+    let ap = open().replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
+    let journal = format!(
+        "[journal]\nfile = {:?}\nlog = {:?}\nlog_limit = \"1 MB\"\n",
+        disk.join("journal.db"),
+        disk.join("seen.jsonl")
+    );
+    bench.configure(&format!("{ap}{journal}"));
+    let mount = format!("mount -t tmpfs -o size=1m disk {} && exec \"$0\" \"$@\"", disk.display());
+    bench.start_by(&["unshare", "--mount", "sh", "-c", &mount], &[]);
+    // Held, for the disk goes with the daemon otherwise.
+    let id = bench.daemon().id();
+    let held = File::open(format!("/proc/{id}/root{}", bench.state.display())).unwrap();
+    let disk = Path::new("/proc").join(std::process::id().to_string()).join(format!("fd/{}/..", held.as_raw_fd()));
+
+    let transfers = start(&bench, &[down("10.1.0.2"), up("10.1.0.3")], 2, 26);
+    until(20, &bench, || std::fs::read_to_string(disk.join("seen.jsonl")).unwrap().contains("decision"));
+    assert_eq!(troubles(&bench), "[]");
+    fill(&disk);
+    until(20, &bench, || {
+        let told = troubles(&bench);
+        told.contains("the journal loses lines") && told.contains("the control log has a gap")
+    });
+    bench.configure(&format!("{}{journal}", ap.replace("20 Mbit", "12 Mbit")));
+    reload(&bench);
+    std::fs::remove_file(disk.join("ballast")).unwrap();
+    until(20, &bench, || troubles(&bench) == "[]");
+    let rates = transfers.finish();
+    println!("behind 4.95 Mbit/s towards the stations: {:.2} down and {:.2} Mbit/s up", rates[0] / 1e6, rates[1] / 1e6);
+    assert!(rates.iter().all(|rate| *rate > 1e6), "{rates:?}");
+    stop(&bench);
+
+    let replayed = bench.fairair(&["vsb", "replay", disk.join("seen.jsonl").to_str().unwrap()]);
+    let told = String::from_utf8_lossy(&replayed.stdout);
+    assert!(
+        replayed.status.success() && told.contains("all the same"),
+        "{told}{}",
+        String::from_utf8_lossy(&replayed.stderr)
+    );
+    assert!(
+        std::fs::read_to_string(disk.join("seen.jsonl")).unwrap().contains("\"state\""),
+        "it went on after the gap"
+    );
+}
+
+/// Without the state file nobody could take back what a start adds: so nothing is added.
+#[test]
+fn a_start_without_room_for_the_state_file_adds_nothing() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    let before = bench.dump();
+    let disk = bench.directory.path().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    bench.state = disk.join("state");
+    bench.configure(ONE);
+    let script = format!(
+        "mount -t tmpfs -o size=8k disk {0} && mkdir {0}/state && ! cat /dev/zero > {0}/ballast 2> /dev/null && \"$@\"",
+        disk.display()
+    );
+    let config = bench.config();
+    let fairair = env!("CARGO_BIN_EXE_fairair");
+    let words = ["unshare", "--mount", "sh", "-c", &script, "sh", fairair, "vsb", "run", config.to_str().unwrap()];
+    let run = bench.command(crate::bench::Place::Box, &words).output().unwrap();
+    let told = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.code() == Some(1) && told.contains("No space left"), "{told}");
+    assert_eq!(bench.dump(), before);
+}

@@ -1,0 +1,97 @@
+//! What `make install-vsb` puts where, and that the daemon needs no more than the unit gives it.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::bench::{Bench, needs_root, needs_tool};
+use crate::operator::{ONE, datapath, reaches, stop};
+
+const FAIRAIR: &str = env!("CARGO_BIN_EXE_fairair");
+
+#[track_caller]
+fn ok(command: &mut Command) -> String {
+    let output = command.output().expect("started");
+    let told = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {told}");
+    told
+}
+
+#[test]
+fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
+    let destination = tempfile::tempdir().unwrap();
+    let root = destination.path();
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    ok(Command::new("make")
+        .arg("-C")
+        .arg(above)
+        .args(["install-vsb-files", &format!("BINARY={FAIRAIR}")])
+        .env("DESTDIR", root));
+    let unit = root.join("etc/systemd/system/fairair-vsb.service");
+    for (path, mode) in [
+        (root.join("usr/local/bin/fairair"), 0o755),
+        (unit.clone(), 0o644),
+        (root.join("usr/local/share/man/man1/fairair-vsb.1"), 0o644),
+        (root.join("usr/local/share/man/man1/fairair-vsb-run.1"), 0o644),
+    ] {
+        let data = std::fs::metadata(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(data.permissions().mode() & 0o7777, mode, "{}", path.display());
+    }
+    let page = std::fs::read_to_string(root.join("usr/local/share/man/man1/fairair-vsb.1")).unwrap();
+    assert!(page.starts_with('.') && page.contains("replay"), "{page}");
+    if Command::new("systemd-analyze").arg("--version").output().is_err() {
+        eprintln!("*** SKIPPED (needs systemd-analyze): whether systemd accepts the unit ***");
+        return;
+    }
+    // It looks for the command where the unit says; here that is below the destination.
+    let text = std::fs::read_to_string(&unit).unwrap();
+    std::fs::write(&unit, text.replace("/usr/local/bin", root.join("usr/local/bin").to_str().unwrap())).unwrap();
+    let told = ok(Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&unit));
+    assert!(!told.contains("fairair-vsb.service:"), "{told}");
+    let told = ok(Command::new("systemd-analyze")
+        .args(["security", "--offline=yes", "--threshold=25"])
+        .arg(format!("--root={}", root.display()))
+        .arg("fairair-vsb.service"));
+    println!("{}", told.lines().last().unwrap_or_default());
+}
+
+/// Somebody without any right but two capabilities, who can get no more, runs and stops the box.
+#[test]
+fn two_capabilities_are_enough() {
+    needs_root!();
+    needs_tool!("setpriv");
+    let mut bench = Bench::new(1);
+    let before = bench.dump();
+    let state = bench.state.clone();
+    std::fs::create_dir(&state).unwrap();
+    std::os::unix::fs::chown(&state, Some(65_534), Some(65_534)).unwrap();
+    std::fs::set_permissions(bench.directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = bench.directory.path().join("fairair");
+    std::fs::copy(FAIRAIR, &binary).unwrap();
+    bench.configure(ONE);
+    let only = "-all,+net_admin,+net_raw";
+    let (inherited, ambient, bounding) =
+        (format!("--inh-caps={only}"), format!("--ambient-caps={only}"), format!("--bounding-set={only}"));
+    let words = [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        &inherited,
+        &ambient,
+        &bounding,
+        "--no-new-privs",
+    ];
+    bench.start_as(&binary, &words, &[]);
+    let id = bench.daemon().id();
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    // Bits 12 and 13.
+    for set in ["CapEff", "CapPrm", "CapBnd"] {
+        assert!(line(set).ends_with("0000000000003000"), "{}", line(set));
+    }
+    assert!(line("Uid:").contains("65534\t65534") && line("NoNewPrivs").ends_with('1'), "{status}");
+    assert!(datapath(&bench).contains("10.1.0.2") && reaches(&bench));
+    stop(&bench);
+    assert_eq!(bench.dump(), before);
+}

@@ -1,0 +1,394 @@
+//! The scenario's box as it is sold: `fairair vsb run` in the box's namespace instead of the emulation's own shaper.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration as Wait, Instant as Clock};
+
+use fairair_core::control::log::Event;
+use fairair_core::control::{ControlStats, Decision};
+use fairair_core::record::EnforceRecord;
+use fairair_core::scenario::{Action, Enforce, Scenario, TimedEvent};
+use fairair_core::shaper::Policy;
+use fairair_core::units::{Bitrate, Duration, Instant};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::addresses as addr;
+use super::error::TestbedError;
+use super::rig::{AP_PORT, Rig, UPLINK};
+use super::traffic::{Pings, hurried};
+use crate::command::in_namespace;
+use crate::enforce::config::Config;
+use crate::enforce::log;
+use crate::enforce::protocol::{Answer, Ask, Status, ask};
+
+/// How long the daemon may take to shape, or to end: other testbeds that come and go hold the kernel's lock of devices.
+const PATIENCE: Wait = Wait::from_mins(1);
+/// How often its keeper looks at what is due.
+const TICK: Wait = Wait::from_millis(10);
+
+/// The daemon's part of a replica.
+pub(super) struct LiveBox<'a> {
+    scenario: &'a Scenario,
+    enforce: Enforce,
+    rig: &'a Rig,
+    /// What begins the command `fairair`.
+    program: &'a [OsString],
+    /// Configuration, control socket, logs.
+    directory: tempfile::TempDir,
+    rates: Vec<Bitrate>,
+    running: Option<Daemon>,
+    /// Times that it was started.
+    starts: usize,
+    record: EnforceRecord,
+    probes: Pings,
+}
+
+struct Daemon {
+    child: Child,
+    log: PathBuf,
+    /// When its own clock began.
+    began: Clock,
+}
+
+/// Says early what the daemon would refuse.
+///
+/// # Errors
+/// The scenario has no box, or one that the kernel's cannot be.
+pub(super) fn check(scenario: &Scenario) -> Result<(), TestbedError> {
+    let cannot = |what: &str, fix: String| Err(TestbedError::Cannot { what: what.to_owned(), fix });
+    let Some(enforce) = scenario.enforce else {
+        return cannot("--box live without a box", "add [enforce] to the scenario, or leave --box out".to_owned());
+    };
+    let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
+    let text = config(scenario, enforce, &rates, Path::new("/"), Path::new("/"));
+    match Config::from_toml(&text, "the live box's configuration") {
+        Ok(_) => Ok(()),
+        Err(error) => cannot("this box live", format!("change [enforce] or the station: {error}")),
+    }
+}
+
+impl<'a> LiveBox<'a> {
+    /// The scenario's box; it shapes from now on unless a timed event is going to switch it on.
+    pub(super) fn new(scenario: &'a Scenario, rig: &'a Rig, program: &'a [OsString]) -> Result<Self, TestbedError> {
+        let enforce = scenario.enforce.expect("it was checked");
+        let mut the_box = LiveBox {
+            scenario,
+            enforce,
+            rig,
+            program,
+            directory: tempfile::tempdir()?,
+            rates: scenario.stations.iter().map(|station| station.rate).collect(),
+            running: None,
+            starts: 0,
+            record: EnforceRecord::default(),
+            probes: Pings::default(),
+        };
+        let first = scenario.events.iter().find_map(|event| match event.action {
+            Action::Enforce { on } => Some(on),
+            _ => None,
+        });
+        if first != Some(true) {
+            the_box.start()?;
+        }
+        Ok(the_box)
+    }
+
+    /// Does the scenario's timed events until `is_over`, and tells what the daemon decided and how long its probes took.
+    /// Time 0 of the scenario is at `start`.
+    pub(super) fn keep(mut self, start: Clock, is_over: &AtomicBool) -> Result<(EnforceRecord, Pings), TestbedError> {
+        let mut events = self.scenario.events.iter().peekable();
+        while !is_over.load(Ordering::Relaxed) {
+            let now = start.elapsed();
+            while let Some(event) = events.next_if(|event| Wait::from_nanos(event.at.as_nanos()) <= now) {
+                self.perform(event, start)?;
+            }
+            if let Some(running) = &mut self.running
+                && !matches!(running.child.try_wait(), Ok(None))
+            {
+                return Err(self.failed("it ended early"));
+            }
+            std::thread::sleep(TICK);
+        }
+        self.stop(start)?;
+        Ok((std::mem::take(&mut self.record), std::mem::take(&mut self.probes)))
+    }
+
+    fn perform(&mut self, event: &TimedEvent, start: Clock) -> Result<(), TestbedError> {
+        match &event.action {
+            Action::Enforce { on: true } if self.running.is_none() => self.start(),
+            Action::Enforce { on: false } => self.stop(start),
+            Action::Rate { stations, rate } => {
+                for station in stations {
+                    self.rates[*station] = *rate;
+                }
+                let by_rate = matches!(self.enforce.vsb.policy, Policy::Airtime | Policy::AirtimePhy);
+                if by_rate && self.running.is_some() {
+                    self.write_config()?;
+                    self.ask(Ask::Reload)?;
+                }
+                Ok(())
+            }
+            // The cell does these.
+            Action::Enforce { .. } | Action::Silence { .. } | Action::Deaf { .. } | Action::Sleep { .. } => Ok(()),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Where the daemon of this start writes what its machine sees.
+    fn log(&self) -> PathBuf {
+        self.path(&format!("control-{}.jsonl", self.starts))
+    }
+
+    fn write_config(&self) -> Result<PathBuf, TestbedError> {
+        let path = self.path("vsb.toml");
+        fs::write(&path, config(self.scenario, self.enforce, &self.rates, self.directory.path(), &self.log()))?;
+        Ok(path)
+    }
+
+    /// Starts the daemon and waits until it shapes.
+    fn start(&mut self) -> Result<(), TestbedError> {
+        self.starts += 1;
+        let path = self.write_config()?;
+        let (program, first) = self.program.split_first().expect("a program");
+        let mut command = in_namespace(&self.rig.the_box.path(), &program.to_string_lossy())?;
+        command.args(first).args(["vsb", "run"]).arg(path).stdout(Stdio::null());
+        command.stderr(File::create(self.path("said"))?);
+        // Another's work on this machine is no part of the measurement.
+        hurried(&mut command);
+        let child = command.spawn().map_err(|error| self.failed(&error.to_string()))?;
+        self.running = Some(Daemon { child, log: self.log(), began: Clock::now() });
+        let begin = Clock::now();
+        loop {
+            // The socket answers when the datapath stands.
+            let asked = Clock::now();
+            if let Ok(Ok(Answer::Status(status))) = ask(self.directory.path(), Ask::Status) {
+                let middle = asked + asked.elapsed() / 2;
+                if let Some(running) = &mut self.running {
+                    running.began = middle.checked_sub(Wait::from_secs_f64(status.uptime_s)).unwrap_or(middle);
+                }
+                return Ok(());
+            }
+            let has_ended = self.running.as_mut().is_some_and(|running| !matches!(running.child.try_wait(), Ok(None)));
+            if has_ended || begin.elapsed() > PATIENCE {
+                return Err(self.failed("it does not start"));
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+
+    fn ask(&self, what: Ask) -> Result<Answer, TestbedError> {
+        let answer = ask(self.directory.path(), what).map_err(|error| self.failed(&error.to_string()))?;
+        answer.map_err(|told| self.failed(&told))
+    }
+
+    fn failed(&self, what: &str) -> TestbedError {
+        let said = fs::read_to_string(self.path("said")).unwrap_or_default();
+        let said = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+        TestbedError::LiveBox(if said.is_empty() { what.to_owned() } else { format!("{what}: {said}") })
+    }
+
+    /// Ends the daemon, if it runs, and keeps what it decided.
+    fn stop(&mut self, start: Clock) -> Result<(), TestbedError> {
+        if self.running.is_none() {
+            return Ok(());
+        }
+        if let Answer::Status(status) = self.ask(Ask::Status)? {
+            if let Some(trouble) = status.troubles.first() {
+                return Err(self.failed(trouble));
+            }
+            self.count(&status);
+        }
+        let Some(mut daemon) = self.running.take() else { return Ok(()) };
+        let end_of_daemon = daemon.end();
+        let events =
+            log::read(&daemon.log).map_err(|error| self.failed(&format!("its log cannot be read: {error}")))?;
+        let end = Instant::ZERO + self.scenario.run.duration;
+        let place = |at: Instant| placed(at, daemon.began, start);
+        let mut sent = BTreeMap::new();
+        for event in events.into_values().flatten() {
+            match event {
+                Event::Decision(mut decision) => {
+                    decision.at = place(decision.at);
+                    if decision.at <= end {
+                        self.note(decision);
+                    }
+                }
+                Event::Probe { at, id, .. } => {
+                    if place(at) >= Instant::ZERO + self.scenario.run.warmup {
+                        self.probes.sent += 1;
+                        sent.insert(id, at);
+                    }
+                }
+                Event::Reply { at, id } => {
+                    self.probes.round_trips.extend(sent.remove(&id).map(|sent| at.saturating_since(sent)));
+                }
+                Event::Start { .. }
+                | Event::State { .. }
+                | Event::Grow { .. }
+                | Event::Look { .. }
+                | Event::Timeout { .. } => {}
+            }
+        }
+        match end_of_daemon {
+            Some(status) if status.success() => Ok(()),
+            Some(status) => Err(self.failed(&format!("it did not end in order ({status})"))),
+            None => Err(self.failed("it did not end when it was told to")),
+        }
+    }
+
+    fn note(&mut self, decision: Decision) {
+        let before = self.record.trace.last().map_or(decision.capacity, |last| last.capacity);
+        self.record.control.rises += u64::from(decision.capacity > before);
+        self.record.control.falls += u64::from(decision.capacity < before);
+        self.record.trace.push(decision);
+    }
+
+    fn count(&mut self, status: &Status) {
+        let ControlStats { probes, replies, lost, .. } = &mut self.record.control;
+        for pool in &status.pools {
+            *probes += pool.probes[0];
+            *replies += pool.probes[1];
+            *lost += pool.probes[2];
+        }
+    }
+}
+
+impl Daemon {
+    /// Has it take everything back. How it ended, if it did in time.
+    fn end(&mut self) -> Option<ExitStatus> {
+        let _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGTERM);
+        let begin = Clock::now();
+        while begin.elapsed() < PATIENCE {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(TICK),
+                ended => return ended.ok().flatten(),
+            }
+        }
+        None
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A time of the daemon as one of the scenario; what came before the scenario's start is at its start.
+fn placed(at: Instant, began: Clock, start: Clock) -> Instant {
+    let nanos = |wait: Wait| u64::try_from(wait.as_nanos()).unwrap_or(u64::MAX);
+    match began.checked_duration_since(start) {
+        Some(later) => at + Duration::from_nanos(nanos(later)),
+        None => Instant::ZERO + at.saturating_since(Instant::from_nanos(nanos(start.duration_since(began)))),
+    }
+}
+
+/// The daemon's configuration: bridged, all stations known by their hardware addresses.
+fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path, log: &Path) -> String {
+    // Names, rates and times are texts without quotes or backslashes, which JSON and TOML spell alike.
+    fn json(value: &impl Serialize) -> Value {
+        serde_json::to_value(value).unwrap_or_default()
+    }
+    let capacity = json(&enforce.capacity);
+    let keys = capacity.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
+    let mut text = format!(
+        "name = \"testbed\"\nmode = \"bridged\"\nuplink = \"{UPLINK}\"\nstate = \"{state}\"\npolicy = {policy}\nudp = {udp}\n\
+         queue = {queue}\nquantum = \"{quantum}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
+         [discovery]\nneighbours = false\nfirst_sight = false\n\
+         [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\ncapacity = {{ {capacity} }}\n",
+        state = state.display(),
+        log = log.display(),
+        policy = json(&enforce.vsb.policy),
+        udp = json(&enforce.vsb.udp),
+        queue = enforce.vsb.queue,
+        quantum = enforce.vsb.quantum,
+        phy = json(&scenario.radio.phy),
+        capacity = keys.collect::<Vec<_>>().join(", "),
+    );
+    for (index, (station, rate)) in scenario.stations.iter().zip(rates).enumerate() {
+        let _ = write!(
+            text,
+            "[[station]]\nname = \"{}\"\nmac = \"{}\"\naddresses = [\"{}\", \"{}\"]\nrate = \"{rate}\"\n",
+            station.name,
+            addr::mac_text(addr::station_mac(index)),
+            addr::station(index),
+            addr::station6(index),
+        );
+        if enforce.vsb.policy.is_by_station() {
+            let _ = writeln!(text, "weight = {:?}", station.weight);
+            if let Some(cap) = station.cap {
+                let _ = writeln!(text, "cap = \"{cap}\"");
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(enforce: &str, station: &str) -> Scenario {
+        let text = format!(
+            "name = \"s\"\n[run]\nduration = \"9 s\"\n{enforce}\n[[station]]\nname = \"it's a desk\"\n{station}\n"
+        );
+        Scenario::from_toml(&text, "s.toml").unwrap()
+    }
+
+    /// What the daemon reads is what the scenario says, for every machine and policy.
+    #[test]
+    fn the_daemon_reads_what_the_scenario_says() {
+        for (keys, station) in [
+            ("capacity = \"4.9 Mbit/s\"\nqueue = 99\nudp = \"shape\"", "weight = 2.5\ncap = \"1.5 Mbit/s\""),
+            (
+                "capacity = { kind = \"adaptive\", target = \"9 ms\", rise = 0.02 }\npolicy = \"airtime\"",
+                "weight = 2.0",
+            ),
+            ("capacity = { kind = \"wce\", back_off = 0.7, max = \"5 Mbit/s\" }\npolicy = \"per-flow\"", ""),
+            ("policy = \"per-direction\"", ""),
+        ] {
+            let scenario = scenario(&format!("[enforce]\n{keys}"), station);
+            let enforce = scenario.enforce.unwrap();
+            let text = config(&scenario, enforce, &[Bitrate::mbps(2)], Path::new("/s"), Path::new("/s/log"));
+            let config = Config::from_toml(&text, "c").unwrap_or_else(|error| panic!("{error}\n{text}"));
+            assert_eq!(config.aps[0].capacity, enforce.capacity);
+            assert_eq!((config.policy, config.udp), (enforce.vsb.policy, enforce.vsb.udp));
+            assert_eq!((config.leaf.limit as usize, config.leaf.quantum), (enforce.vsb.queue, enforce.vsb.quantum));
+            let (read, own) = (&config.stations[0], &scenario.stations[0]);
+            assert_eq!((read.name.as_str(), read.rate), ("it's a desk", Some(Bitrate::mbps(2))));
+            assert_eq!((read.plan.weight, read.plan.cap), (own.weight, own.cap));
+            assert_eq!(check(&scenario).map_err(|error| error.to_string()), Ok(()));
+        }
+    }
+
+    #[test]
+    fn a_box_that_the_kernel_cannot_be_is_refused() {
+        let refused = |enforce: &str| match check(&scenario(enforce, "")) {
+            Err(TestbedError::Cannot { what, fix }) => format!("{what}: {fix}"),
+            other => panic!("{other:?}"),
+        };
+        assert!(refused("").contains("without a box"));
+        assert!(refused("[enforce]\nquantum = \"100 B\"").contains("quantum"));
+    }
+
+    #[test]
+    fn times_of_the_daemon_are_the_scenarios() {
+        let start = Clock::now();
+        let (second, at) = (Wait::from_secs(1), Instant::ZERO + Duration::from_secs(3));
+        assert_eq!(placed(at, start + second, start), Instant::ZERO + Duration::from_secs(4));
+        assert_eq!(placed(at, start, start + second), Instant::ZERO + Duration::from_secs(2));
+        assert_eq!(placed(at, start, start + 5 * second), Instant::ZERO, "before the start");
+    }
+}

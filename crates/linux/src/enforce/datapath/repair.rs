@@ -1,0 +1,150 @@
+//! Brings back what others took away, as far as it can be: a firewall that flushes all rules, a device that was made
+//! anew, a qdisc that somebody deleted.
+
+use std::collections::BTreeMap;
+
+use super::classes::{ClassStats, Classes};
+use super::engine::Engine;
+use super::layout::Key;
+use super::links::Link;
+use super::netfilter::Netfilter;
+use super::script::{Script, family};
+use super::tools::DatapathError;
+use super::{IFB, pool_minor};
+
+/// What a look at the kernel found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// What was missing and is back.
+    pub mended: Vec<String>,
+    /// What only the operator can mend.
+    pub troubles: Vec<String>,
+}
+
+impl Engine {
+    /// Looks whether the kernel still holds what it was given, and gives it anew what is missing. `counters` must have
+    /// been read after the last change of the layout.
+    ///
+    /// # Errors
+    /// A tool's or netlink's; the next call tries again.
+    pub fn repair(&mut self, links: &[Link], counters: &BTreeMap<u16, ClassStats>) -> Result<Health, DatapathError> {
+        let mut health = Health::default();
+        self.repair_ifb(links, counters, &mut health)?;
+        self.repair_rules(&mut health)?;
+        self.repair_interfaces(links, &mut health)?;
+        Ok(health)
+    }
+
+    fn repair_ifb(
+        &mut self,
+        links: &[Link],
+        counters: &BTreeMap<u16, ClassStats>,
+        health: &mut Health,
+    ) -> Result<(), DatapathError> {
+        let device = links.iter().find(|link| link.name == IFB);
+        if device.is_none_or(|link| link.index != self.classes.interface()) {
+            if device.is_none() {
+                self.tools.add_ifb()?;
+            }
+            self.fill_ifb()?;
+            self.classes = Classes::new(super::links::link_named(IFB)?.index)?;
+            // Filters that lead to the device that is gone drop everything.
+            let old: Vec<_> = self.watch.bound.keys().cloned().collect();
+            for interface in old.iter().filter(|name| links.iter().any(|link| link.name == **name)) {
+                self.tools.remove_filters(interface)?;
+            }
+            health.mended.push(format!("{IFB} was gone: made anew"));
+            return Ok(());
+        }
+        if device.is_some_and(|link| !link.is_up) {
+            self.tools.raise_ifb()?;
+            health.mended.push(format!("{IFB} was down"));
+        }
+        if self.layout.pools.keys().all(|id| !counters.contains_key(&pool_minor(*id))) {
+            self.tools.clear_ifb()?;
+            self.fill_ifb()?;
+            health.mended.push(format!("the classes of {IFB} were gone: made anew"));
+            return Ok(());
+        }
+        let (commands, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
+        if missing > 0 {
+            self.tools.tc(&commands)?;
+            health.mended.push(format!("{missing} classes were gone: made anew"));
+        }
+        Ok(())
+    }
+
+    fn fill_ifb(&mut self) -> Result<(), DatapathError> {
+        self.tools.tc(&Script::create(&self.layout).add)
+    }
+
+    fn repair_rules(&mut self, health: &mut Health) -> Result<(), DatapathError> {
+        let generation = self.watch.generation()?;
+        if self.watch.generation == Some(generation) {
+            return Ok(());
+        }
+        let family = family(self.layout.mode);
+        let is_whole = self.tools.rules(family)?.is_some_and(|rules| rules == self.watch.rules)
+            && self.has_all_members().unwrap_or(false);
+        if is_whole {
+            self.watch.generation = Some(generation);
+            return Ok(());
+        }
+        self.tools.nft(&Script::create(&self.layout).nft)?;
+        self.note_rules()?;
+        health.mended.push("the nftables table was changed by others: made anew".to_owned());
+        Ok(())
+    }
+
+    /// Whether the maps of the table know all addresses that they should.
+    fn has_all_members(&self) -> std::io::Result<bool> {
+        let known = Netfilter::new(self.layout.mode)?.members()?;
+        Ok(known.len() == self.layout.members.len()
+            && known.iter().all(|key: &Key| self.layout.members.contains_key(key)))
+    }
+
+    /// Keeps in mind how our rules look now.
+    pub(super) fn note_rules(&mut self) -> Result<(), DatapathError> {
+        self.watch.generation = Some(self.watch.generation()?);
+        self.watch.rules = self.tools.rules(family(self.layout.mode))?.unwrap_or_default();
+        Ok(())
+    }
+
+    fn repair_interfaces(&mut self, links: &[Link], health: &mut Health) -> Result<(), DatapathError> {
+        let wanted: Vec<String> = self.layout.interfaces().into_iter().map(str::to_owned).collect();
+        for name in &wanted {
+            let bound = self.watch.bound.get(name).copied();
+            let Some(link) = links.iter().find(|link| link.name == *name) else {
+                let renamed = links.iter().find(|link| Some(link.index) == bound);
+                health.troubles.push(match renamed {
+                    Some(link) => format!(
+                        "{name} is called {} now and is not shaped: rename it back, or write the new name and reload",
+                        link.name
+                    ),
+                    None => format!("{name} is gone; it is shaped again when there is one of that name"),
+                });
+                continue;
+            };
+            if !link.is_up {
+                health.troubles.push(format!("{name} is down"));
+            }
+            if bound == Some(link.index) {
+                if !self.watch.redirects(link.index)? {
+                    self.tools.remove_filters(name)?;
+                    self.redirect(name)?;
+                    health.mended.push(format!("filters of {name} were gone: made anew"));
+                }
+                continue;
+            }
+            // Another device has the name now; the one that had it is not ours to shape any more.
+            if let Some(other) = links.iter().find(|link| Some(link.index) == bound) {
+                self.leave(&other.name.clone())?;
+            }
+            self.adopt(name)?;
+            self.state.save(&self.directory)?;
+            self.redirect(name)?;
+            health.mended.push(format!("{name} is another device than before: it is shaped now"));
+        }
+        Ok(())
+    }
+}

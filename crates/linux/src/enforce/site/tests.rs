@@ -1,0 +1,127 @@
+//! Two APs behind one switch, and stations that come and go.
+
+use super::*;
+
+const BANK: &str = r#"
+name = "x"
+uplink = "eth0"
+policy = "airtime-phy"
+[[ap]]
+name = "a"
+interface = "eth1"
+capacity = "8 Mbit/s"
+[[ap]]
+name = "b"
+interface = "eth1"
+capacity = "4 Mbit/s"
+[[discovery.hostapd]]
+ap = "a"
+socket = "/run/a"
+[[discovery.hostapd]]
+ap = "b"
+socket = "/run/b"
+[[station]]
+name = "desk"
+mac = "02:00:00:00:00:09"
+[[station]]
+name = "printer"
+mac = "02:00:00:00:00:08"
+ap = "a"
+"#;
+
+fn site() -> Site {
+    Site::new(Config::from_toml(BANK, "test").unwrap()).unwrap()
+}
+
+/// On eth1, whose index is 7.
+fn seen(low: u8, address: Option<&str>) -> Sighting {
+    let address = address.map(|text| text.parse().unwrap());
+    Sighting { mac: Some(Mac([2, 0, 0, 0, 0, low])), address, interface: Some(7), ..Sighting::default() }
+}
+
+fn sight(site: &mut Site, sighting: &Sighting, source: Source) -> bool {
+    site.sight(sighting, source, &[(7, "eth1".to_owned())].into(), 0).unwrap()
+}
+
+fn ap_of(site: &Site, name: &str) -> Option<String> {
+    let station = site.stations().iter().find(|station| station.name == name)?;
+    site.ap(station.pool).map(|ap| ap.name.clone())
+}
+
+#[test]
+fn a_station_gets_its_class_where_it_is_listed_and_takes_it_along() {
+    let mut site = site();
+    let phone = seen(1, Some("10.1.0.2"));
+    assert!(!sight(&mut site, &phone, Source::Neighbours), "nobody says at which AP");
+    assert!(!sight(&mut site, &phone, Source::FirstSight), "not even a packet");
+    site.associate("hostapd /run/b", "b", &[seen(1, None)], 5).unwrap();
+    assert!(sight(&mut site, &phone, Source::Association));
+    let name = "02:00:00:00:00:01";
+    assert_eq!(ap_of(&site, name).as_deref(), Some("b"));
+    let before = site.layout(1500);
+    assert!(site.associate("hostapd /run/a", "a", &[seen(1, None)], 6).unwrap(), "it appears at the other");
+    assert!(!site.associate("hostapd /run/b", "b", &[seen(1, None)], 7).unwrap(), "which the first has not noticed");
+    assert_eq!(ap_of(&site, name).as_deref(), Some("a"));
+    let after = site.layout(1500);
+    let key = Key::Ip("10.1.0.2".parse().unwrap());
+    let (old, new) = (before.members[&key], after.members[&key]);
+    assert!(old != new && !after.leaves.contains_key(&old), "a class never changes its pool");
+    let script = super::super::datapath::Script::between(&before, &after);
+    assert_eq!(script.remove, [old]);
+    let line = format!("add element inet fairair way4_up {{ 10.1.0.2 : goto p{}_up }}", after.leaves[&new].pool);
+    assert!(script.nft.contains(&line), "{}", script.nft);
+}
+
+#[test]
+fn a_named_station_follows_its_association_unless_the_file_says_where_it_is() {
+    let mut site = site();
+    assert_eq!(ap_of(&site, "desk").as_deref(), Some("a"), "the first, as long as nothing is known");
+    site.associate("hostapd /run/b", "b", &[seen(9, None), seen(8, None)], 5).unwrap();
+    assert_eq!(ap_of(&site, "desk").as_deref(), Some("b"));
+    assert_eq!(ap_of(&site, "printer").as_deref(), Some("a"));
+    let config = site.config().clone();
+    site.configure(config).unwrap();
+    assert_eq!(ap_of(&site, "desk").as_deref(), Some("b"), "a reload forgets nothing");
+}
+
+#[test]
+fn who_is_on_a_list_is_not_forgotten() {
+    let mut site = site();
+    site.associate("hostapd /run/b", "b", &[seen(1, None)], 0).unwrap();
+    sight(&mut site, &seen(1, Some("10.1.0.2")), Source::Association);
+    let none = BTreeSet::new();
+    assert!(site.age(&none, 599).is_empty());
+    site.sight(&seen(1, None), Source::Association, &BTreeMap::new(), 599).unwrap();
+    assert!(site.age(&none, 1000).is_empty());
+    assert_eq!(site.age(&none, 1199), ["02:00:00:00:00:01"]);
+}
+
+proptest::proptest! {
+    /// Whatever lists say: each address has a class of its station's pool, and each class sends at least a packet a round.
+    #[test]
+    fn any_lists_make_a_sound_layout(
+        events in proptest::collection::vec((0_u8..6, 0_u8..3, 0_u8..4, 1_u64..50_000), 0..40),
+    ) {
+        let mut site = site();
+        for (time, (low, list, way, mbps)) in events.into_iter().enumerate() {
+            let (name, ap) = if way % 2 == 0 { ("hostapd /run/a", "a") } else { ("hostapd /run/b", "b") };
+            let listed: Vec<_> = (0..list).map(|more| seen((low + more) % 6, None)).collect();
+            site.associate(name, ap, &listed, time as u64).unwrap();
+            let rate = Some(Bitrate::mbps(mbps)).filter(|rate| super::super::discovery::RATES.contains(rate));
+            let sighting = Sighting { rate, ..seen(low, Some(&format!("10.1.0.{}", low + way))) };
+            sight(&mut site, &sighting, Source::Association);
+            if way == 3 {
+                site.age(&BTreeSet::new(), time as u64 + 590);
+            }
+            let layout = site.layout(1500);
+            for minor in layout.members.values() {
+                proptest::prop_assert!(layout.leaves.contains_key(minor));
+            }
+            proptest::prop_assert!(layout.leaves.values().all(|leaf| (1500..=80_000_000).contains(&leaf.quantum)));
+            let mut slots: Vec<_> = site.stations().iter().map(|station| station.slot).collect();
+            slots.sort_unstable();
+            slots.dedup();
+            proptest::prop_assert_eq!(slots.len(), site.stations().len());
+        }
+    }
+}
