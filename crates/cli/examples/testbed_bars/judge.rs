@@ -26,13 +26,15 @@ const LEAST_QUEUE: f64 = 1.0;
 
 /// All tables, in Markdown.
 pub(crate) fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
-    let late = rows.iter().flat_map(|row| row.testbed.replicas()).filter_map(|replica| replica.late);
+    let all = rows.iter().flat_map(|row| row.testbed.replicas());
+    let too_late = all.clone().filter(|replica| !replica.is_on_time()).count();
+    let late = all.filter(|replica| replica.is_on_time()).filter_map(|replica| replica.late);
     let ms = |late: fairair_core::units::Duration| late.as_secs_f64() * 1e3;
     let p99 = late.clone().filter_map(|(p99, _)| p99).map(ms).fold(0.0, f64::max);
     let worst = late.clone().map(|(_, worst)| ms(worst)).fold(0.0, f64::max);
     let mut text = format!(
-        "{}; {} replicas on the testbed, {jobs} side by side, {seconds} s in all; the simulator's side has {} of {} s; \
-         hand-over p99 at most {p99:.2} ms, latest {worst:.1} ms\n\n",
+        "{}; {} replicas on the testbed, {jobs} side by side, {seconds} s in all, {too_late} more too late and left out; the \
+         simulator's side has {} of {} s; hand-over p99 at most {p99:.2} ms, latest {worst:.1} ms\n\n",
         fairair_linux::kernel(),
         late.count(),
         SIMULATED.1,

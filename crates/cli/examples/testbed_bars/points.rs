@@ -27,13 +27,13 @@ type Figure = (&'static str, &'static str, &'static str, &'static str, &'static 
 
 /// Longer where flows of one kind share a lossy queue: their shares wander for minutes.
 const FIGURES: [Figure; 7] = [
-    ("fig05", "11", "up", "down", &[(1, 6, 60), (2, 6, 60), (3, 6, 60), (4, 6, 75), (5, 6, 75), (6, 6, 75)]),
-    ("fig06", "11", "down", "down", &[(1, 8, 130), (2, 6, 95), (3, 6, 95), (4, 6, 95), (5, 6, 95), (6, 6, 95)]),
-    ("fig07", "2", "down", "down", &[(2, 6, 110), (3, 6, 110), (4, 6, 110), (6, 6, 110)]),
-    ("fig08", "11", "down", "down", &[(6, 6, 60), (12, 6, 75), (18, 6, 75), (24, 6, 75)]),
-    ("fig09", "11", "up", "up", &[(1, 5, 60), (2, 6, 60), (3, 6, 60), (4, 6, 60), (6, 6, 75)]),
-    ("fig10", "2", "up", "up", &[(2, 8, 120), (3, 6, 75), (6, 6, 75)]),
-    ("fig11", "11", "up", "up", &[(12, 5, 45), (24, 5, 45)]),
+    ("fig05", "11", "up", "down", &[(1, 4, 50), (2, 4, 60), (3, 4, 60), (4, 4, 60), (5, 4, 60), (6, 4, 70)]),
+    ("fig06", "11", "down", "down", &[(1, 6, 110), (2, 5, 90), (3, 5, 90), (4, 5, 90), (5, 5, 90), (6, 5, 90)]),
+    ("fig07", "2", "down", "down", &[(2, 5, 90), (3, 5, 90), (4, 5, 90), (6, 5, 90)]),
+    ("fig08", "11", "down", "down", &[(6, 4, 60), (12, 4, 60), (18, 4, 60), (24, 4, 70)]),
+    ("fig09", "11", "up", "up", &[(1, 4, 50), (2, 4, 60), (3, 4, 60), (4, 4, 60), (6, 4, 70)]),
+    ("fig10", "2", "up", "up", &[(2, 4, 90), (3, 4, 70), (6, 4, 70)]),
+    ("fig11", "11", "up", "up", &[(12, 4, 40), (24, 4, 40)]),
 ];
 
 /// What stands in `[ap]`, and what follows the tables, for each remedy of docs/testbed.md.
@@ -76,8 +76,8 @@ pub(crate) fn cells() -> Vec<Cell> {
     for (x, (name, ap, rest)) in (1..).zip(REMEDIES) {
         let stations = "[[station]]\nname = \"up\"\ncount = 3\nflows = [{ direction = \"up\" }]\n\
                         [[station]]\nname = \"down\"\ncount = 3\nflows = [{ direction = \"down\" }]\n";
-        let scenario = scenario(&format!("remedy-{x}"), ap, &(rest.to_owned() + stations), 50);
-        cells.push(Cell { table: "remedies", x, name, scenario, replicas: 4 });
+        let scenario = scenario(&format!("remedy-{x}"), ap, &(rest.to_owned() + stations), 45);
+        cells.push(Cell { table: "remedies", x, name, scenario, replicas: 3 });
     }
     cells
 }
