@@ -9,7 +9,7 @@ use fairair_core::metrics::Estimate;
 use crate::judge::Row;
 use crate::measure::Answer;
 
-/// Figures with all their points on the testbed or not, and their ids in gallery/detti2011.
+/// The series of gallery/detti2011 that the points belong to: level and total goodput without a box.
 const CURVES: [&str; 2] = ["none", "none_mbps"];
 
 /// One line a replica and engine.
