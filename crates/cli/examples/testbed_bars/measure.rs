@@ -105,7 +105,7 @@ pub(crate) fn simulate(scenarios: Vec<Scenario>, cancel: &AtomicBool) -> Vec<Ans
 /// The testbed's answers, `jobs` replicas side by side, the longest first.
 ///
 /// # Errors
-/// When a testbed cannot be built or its traffic fails.
+/// When the testbed cannot do a cell. A replica that fails is left out and told on stderr.
 pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Result<Vec<Answer>, TestbedError> {
     let mut tasks: Vec<(usize, u32)> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
@@ -124,7 +124,12 @@ pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Resul
     let mut answers: Vec<Answer> =
         cells.iter().map(|cell| Answer { scenario: cell.scenario.clone(), replicas: Vec::new() }).collect();
     for ((index, _), outcome) in tasks.iter().zip(outcomes) {
-        if let Some(outcome) = outcome? {
+        // One that fails costs itself, not the half hour.
+        let outcome = outcome.unwrap_or_else(|error| {
+            eprintln!("a replica of {} is left out: {error}", cells[*index].scenario.name);
+            None
+        });
+        if let Some(outcome) = outcome {
             let hand_over = outcome.hand_over;
             let late = (hand_over.lateness.quantile(0.99), hand_over.worst);
             answers[*index].replicas.push(Replica { record: outcome.record, late: Some(late) });
