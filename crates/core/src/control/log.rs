@@ -218,6 +218,10 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
         }
         if let Event::State { machine, seed, seen } = event {
             let rng = Rng::fork(*seed, label);
+            if other.is_none() {
+                // A gap before it may have cut off the decisions of the last event.
+                told.replayed.truncate(told.recorded.len());
+            }
             let machine = match (other, run.is_some()) {
                 // Another machine has a state of its own.
                 (Some(_), true) => continue,
