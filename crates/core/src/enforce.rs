@@ -5,8 +5,8 @@ use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
-use crate::shaper::{Share, Vsb};
-use crate::units::{Duration, Instant};
+use crate::shaper::Vsb;
+use crate::units::{Bitrate, Duration, Instant};
 
 /// A box at work: packets and replies go in, packets and probes come out.
 ///
@@ -29,17 +29,20 @@ impl<P: Packet> Enforcer<P> {
         let enforce = scenario.enforce?;
         let control = Capacity::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
         let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
+        let shares = scenario.shares(enforce.vsb.policy, &rates);
         let first = scenario.events.iter().find_map(|event| match event.action {
             Action::Enforce { on } => Some(on),
             _ => None,
         });
-        Some(Enforcer {
-            vsb: Vsb::new(enforce.vsb, control.capacity(), &scenario.shares(enforce.vsb.policy, &rates)),
+        let mut enforcer = Enforcer {
+            vsb: Vsb::new(enforce.vsb, control.capacity(), &shares),
             control,
             on: first != Some(true),
             views: vec![StationView::default(); scenario.stations.len()],
             trace: Vec::new(),
-        })
+        };
+        enforcer.set_air(scenario, &rates);
+        Some(enforcer)
     }
 
     /// It begins to shape, or lets all go that waits.
@@ -47,9 +50,11 @@ impl<P: Packet> Enforcer<P> {
         self.on = on;
     }
 
-    /// Weights and caps, in the scenario's order of stations.
-    pub fn set_shares(&mut self, now: Instant, shares: &[Share]) {
-        self.vsb.set_shares(now, shares);
+    /// The data rates of stations are `rates` from now on, in the scenario's order.
+    pub fn set_rates(&mut self, now: Instant, scenario: &Scenario, rates: &[Bitrate]) {
+        let Some(enforce) = scenario.enforce else { return };
+        self.vsb.set_shares(now, &scenario.shares(enforce.vsb.policy, rates));
+        self.set_air(scenario, rates);
     }
 
     /// A packet comes to the box, from either side. Returns it when it passes by at once.
@@ -124,6 +129,15 @@ impl<P: Packet> Enforcer<P> {
         EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats() }
     }
 
+    /// Only one machine wants it, and it takes some reckoning.
+    fn set_air(&mut self, scenario: &Scenario, rates: &[Bitrate]) {
+        if matches!(self.control, Capacity::Air(_)) {
+            for (view, air) in self.views.iter_mut().zip(scenario.air(rates)) {
+                view.air = air;
+            }
+        }
+    }
+
     fn look(&mut self, now: Instant) {
         for (index, view) in self.views.iter_mut().enumerate() {
             let node = NodeId::station(index);
@@ -131,6 +145,7 @@ impl<P: Packet> Enforcer<P> {
                 backlog: self.vsb.backlog_of(node, now),
                 totals: self.vsb.totals(node),
                 is_absent: false,
+                air: view.air,
             };
         }
     }

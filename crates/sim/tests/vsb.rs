@@ -5,7 +5,7 @@
 mod common;
 
 use common::{changed, fairness_level, mean, parse, runs, station_kbps, tcp_capacity, text, total_kbps, within};
-use fairair_core::control::{AdaptiveParams, CapacityParams};
+use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams};
 use fairair_core::packet::Direction;
 use fairair_core::record::Record;
 use fairair_core::scenario::{Enforce, Scenario};
@@ -49,10 +49,7 @@ impl Figure {
                 ("[{ direction = \"down\" }]", &format!("[{{ direction = \"{others}\" }}]")),
                 (
                     "[{ direction = \"up\", count = 1 }]",
-                    &format!(
-                        "[{{ direction = \"{first}\", count = {count}, start = \"{}\", tcp = {{ window = {window} }} }}]",
-                        std::env::var("LATE").unwrap_or("0 s".into())
-                    ),
+                    &format!("[{{ direction = \"{first}\", count = {count}, tcp = {{ window = {window} }} }}]"),
                 ),
                 ("name = \"sta1\"", slow),
             ],
@@ -76,40 +73,51 @@ fn share(rate: Bitrate, share: f64) -> Bitrate {
     Bitrate::from_bps((rate.as_bps() as f64 * share) as u64)
 }
 
-/// Bar 4: with the box at 95 % of the cell's TCP capacity, level 0.95-1.05 in every figure, and goodput kept.
+/// Bar 4: with the box at 95 % of the cell's TCP capacity, level 0.95-1.05 in every figure, and goodput kept. Where rates
+/// differ C is held in air, not in bytes: see the next test.
 #[test]
 fn detti2011_figures_5_to_11() {
     println!("Fig.  x   level without / with   Mbit/s without / with   ratio");
     for figure in &FIGURES {
         let capacity = share(figure.capacity(), 0.95);
         let mut totals = (0.0, 0.0);
+        let mut ratios = Vec::new();
         let mut worst: f64 = 0.0;
         for point in figure.points {
             let scenario = figure.scenario(*point);
             let without = runs(&scenario, REPLICAS);
-            let with = runs(&with_box(&scenario, Policy::PerStation, capacity), REPLICAS);
+            let boxed = if figure.slow {
+                in_air(&scenario, Policy::PerStation, capacity)
+            } else {
+                with_box(&scenario, Policy::PerStation, capacity)
+            };
+            let with = runs(&boxed, REPLICAS);
             let levels = (fairness_level(&without), fairness_level(&with));
             let mbps = (mean(&without, total_kbps) / 1e3, mean(&with, total_kbps) / 1e3);
             let (name, ratio) = (figure.name, mbps.1 / mbps.0);
             let ((a, b), (c, d)) = (levels, mbps);
             println!("{name:>4} {point:>2}   {a:>13.3} / {b:.3}   {c:>14.3} / {d:.3}   {ratio:.3}");
             totals = (totals.0 + mbps.0, totals.1 + mbps.1);
+            ratios.push(ratio);
             worst = worst.max((levels.1 - 1.0).abs());
         }
-        let ratio = totals.1 / totals.0;
-        println!("{:>4} C = {capacity}: goodput {ratio:.3} of without, level off by {worst:.4} at most", figure.name);
+        let gain = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        println!(
+            "{:>4} C = {capacity}: goodput {gain:.3} of without on the mean of the points ({:.3} by their sums), level off by \
+             {worst:.4} at most",
+            figure.name,
+            totals.1 / totals.0
+        );
         let least = match figure.name {
             "9" | "10" | "11" => 0.88,
-            // The bar is 1.25: missed, see the next test. This only guards against worse.
-            "7" => 1.15,
+            "7" => 1.25,
             _ => 0.93,
         };
-        assert!(ratio >= least, "Fig. {}: goodput {ratio:.3}", figure.name);
-        // In a multi-rate cell a fixed C has two stable states: see the next test.
+        assert!(gain >= least, "Fig. {}: goodput {gain:.3}", figure.name);
         // The bar is 0.05. At Fig. 11's first point a window of 6 segments does not fill a share, and 0.0501 is measured:
         // missed by a hair, and guarded against worse.
         let most = if figure.name == "11" { 0.055 } else { 0.05 };
-        assert!(figure.slow || worst <= most, "Fig. {}: level off by {worst:.3}", figure.name);
+        assert!(worst <= most, "Fig. {}: level off by {worst:.3}", figure.name);
     }
 }
 
@@ -119,7 +127,7 @@ fn detti2011_figures_5_to_11() {
 /// less than C, so the queue stands in the AP and not in the box, and the box divides nothing. A slow station that
 /// begins after the others finds the box in charge; one that begins with them, with many connections, takes the cell.
 /// With uploads (Fig. 10) even that is no safe way: an AP that drops ACKs does not slow an upload. With `adaptive` C
-/// follows the cell down, the box takes over, and C rises again.
+/// follows the cell down, the box takes over, and C rises again; with `air`, above, it is never too high.
 #[test]
 fn a_fixed_c_has_two_stable_states_in_a_multirate_cell() {
     println!("Fig.  x   level: fixed C / slow station 2 s later / adaptive;  Mbit/s: none / the same");
@@ -154,6 +162,14 @@ fn a_fixed_c_has_two_stable_states_in_a_multirate_cell() {
     }
 }
 
+/// The box at `capacity` for the mix of rates that `policy` makes, and at what takes as much air for any other.
+fn in_air(scenario: &Scenario, policy: Policy, capacity: Bitrate) -> Scenario {
+    let vsb = VsbParams { policy, ..VsbParams::default() };
+    let share = capacity.as_bps() as f64 / scenario.reckoned_capacity(policy).as_bps() as f64;
+    let capacity = CapacityParams::Air(AirParams { share, ..AirParams::default() });
+    Scenario { enforce: Some(Enforce { vsb, capacity }), ..scenario.clone() }
+}
+
 fn adaptive(scenario: &Scenario, policy: Policy) -> Scenario {
     let vsb = VsbParams { policy, ..VsbParams::default() };
     let capacity = CapacityParams::Adaptive(AdaptiveParams::default());
@@ -183,20 +199,22 @@ fn airtime_shares() {
     let capacity = Bitrate::from_bps((0.95 * (4.0 * fast + slow) / 5.0) as u64);
     for (count, least) in [(1, 1.12), (6, 1.8)] {
         let mut plain = FIGURES[2].scenario(count);
+        let together = plain.clone();
         // After the others, so that a fixed C finds the better of its two states: see above.
         plain.stations[0].flows.iter_mut().for_each(|flow| flow.start = fairair_core::units::Duration::from_secs(2));
         let without = mean(&runs(&plain, REPLICAS), total_kbps);
         for (name, scenario) in [
             ("airtime, fixed C", with_box(&plain, Policy::Airtime, capacity)),
+            ("airtime, C in air, together", in_air(&together, Policy::Airtime, capacity)),
             ("airtime, adaptive", adaptive(&plain, Policy::Airtime)),
             ("airtime-phy, fixed C", with_box(&plain, Policy::AirtimePhy, capacity)),
         ] {
             let records = runs(&scenario, REPLICAS);
             let (air, gain) = (air_share(&records), mean(&records, total_kbps) / without);
             println!(
-                "{count} at the slow station, {name:<21} slow station's air {air:.3}, goodput {gain:.3} of DropTail"
+                "{count} at the slow station, {name:<27} slow station's air {air:.3}, goodput {gain:.3} of DropTail"
             );
-            if name == "airtime, fixed C" {
+            if name == "airtime, fixed C" || name == "airtime, C in air, together" {
                 within("slow station's air over a fifth", air * 5.0, 0.95, 1.05);
                 within("goodput over DropTail", gain, least, 9.0);
             }

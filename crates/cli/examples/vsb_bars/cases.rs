@@ -5,7 +5,7 @@
 pub(crate) enum TheBox {
     /// Nobody.
     Without,
-    /// C = 95 % of what the cell carries without losses when shares are equal.
+    /// C = 95 % of what the cell carries without losses when shares are equal; in air where rates differ.
     Fixed,
     /// Ours.
     Adaptive,

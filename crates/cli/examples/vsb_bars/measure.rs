@@ -5,6 +5,7 @@ use std::process::Command;
 
 use fairair_core::metrics::{Provenance, Report};
 use fairair_core::scenario::Scenario;
+use fairair_core::shaper::Policy;
 
 use crate::cases::{Case, EVENT, Look, TheBox};
 
@@ -86,12 +87,25 @@ pub(crate) fn capacity(report: &Report) -> f64 {
 pub(crate) fn with_box(case: &Case, capacity: f64) -> String {
     let box_text = match case.the_box {
         TheBox::Without => return case.text.clone(),
-        TheBox::Fixed => format!("[enforce]\ncapacity = \"{:.0} bit/s\"\n", 0.95 * capacity),
+        TheBox::Fixed => fixed(&case.text, 0.95 * capacity),
         TheBox::Adaptive => "[enforce]\ncapacity = { kind = \"adaptive\" }\n".to_owned(),
         TheBox::Wce => "[enforce]\ncapacity = { kind = \"wce\" }\n".to_owned(),
     };
     // Arrays of tables may follow tables, not the other way round: what is last may be an event's.
     case.text.clone() + &box_text
+}
+
+/// A box at `capacity`, or, where rates differ, at what takes as much air: bytes are not the same for all there.
+fn fixed(text: &str, capacity: f64) -> String {
+    let scenario = Scenario::from_toml(text, "vsb-bars").ok();
+    let mixed = scenario.filter(|scenario| scenario.stations.iter().any(|s| s.rate != scenario.radio.rate));
+    match mixed {
+        Some(scenario) => {
+            let share = capacity / scenario.reckoned_capacity(Policy::PerStation).as_bps() as f64;
+            format!("[enforce]\ncapacity = {{ kind = \"air\", share = {share:.4} }}\n")
+        }
+        None => format!("[enforce]\ncapacity = \"{capacity:.0} bit/s\"\n"),
+    }
 }
 
 /// What the result of a case shows; `carried` is its cell's capacity.

@@ -25,13 +25,17 @@ pub struct Seen {
     pub bypassing: u64,
     /// Nobody is at this position.
     pub absent: bool,
+    /// Air that a byte takes, in ns; 0: unknown.
+    #[serde(default)]
+    pub air: u32,
 }
 
 impl Seen {
     fn new(station: usize, view: &StationView) -> Self {
         let Totals { down, up, up_bypassing } = view.totals;
         let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
-        Seen { station: station as u32, backlog: view.backlog as u64, down, up, bypassing, absent: view.is_absent }
+        let (backlog, absent, air) = (view.backlog as u64, view.is_absent, view.air);
+        Seen { station: station as u32, backlog, down, up, bypassing, absent, air }
     }
 }
 
@@ -305,6 +309,7 @@ impl Run {
             view.backlog = seen.backlog as usize;
             view.totals = Totals { down: Bytes(seen.down), up: Bytes(seen.up), up_bypassing: Bytes(seen.bypassing) };
             view.is_absent = seen.absent;
+            view.air = seen.air;
         }
         Ok(())
     }
@@ -420,7 +425,7 @@ mod tests {
         let at = Instant::ZERO;
         assert_eq!(replay("ap1", &[Event::Timeout { at }], None), Err(LogError::NoStart));
         let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
-        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false }];
+        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false, air: 0 }];
         assert_eq!(replay("ap1", &[start.clone(), Event::Look { at, seen }], None), Err(LogError::NoStation(3)));
         assert_eq!(replay("ap1", &[start, Event::Grow { stations: u32::MAX }], None), Err(LogError::Crowd(u32::MAX)));
     }

@@ -6,6 +6,7 @@
 mod adaptive;
 #[cfg(test)]
 mod adaptive_tests;
+mod air;
 mod delay;
 mod drop;
 pub mod log;
@@ -18,6 +19,7 @@ mod wce;
 mod wce_tests;
 
 pub use adaptive::{Adaptive, AdaptiveParams};
+pub use air::{Air, AirParams};
 pub use prober::Probe;
 pub use wce::{Wce, WceParams};
 
@@ -36,6 +38,8 @@ pub struct StationView {
     pub totals: Totals,
     /// Nobody is at this position now: it is not asked.
     pub is_absent: bool,
+    /// Air that an IP byte of it takes at its rate, contention included, in ns; 0: unknown.
+    pub air: u32,
 }
 
 /// How much a machine knows.
@@ -80,6 +84,8 @@ pub enum Reason {
     Recovered,
     /// C would leave its bounds.
     Bound,
+    /// Other stations are served, whose bytes take more or less air (`air`).
+    Mix,
 }
 
 /// A value of C, or a change of state.
@@ -108,6 +114,20 @@ pub enum CapacityParams {
     Wce(WceParams),
     /// Ours.
     Adaptive(AdaptiveParams),
+    /// Ours, for cells whose rates are known.
+    Air(AirParams),
+}
+
+impl CapacityParams {
+    /// The smallest and the largest C.
+    pub const fn bounds(&self) -> (Bitrate, Bitrate) {
+        match self {
+            CapacityParams::Fixed { rate } => (*rate, *rate),
+            CapacityParams::Wce(params) => (params.min, params.max),
+            CapacityParams::Adaptive(params) => (params.min, params.max),
+            CapacityParams::Air(params) => (params.min, params.max),
+        }
+    }
 }
 
 /// Counters of a machine.
@@ -139,6 +159,8 @@ pub enum Capacity {
     Wce(Box<Wce>),
     /// Ours.
     Adaptive(Box<Adaptive>),
+    /// Ours, for cells whose rates are known.
+    Air(Box<Air>),
 }
 
 impl Capacity {
@@ -148,6 +170,7 @@ impl Capacity {
             CapacityParams::Fixed { rate } => Capacity::Fixed(*rate),
             CapacityParams::Wce(params) => Capacity::Wce(Box::new(Wce::new(*params, stations, rng))),
             CapacityParams::Adaptive(params) => Capacity::Adaptive(Box::new(Adaptive::new(*params, stations))),
+            CapacityParams::Air(params) => Capacity::Air(Box::new(Air::new(*params, stations))),
         }
     }
 
@@ -164,6 +187,7 @@ impl Capacity {
             Capacity::Fixed(rate) => *rate,
             Capacity::Wce(wce) => wce.capacity(),
             Capacity::Adaptive(adaptive) => adaptive.capacity(),
+            Capacity::Air(air) => air.capacity(),
         }
     }
 
@@ -173,6 +197,7 @@ impl Capacity {
             Capacity::Fixed(_) => None,
             Capacity::Wce(wce) => Some(wce.poll_timeout()),
             Capacity::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
+            Capacity::Air(air) => Some(air.poll_timeout()),
         }
     }
 
@@ -182,13 +207,14 @@ impl Capacity {
             Capacity::Fixed(_) => {}
             Capacity::Wce(wce) => wce.handle_timeout(now, stations),
             Capacity::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
+            Capacity::Air(air) => air.handle_timeout(now, stations),
         }
     }
 
     /// The reply to probe `id` is back. Replies nobody waits for any more are ignored.
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         match self {
-            Capacity::Fixed(_) => {}
+            Capacity::Fixed(_) | Capacity::Air(_) => {}
             Capacity::Wce(wce) => wce.handle_reply(now, id),
             Capacity::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
         }
@@ -197,7 +223,7 @@ impl Capacity {
     /// A probe to send now.
     pub fn poll_probe(&mut self) -> Option<Probe> {
         match self {
-            Capacity::Fixed(_) => None,
+            Capacity::Fixed(_) | Capacity::Air(_) => None,
             Capacity::Wce(wce) => wce.poll_probe(),
             Capacity::Adaptive(adaptive) => adaptive.poll_probe(),
         }
@@ -209,6 +235,7 @@ impl Capacity {
             Capacity::Fixed(_) => None,
             Capacity::Wce(wce) => wce.poll_decision(),
             Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
+            Capacity::Air(air) => air.poll_decision(),
         }
     }
 
@@ -218,13 +245,14 @@ impl Capacity {
             Capacity::Fixed(_) => {}
             Capacity::Wce(wce) => wce.grow(stations),
             Capacity::Adaptive(adaptive) => adaptive.grow(stations),
+            Capacity::Air(air) => air.grow(stations),
         }
     }
 
-    /// What is known. `wce` and `fixed` are always sure.
+    /// What is known. All but `adaptive` are always sure.
     pub const fn state(&self) -> State {
         match self {
-            Capacity::Fixed(_) | Capacity::Wce(_) => State::Run,
+            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
             Capacity::Adaptive(adaptive) => adaptive.state(),
         }
     }
@@ -235,6 +263,7 @@ impl Capacity {
             Capacity::Fixed(_) => ControlStats::default(),
             Capacity::Wce(wce) => wce.stats(),
             Capacity::Adaptive(adaptive) => adaptive.stats(),
+            Capacity::Air(air) => air.stats(),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::error::{Checked, Mistake};
 use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Enforce, Radio};
-use crate::control::{AdaptiveParams, CapacityParams, WceParams};
+use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::shaper::{Policy, UdpRule, VsbParams};
 use crate::units::{Bitrate, Bytes, Duration};
 
@@ -36,6 +36,7 @@ const KINDS: &[Kind<Read>] = &[
         read: |_| Ok(wce),
     },
     Kind { name: "adaptive", keys: &["interval", "target", "rise", "timeout", "min", "max"], read: |_| Ok(adaptive) },
+    Kind { name: "air", keys: &["share", "interval", "min", "max"], read: |_| Ok(air) },
 ];
 
 /// Intervals of probes, thresholds and time-outs.
@@ -113,6 +114,18 @@ fn adaptive(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
     };
     check_bounds(table, params.min, params.max)?;
     Ok(CapacityParams::Adaptive(params))
+}
+
+fn air(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
+    let usual = AirParams { max, ..AirParams::default() };
+    let params = AirParams {
+        share: table.within("share", 0.01..=2.0, usual.share)?,
+        interval: table.within("interval", TIMES, usual.interval)?,
+        min: table.or("min", usual.min)?,
+        max: table.or("max", usual.max)?,
+    };
+    check_bounds(table, params.min, params.max)?;
+    Ok(CapacityParams::Air(params))
 }
 
 fn check_bounds(table: &Table, min: Bitrate, max: Bitrate) -> Checked<()> {

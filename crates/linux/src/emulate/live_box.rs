@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration as Wait, Instant as Clock};
 
 use fairair_core::control::log::Event;
-use fairair_core::control::{ControlStats, Decision};
+use fairair_core::control::{CapacityParams, ControlStats, Decision};
 use fairair_core::record::EnforceRecord;
 use fairair_core::scenario::{Action, Enforce, Scenario, TimedEvent};
 use fairair_core::shaper::Policy;
@@ -129,7 +129,8 @@ impl<'a> LiveBox<'a> {
                 for station in stations {
                     self.rates[*station] = *rate;
                 }
-                let by_rate = matches!(self.enforce.vsb.policy, Policy::Airtime | Policy::AirtimePhy);
+                let by_rate = matches!(self.enforce.vsb.policy, Policy::Airtime | Policy::AirtimePhy)
+                    || matches!(self.enforce.capacity, CapacityParams::Air(_));
                 if by_rate && self.running.is_some() {
                     self.write_config()?;
                     self.ask(Ask::Reload)?;
@@ -307,7 +308,7 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
         "name = \"testbed\"\nmode = \"bridged\"\nuplink = \"{UPLINK}\"\nstate = \"{state}\"\npolicy = {policy}\nudp = {udp}\n\
          queue = {queue}\nquantum = \"{quantum}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
          [discovery]\nneighbours = false\nfirst_sight = false\n\
-         [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\ncapacity = {{ {capacity} }}\n",
+         [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\nbasic_rate = \"{basic}\"\ncapacity = {{ {capacity} }}\n",
         state = state.display(),
         log = log.display(),
         policy = json(&enforce.vsb.policy),
@@ -315,6 +316,7 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
         queue = enforce.vsb.queue,
         quantum = enforce.vsb.quantum,
         phy = json(&scenario.radio.phy),
+        basic = scenario.radio.basic_rate,
         capacity = keys.collect::<Vec<_>>().join(", "),
     );
     for (index, (station, rate)) in scenario.stations.iter().zip(rates).enumerate() {

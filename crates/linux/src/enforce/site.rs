@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fairair_core::mac::MacParams;
+use fairair_core::model::capacity::seconds_per_byte;
 use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
 use fairair_core::units::Bitrate;
@@ -16,6 +17,9 @@ use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
 
+/// What TCP segments are taken to be like.
+const MSS: u32 = 1460;
+const ACKS_PER_SEGMENT: f64 = 0.5;
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
 
@@ -445,29 +449,40 @@ impl Site {
         station.plan.weight * self.air_weight(station.pool, station.rate)
     }
 
-    /// The policy's weight for a station with data at `rate`; unknown: the PHY's highest, so that nobody else suffers
-    /// from what is not known.
+    /// The policy's weight for a station with data at `rate`.
     fn air_weight(&self, pool: u16, rate: Option<Bitrate>) -> f64 {
-        let phy = self.ap(pool).and_then(|ap| ap.phy);
-        let rates = phy.map_or(&[54_000][..], fairair_core::mac::Phy::rates_kbps);
-        let of_kbps = |kbps: Option<&u64>| Bitrate::from_bps(kbps.copied().unwrap_or(54_000) * 1000);
-        let rate = rate.unwrap_or_else(|| of_kbps(rates.iter().max()));
-        match (self.config.policy, phy) {
-            (Policy::Airtime, Some(phy)) => {
-                let radio = Radio {
-                    phy,
-                    rate,
-                    basic_rate: of_kbps(rates.iter().min()),
-                    preamble: fairair_core::mac::Preamble::Long,
-                    retry_limit: 7,
-                    eifs: true,
-                    cw_min: None,
-                    cw_max: None,
-                };
-                1e-6 / airtime_per_byte(&MacParams::new(&radio, Preset::Standard), rate, 1460, 0.5)
+        match (self.config.policy, self.mac(pool, rate)) {
+            (Policy::Airtime, Some((mac, rate))) => 1e-6 / airtime_per_byte(&mac, rate, MSS, ACKS_PER_SEGMENT),
+            (Policy::AirtimePhy, mac) => {
+                phy_rate_weight(mac.map(|(_, rate)| rate).or(rate).unwrap_or(Bitrate::mbps(54)))
             }
-            (Policy::AirtimePhy, _) => phy_rate_weight(rate),
             _ => 1.0,
         }
+    }
+
+    /// Air that an IP byte of `station` takes, in ns; 0: the PHY of its AP is not known.
+    pub fn air(&self, station: &Station) -> u32 {
+        self.mac(station.pool, station.rate)
+            .map_or(0, |(mac, rate)| (1e9 * seconds_per_byte(&mac, rate, MSS, ACKS_PER_SEGMENT)).round() as u32)
+    }
+
+    /// The MAC of a pool, and the rate of its station that is known to have `rate`; unknown: the PHY's highest, so that
+    /// nobody else suffers from what is not known.
+    fn mac(&self, pool: u16, rate: Option<Bitrate>) -> Option<(MacParams, Bitrate)> {
+        let ap = self.ap(pool)?;
+        let phy = ap.phy?;
+        let rates = || phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000));
+        let rate = rate.or(rates().max())?;
+        let radio = Radio {
+            phy,
+            rate,
+            basic_rate: ap.basic_rate.or(rates().min())?,
+            preamble: fairair_core::mac::Preamble::Long,
+            retry_limit: 7,
+            eifs: true,
+            cw_min: None,
+            cw_max: None,
+        };
+        Some((MacParams::new(&radio, Preset::Standard), rate))
     }
 }

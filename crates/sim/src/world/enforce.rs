@@ -46,10 +46,8 @@ impl World<'_> {
 
     /// The data rates of stations have changed.
     pub(super) fn reweigh(&mut self, now: Instant) {
-        let Some(policy) = self.scenario.enforce.map(|enforce| enforce.vsb.policy) else { return };
-        let shares = self.scenario.shares(policy, &self.rates);
         if let Some(enforcer) = &mut self.enforcer {
-            enforcer.set_shares(now, &shares);
+            enforcer.set_rates(now, self.scenario, &self.rates);
         }
     }
 

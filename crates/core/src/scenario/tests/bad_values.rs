@@ -166,6 +166,8 @@ fn the_box_events_and_ap_mechanisms_are_checked() {
         ("$N$R$S[enforce]\ncapacity = ~\"4.5 Mbps\"\n", "unit", "4.5 Mbit/s"),
         ("$N$R$S[enforce]\ncapacity = { kind = \"wce\", min = ~\"9 Mbit/s\" }\n", "above the largest", "min <= max"),
         ("$N$R$S[enforce]\ncapacity = ~{ kind = \"wce\", low = \"50 ms\" }\n", "out of order", "low <= threshold"),
+        ("$N$R$S[enforce]\ncapacity = { kind = \"air\", share = ~0.0 }\n", "outside the range", "0.01"),
+        ("$N$R$S[enforce]\ncapacity = { kind = \"air\", ~rate = \"5 Mbit/s\" }\n", "no meaning", "fixed"),
         ("$N$R$S[enforce]\ncapacity = { kind = \"fixed\", ~min = \"1 Mbit/s\" }\n", "no meaning", "wce"),
         ("$N$R$S[[event]]\nat = ~\"61 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n", "run's end", "below 60 s"),
         ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = ~\"x\"\n", "no station", "[[station]]"),

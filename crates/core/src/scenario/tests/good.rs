@@ -2,7 +2,7 @@
 
 use super::{SMALLEST, good};
 use crate::ap::{LimiterCapacity, LimiterShare, WindowRule};
-use crate::control::{AdaptiveParams, CapacityParams, WceParams};
+use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::mac::{Phy, Preamble};
 use crate::packet::Direction;
 use crate::qdisc::QdiscSpec;
@@ -234,6 +234,9 @@ fn the_box_reads_a_rate_a_word_or_a_machine() {
     let wce = with("capacity = { kind = \"wce\", step = \"50 kbit/s\", max = \"5 Mbit/s\" }").capacity;
     let expected = WceParams { step: Bitrate::from_bps(50_000), max: Bitrate::mbps(5), ..WceParams::default() };
     assert_eq!(wce, CapacityParams::Wce(expected));
+    let air = with("capacity = { kind = \"air\", share = 0.9, interval = \"50 ms\" }").capacity;
+    let expected = AirParams { share: 0.9, interval: Duration::from_millis(50), ..AirParams::default() };
+    assert_eq!(air, CapacityParams::Air(expected));
     assert_eq!(good(SMALLEST).enforce, None);
 }
 

@@ -106,18 +106,16 @@ pub struct Ap {
     pub prefixes: Vec<IpNet>,
     /// What sets its capacity.
     pub capacity: CapacityParams,
-    /// Its radio, for `airtime` and the largest capacity.
+    /// Its radio, for `airtime`, `air` and the largest capacity.
     pub phy: Option<Phy>,
+    /// Rate of its MAC ACKs at most, for `airtime` and `air`.
+    pub basic_rate: Option<Bitrate>,
 }
 
 impl Ap {
     /// The largest C that this pool may have.
     pub const fn most(&self) -> Bitrate {
-        match &self.capacity {
-            CapacityParams::Fixed { rate } => *rate,
-            CapacityParams::Wce(params) => params.max,
-            CapacityParams::Adaptive(params) => params.max,
-        }
+        self.capacity.bounds().1
     }
 
     /// C to begin with.

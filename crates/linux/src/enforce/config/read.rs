@@ -37,7 +37,7 @@ const ROOT: &[&str] = &[
     "station",
     "discovery",
 ];
-const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy"];
+const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy", "basic_rate"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
 const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
@@ -219,6 +219,19 @@ fn apart(root: &Table, policy: Policy, aps: &[Ap], discovery: &Discovery) -> Che
     Ok(())
 }
 
+/// A rate of the PHY.
+fn basic_rate(table: &Table, phy: Option<Phy>) -> Checked<Option<Bitrate>> {
+    let Some(rate) = table.optional::<Bitrate>("basic_rate")?.map(|rate| rate.value) else { return Ok(None) };
+    let Some(phy) = phy else { return Err(table.lacks("phy", "phy = \"802.11b\": `basic_rate` is one of its rates")) };
+    let kbps = phy.rates_kbps();
+    if kbps.iter().any(|kbps| Bitrate::from_bps(kbps * 1000) == rate) {
+        return Ok(Some(rate));
+    }
+    let rates: Vec<_> = kbps.iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
+    let reason = Reason::new(format!("{rate} is no rate of this PHY"), format!("write one of {}", rates.join(", ")));
+    Err(table.blame("basic_rate", reason))
+}
+
 fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
     table.allow(AP)?;
     let name = checked_name(table, "name = \"ap1\"")?.value;
@@ -246,14 +259,14 @@ fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
         prefixes: list(table, "prefixes", "a prefix", "[\"10.1.0.0/16\", \"fd00:1::/64\"]")?,
         capacity: capacity(table, max)?,
         phy,
+        basic_rate: basic_rate(table, phy)?,
     };
-    let least = match &ap.capacity {
-        CapacityParams::Fixed { rate } => *rate,
-        CapacityParams::Wce(params) => params.min,
-        CapacityParams::Adaptive(params) => params.min,
-    };
-    if !RATES.contains(&ap.most()) || !RATES.contains(&least) {
-        let problem = format!("{least} to {} is outside the range", ap.most());
+    if matches!(ap.capacity, CapacityParams::Air(_)) && phy.is_none() {
+        return Err(table.lacks("phy", "phy = \"802.11b\": capacity of kind `air` computes with it"));
+    }
+    let (least, most) = ap.capacity.bounds();
+    if !RATES.contains(&most) || !RATES.contains(&least) {
+        let problem = format!("{least} to {most} is outside the range");
         let fix = format!("capacities lie between {} and {}", RATES.start(), RATES.end());
         return Err(table.blame("capacity", Reason::new(problem, fix)));
     }

@@ -8,7 +8,7 @@ use fairair_core::rng::Rng;
 use fairair_core::units::{Bytes, Duration, Instant};
 
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor};
-use crate::enforce::site::{SitePool, Station};
+use crate::enforce::site::{Site, SitePool};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 const UDP_LOAD: u64 = 1500;
@@ -119,7 +119,8 @@ impl PoolControl {
     }
 
     /// Gives each station of the pool a position, for as long as it is there.
-    pub(super) fn seat(&mut self, stations: &[Station]) {
+    pub(super) fn seat(&mut self, site: &Site) {
+        let stations = site.stations();
         let own = |slot: u16| stations.iter().any(|station| station.pool == self.id && station.slot == slot);
         for (position, view) in self.positions.iter_mut().zip(&mut self.views) {
             if position.is_some_and(|(slot, _)| !own(slot)) {
@@ -140,6 +141,13 @@ impl PoolControl {
             self.positions[free] = Some((station.slot, 0));
             // Totals go on from those of whoever was here before: they never fall.
             self.views[free].is_absent = false;
+        }
+        if matches!(self.capacity, Capacity::Air(_)) {
+            for (position, view) in self.positions.iter().zip(&mut self.views) {
+                let Some((slot, _)) = position else { continue };
+                let station = stations.iter().find(|station| station.pool == self.id && station.slot == *slot);
+                view.air = station.map_or(0, |station| site.air(station));
+            }
         }
         self.tape.grow(self.positions.len());
         self.capacity.grow(self.positions.len());
@@ -219,6 +227,7 @@ mod tests {
             prefixes: Vec::new(),
             capacity: CapacityParams::Fixed { rate },
             phy: None,
+            basic_rate: None,
         };
         let mut pool = PoolControl::new(&SitePool { id: 1, ap, rate }, 1, false);
         let mut arrivals = Arrivals::default();

@@ -35,6 +35,7 @@ impl Daemon {
                 CapacityParams::Fixed { .. } => "fixed".to_owned(),
                 CapacityParams::Wce(_) => "wce".to_owned(),
                 CapacityParams::Adaptive(_) => "adaptive".to_owned(),
+                CapacityParams::Air(_) => "air".to_owned(),
             },
             capacity: pool.rate,
             state: control.map_or(State::Run, PoolControl::state),

@@ -36,7 +36,7 @@ impl Daemon {
     /// Tells the machines who is there.
     pub(super) fn seat(&mut self) {
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
-            pool.seat(self.site.stations());
+            pool.seat(&self.site);
         }
     }
 

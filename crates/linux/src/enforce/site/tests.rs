@@ -125,3 +125,18 @@ proptest::proptest! {
         }
     }
 }
+
+/// A segment and half an ACK take 1.98 ms of frames and gaps at 11 Mbit/s and 7.13 ms at 2 (long preamble, MAC ACKs at 1 Mbit/s),
+/// with some 0.3 ms of backoff: 3.26 times.
+#[test]
+fn air_is_known_where_the_phy_is_and_a_rate_that_is_unknown_is_the_highest() {
+    let text = BANK.replace("\"8 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11b\"");
+    let site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+    let printer = site.stations().iter().find(|station| station.name == "printer").unwrap();
+    let at = |rate| site.air(&Station { rate, ..printer.clone() });
+    let slow = f64::from(at(Some(Bitrate::mbps(2)))) / f64::from(at(Some(Bitrate::mbps(11))));
+    assert!((3.15..3.35).contains(&slow), "{slow}");
+    assert_eq!(at(None), at(Some(Bitrate::mbps(11))));
+    let elsewhere = Station { pool: site.pools()["b"].id, ..printer.clone() };
+    assert_eq!(site.air(&elsewhere), 0);
+}
