@@ -157,8 +157,16 @@ fn figures(text: &mut String, rows: &[Row]) {
             let off = of(the_box).into_iter().filter_map(|row| seen(row).level).map(|level| (level - 1.0).abs());
             shown(off.reduce(f64::max), 3)
         };
-        let total = |the_box, seen: Of| of(the_box).into_iter().map(|row| seen(row).goodput).sum::<f64>();
-        let ratio = |the_box, seen| shown(Some(total(the_box, seen) / total(TheBox::Without, seen)), 3);
+        let ratio = |the_box, seen: Of| {
+            let pairs = of(the_box).into_iter().filter_map(|row| {
+                let plain = of(TheBox::Without).into_iter().find(|other| other.case.point == row.case.point)?;
+                Some((seen(row).goodput, seen(plain).goodput))
+            });
+            let pairs: Vec<_> = pairs.collect();
+            let (with, plain) = pairs.iter().fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d));
+            let mean = pairs.iter().map(|(with, plain)| with / plain).sum::<f64>() / pairs.len() as f64;
+            format!("{} (sums {})", shown(Some(mean), 3), shown(Some(with / plain), 3))
+        };
         if of(TheBox::Without).is_empty() {
             continue;
         }
@@ -171,7 +179,7 @@ fn figures(text: &mut String, rows: &[Row]) {
                 (TheBox::Adaptive, simulator),
             ]
             .map(|(the_box, seen)| of(the_box, seen));
-            format!("{a}, {b} ({c}, {d})")
+            format!("{a}, {b} (simulator {c}, {d})")
         };
         let _ = writeln!(text, "| {group} | {} | {} |", both(&worst), both(&ratio));
     }

@@ -61,6 +61,8 @@ pub(super) const DROP: f64 = 0.6;
 const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
 pub(super) const AFTER_DRAIN: f64 = 0.97;
+/// What comes up may be this share of all bytes without any data in it: ACKs, one a segment.
+const ACKS: f64 = 0.04;
 /// The longest packet.
 const PACKET: Bytes = Bytes(1500);
 /// The first rise a decision, and in how many calm decisions it doubles.
@@ -219,10 +221,12 @@ impl Adaptive {
         }
     }
 
-    /// The delay to hold where the cell carries `rate` bit/s.
+    /// The delay to hold where the cell carries `rate` bit/s. Where stations send data the reply to a probe contends with it,
+    /// though the AP has no queue: in a cell of uploads it may take twice as long.
     pub(super) fn target(&self, rate: f64) -> Duration {
-        let two_packets = Duration::from_secs_f64(2.0 * PACKET.as_bits() as f64 / rate);
-        self.params.target.max(two_packets)
+        let two_packets = 2.0 * PACKET.as_bits() as f64 / rate;
+        let down = self.params.target.as_secs_f64().max(two_packets);
+        Duration::from_secs_f64(down * (1.0 + (self.signal.share_up() - ACKS).max(0.0)))
     }
 
     /// A trip with less delay may have found the AP's queue empty, but for the packet on the air.

@@ -127,6 +127,16 @@ impl Signal {
         }
     }
 
+    /// Share of the bytes of about the last second that came up.
+    pub(super) fn share_up(&self) -> f64 {
+        match (self.history.front(), self.history.back()) {
+            (Some((_, all, up)), Some((_, all_now, up_now))) if all_now > all => {
+                (up_now - up) as f64 / (all_now - all) as f64
+            }
+            _ => 0.0,
+        }
+    }
+
     /// Stations are still heard, but much less comes up than in the second before.
     pub(super) fn comes_up_rarely(&self, now: Instant) -> bool {
         let rate = |from: &(Instant, u64, u64), to: &(Instant, u64, u64)| {
