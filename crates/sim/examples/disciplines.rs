@@ -8,7 +8,7 @@ mod cells;
 
 use cells::{
     airtimes, cov, detti2011_fig6, goodputs, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes,
-    mean, pokhrel2016, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
+    mean, pokhrel2016, service_ms, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
 };
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
@@ -258,8 +258,9 @@ fn adaptive_buffer(n: u32) {
         ] {
             let records = replicas(&scenario, n);
             println!(
-                "T {ms} ms {name:16}: sojourn {:.0} ms, Jain {:.3}, total {:.0} kb/s",
+                "T {ms} ms {name:16}: sojourn {:.0} ms, a packet takes {:.1} ms, Jain {:.3}, total {:.0} kb/s",
                 mean_of(&records, sojourn_ms),
+                mean_of(&records, service_ms),
                 mean_of(&records, jain_of_flows),
                 mean_of(&records, total)
             );
