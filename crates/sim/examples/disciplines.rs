@@ -13,7 +13,7 @@ use cells::{
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, Charge, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams,
+    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams, Victim,
 };
 use fairair_core::record::Record;
 use fairair_core::scenario::{Scenario, Wire};
@@ -147,14 +147,17 @@ fn ha2009_delays(n: u32) {
     }
 }
 
-fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 5] {
+fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 7] {
     let saf = |cwnd| QdiscSpec::TlasSaf(TlasSafParams { limit, cwnd, ..TlasSafParams::default() });
+    let victim = Victim::Last;
     [
         ("droptail", QdiscSpec::Droptail { limit }),
         ("las", QdiscSpec::Las(LasParams { limit })),
         ("tlas", QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() })),
         ("tlas-saf", saf(CwndSource::Revealed)),
         ("tlas-saf estimated", saf(CwndSource::Estimated)),
+        ("tlas last", QdiscSpec::Tlas(TlasParams { limit, victim, ..TlasParams::default() })),
+        ("tlas-saf last", QdiscSpec::TlasSaf(TlasSafParams { limit, victim, ..TlasSafParams::default() })),
     ]
 }
 
