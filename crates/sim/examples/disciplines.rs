@@ -8,12 +8,12 @@ mod cells;
 
 use cells::{
     airtimes, cov, detti2011_fig6, goodputs, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes,
-    mean, pokhrel2016, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
+    mean, pokhrel2016, service_ms, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
 };
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, Charge, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams,
+    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams, Victim,
 };
 use fairair_core::record::Record;
 use fairair_core::scenario::{Scenario, Wire};
@@ -147,14 +147,17 @@ fn ha2009_delays(n: u32) {
     }
 }
 
-fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 5] {
+fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 7] {
     let saf = |cwnd| QdiscSpec::TlasSaf(TlasSafParams { limit, cwnd, ..TlasSafParams::default() });
+    let victim = Victim::Last;
     [
         ("droptail", QdiscSpec::Droptail { limit }),
         ("las", QdiscSpec::Las(LasParams { limit })),
         ("tlas", QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() })),
         ("tlas-saf", saf(CwndSource::Revealed)),
         ("tlas-saf estimated", saf(CwndSource::Estimated)),
+        ("tlas last", QdiscSpec::Tlas(TlasParams { limit, victim, ..TlasParams::default() })),
+        ("tlas-saf last", QdiscSpec::TlasSaf(TlasSafParams { limit, victim, ..TlasSafParams::default() })),
     ]
 }
 
@@ -258,8 +261,9 @@ fn adaptive_buffer(n: u32) {
         ] {
             let records = replicas(&scenario, n);
             println!(
-                "T {ms} ms {name:16}: sojourn {:.0} ms, Jain {:.3}, total {:.0} kb/s",
+                "T {ms} ms {name:16}: sojourn {:.0} ms, a packet takes {:.1} ms, Jain {:.3}, total {:.0} kb/s",
                 mean_of(&records, sojourn_ms),
+                mean_of(&records, service_ms),
                 mean_of(&records, jain_of_flows),
                 mean_of(&records, total)
             );

@@ -12,7 +12,13 @@ use crate::units::Probability;
 fn specs() -> Vec<QdiscSpec> {
     let mut specs = QdiscSpec::all().to_vec();
     specs.extend(QdiscSpec::all().map(small));
-    specs.push(QdiscSpec::TlasSaf(TlasSafParams { limit: 4, threshold: 2, cwnd: CwndSource::Estimated }));
+    specs.push(QdiscSpec::TlasSaf(TlasSafParams {
+        limit: 4,
+        threshold: 2,
+        cwnd: CwndSource::Estimated,
+        victim: Victim::Last,
+    }));
+    specs.push(QdiscSpec::Tlas(TlasParams { limit: 4, threshold: 2, victim: Victim::Last }));
     for rule in [ShareRule::Optimal, ShareRule::Modified] {
         specs.push(QdiscSpec::DualQueue(DualQueueParams { p: Share::Rule(rule), ..DualQueueParams::default() }));
     }
@@ -26,7 +32,7 @@ fn small(spec: QdiscSpec) -> QdiscSpec {
     match spec {
         QdiscSpec::Droptail { .. } => QdiscSpec::Droptail { limit: 3 },
         QdiscSpec::Las(_) => QdiscSpec::Las(LasParams { limit: 3 }),
-        QdiscSpec::Tlas(_) => QdiscSpec::Tlas(TlasParams { limit: 3, threshold: 2 }),
+        QdiscSpec::Tlas(params) => QdiscSpec::Tlas(TlasParams { limit: 3, threshold: 2, ..params }),
         QdiscSpec::TlasSaf(params) => QdiscSpec::TlasSaf(TlasSafParams { limit: 3, threshold: 2, ..params }),
         QdiscSpec::DualQueue(params) => {
             QdiscSpec::DualQueue(DualQueueParams { data: 2, ack: 2, other: 1, p: Share::Fixed(0.6), ..params })

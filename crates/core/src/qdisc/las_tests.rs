@@ -48,11 +48,11 @@ fn las(limit: usize) -> QdiscSpec {
 
 /// Threshold: 10 packets.
 fn tlas(limit: usize) -> QdiscSpec {
-    QdiscSpec::Tlas(TlasParams { limit, threshold: 10 })
+    QdiscSpec::Tlas(TlasParams { limit, threshold: 10, victim: Victim::Below })
 }
 
 fn tlas_saf(limit: usize, cwnd: CwndSource) -> QdiscSpec {
-    QdiscSpec::TlasSaf(TlasSafParams { limit, threshold: 10, cwnd })
+    QdiscSpec::TlasSaf(TlasSafParams { limit, threshold: 10, cwnd, victim: Victim::Below })
 }
 
 #[test]
@@ -83,6 +83,20 @@ fn tlas_makes_room_below_the_threshold_first() {
     let (served, drops) = play(tlas(2), &[data(1, 500, 20), data(2, 501, 20), data(3, 7, 7)]);
     assert_eq!(served, ["3:7", "1:500"]);
     assert_eq!(drops, ["2:501 PushedOut"]);
+}
+
+#[test]
+fn tlas_makes_room_at_the_end_when_asked_to() {
+    let last = QdiscSpec::Tlas(TlasParams { limit: 2, threshold: 10, victim: Victim::Last });
+    // The last above the threshold goes before any below it; among those below alone, who got the most.
+    let (served, drops) = play(last, &[data(1, 500, 20), data(2, 8, 8), data(3, 9, 9), data(4, 7, 7), data(5, 10, 10)]);
+    assert_eq!(served, ["4:7", "2:8"]);
+    assert_eq!(drops, ["1:500 PushedOut", "3:9 PushedOut", "5:10 QueueFull"]);
+    // Of TLAS-SAF it is the newest ACK.
+    let last = TlasSafParams { limit: 3, threshold: 10, cwnd: CwndSource::Revealed, victim: Victim::Last };
+    let (served, drops) = play(QdiscSpec::TlasSaf(last), &[ack(1, 100), data(2, 90, 20), data(3, 2, 2), data(4, 3, 3)]);
+    assert_eq!(served, ["3:2", "4:3", "2:90"]);
+    assert_eq!(drops, ["1:100 PushedOut"]);
 }
 
 #[test]

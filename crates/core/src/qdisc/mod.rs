@@ -44,7 +44,7 @@ pub use histogram::Histogram;
 pub use las::{Las, LasParams};
 pub use queue::{Queue, QueueStats};
 pub use spec::QdiscSpec;
-pub use tlas::{Tlas, TlasParams};
+pub use tlas::{Tlas, TlasParams, Victim};
 pub use tlas_saf::{CwndSource, TlasSaf, TlasSafParams};
 
 use crate::packet::{Direction, DropReason, NodeId, Packet};

@@ -9,6 +9,24 @@ use super::{Drops, Qdisc};
 use crate::packet::{DropReason, Packet};
 use crate::units::Instant;
 
+/// Which packet makes room in a full buffer for one below the threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Victim {
+    /// The one below the threshold with the most service, unless that is less than the arrival's; the last packet when
+    /// none is below: the rule of khademi2010 section 3 to the letter.
+    #[default]
+    Below,
+    /// The last packet, as under LAS (khademi2010 section 2.3); one below the threshold when all are.
+    Last,
+}
+
+/// For serde: results and keys of scenarios that do not choose stay as they are.
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
+pub(super) fn is_below(victim: &Victim) -> bool {
+    *victim == Victim::Below
+}
+
 /// Parameters of [`Tlas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -17,23 +35,26 @@ pub struct TlasParams {
     pub limit: usize,
     /// Service, in packets of 1460 bytes, up to which a connection has priority. Default 50 (khademi2010 Table 2).
     pub threshold: u64,
+    /// What makes room below the threshold. Default `below` (khademi2010 section 3).
+    #[serde(skip_serializing_if = "is_below")]
+    pub victim: Victim,
 }
 
 impl Default for TlasParams {
     fn default() -> Self {
-        TlasParams { limit: 50, threshold: 50 }
+        TlasParams { limit: 50, threshold: 50, victim: Victim::Below }
     }
 }
 
 /// Least attained service first below the threshold; all others behind, in the order of arrival.
 ///
-/// Full buffer: a packet below the threshold takes the place of the one below it with the most service, unless that is
-/// less than its own (section 3 says so of TLAS-SAF, "similar to TLAS"); if none is below, the place of the last.
-/// A packet above the threshold is dropped.
+/// Full buffer: a packet below the threshold takes the place of the one that [`Victim`] names (section 3 gives the rule
+/// for TLAS-SAF, "similar to TLAS"). A packet above the threshold is dropped.
 #[derive(Debug)]
 pub struct Tlas<P> {
     limit: usize,
     threshold: u64,
+    victim: Victim,
     service: Service,
     below: ByService<P>,
     above: VecDeque<P>,
@@ -45,9 +66,22 @@ impl<P> Tlas<P> {
         Tlas {
             limit: params.limit,
             threshold: params.threshold.saturating_mul(PACKET),
+            victim: params.victim,
             service: Service::new(),
             below: ByService::new(params.limit),
             above: VecDeque::with_capacity(params.limit.min(256)),
+        }
+    }
+
+    /// Makes room for a packet of a flow below the threshold.
+    fn victim_for_below(&mut self, attained: u64) -> Option<P> {
+        if self.victim == Victim::Last && !self.above.is_empty() {
+            return self.above.pop_back();
+        }
+        match self.below.most() {
+            Some(most) if most >= attained => self.below.pop_most(),
+            Some(_) => None,
+            None => self.above.pop_back(),
         }
     }
 }
@@ -65,12 +99,7 @@ impl<P: Packet + Send> Qdisc<P> for Tlas<P> {
             return;
         }
         if full {
-            let victim = match self.below.most() {
-                Some(most) if most >= attained => self.below.pop_most(),
-                Some(_) => None,
-                None => self.above.pop_back(),
-            };
-            let Some(victim) = victim else {
+            let Some(victim) = self.victim_for_below(attained) else {
                 drops.push((packet, DropReason::QueueFull));
                 return;
             };

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flow_table::FlowTable;
 use super::service::{ByService, PACKET, Service};
+use super::tlas::{Victim, is_below};
 use super::{Drops, Qdisc};
 use crate::packet::{Class, Direction, DropReason, Packet, TcpView};
 use crate::units::{Duration, Instant};
@@ -36,20 +37,24 @@ pub struct TlasSafParams {
     pub threshold: u64,
     /// Where congestion windows are known from. Default `revealed` (khademi2010 section 3).
     pub cwnd: CwndSource,
+    /// What makes room below the threshold, where an ACK above it goes before the last packet. Default `below`
+    /// (khademi2010 section 3).
+    #[serde(skip_serializing_if = "is_below")]
+    pub victim: Victim,
 }
 
 impl Default for TlasSafParams {
     fn default() -> Self {
-        TlasSafParams { limit: 50, threshold: 50, cwnd: CwndSource::Revealed }
+        TlasSafParams { limit: 50, threshold: 50, cwnd: CwndSource::Revealed, victim: Victim::Below }
     }
 }
 
 /// Least attained service first below the threshold; above it first in, first out with one ACK a flow.
 ///
 /// Above the threshold a newer ACK always takes the place of the flow's waiting one (design ruling 5). Full buffer: a
-/// packet below the threshold takes the place of the one below with the most service, unless that is less than its own; if
-/// none is below, of the newest ACK, or else of the last packet. A data packet above the threshold with a congestion
-/// window smaller than 4 takes the place of the newest ACK. Everything else is dropped.
+/// packet below the threshold takes the place of the one that [`Victim`] names, where the newest ACK above the threshold
+/// goes before the last packet. A data packet above the threshold with a congestion window smaller than 4 takes the place
+/// of the newest ACK. Everything else is dropped.
 #[derive(Debug)]
 pub struct TlasSaf<P> {
     params: TlasSafParams,
@@ -84,11 +89,19 @@ impl<P: Packet> TlasSaf<P> {
 
     /// Makes room for a packet of a flow below the threshold.
     fn victim_for_below(&mut self, attained: u64) -> Option<P> {
+        if self.params.victim == Victim::Last && !self.above.is_empty() {
+            return self.last_above();
+        }
         match self.below.most() {
             Some(most) if most >= attained => self.below.pop_most(),
             Some(_) => None,
-            None => self.newest_ack().or_else(|| self.above.pop_back()),
+            None => self.last_above(),
         }
+    }
+
+    /// Takes the newest ACK above the threshold out of the queue, or else the last packet.
+    fn last_above(&mut self) -> Option<P> {
+        self.newest_ack().or_else(|| self.above.pop_back())
     }
 
     /// A newer ACK takes the place of the one that waits. Returns the ACK when none does.

@@ -21,8 +21,8 @@ const SOME_TIME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..
 const KINDS: &[Kind<QdiscSpec>] = &[
     Kind { name: "droptail", keys: &["limit"], read: droptail },
     Kind { name: "las", keys: &["limit"], read: las },
-    Kind { name: "tlas", keys: &["limit", "threshold"], read: tlas },
-    Kind { name: "tlas-saf", keys: &["limit", "threshold", "cwnd"], read: tlas_saf },
+    Kind { name: "tlas", keys: &["limit", "threshold", "victim"], read: tlas },
+    Kind { name: "tlas-saf", keys: &["limit", "threshold", "cwnd", "victim"], read: tlas_saf },
     Kind { name: "dual-queue", keys: &["data", "ack", "other", "p", "window", "flow_timeout"], read: dual_queue },
     Kind { name: "per-flow-fq", keys: &["limit", "charge"], read: |table| fair(table).map(QdiscSpec::PerFlowFq) },
     Kind { name: "per-station-fq", keys: &["limit", "charge"], read: |table| fair(table).map(QdiscSpec::PerStationFq) },
@@ -59,6 +59,7 @@ fn tlas(table: &Table) -> Checked<QdiscSpec> {
     Ok(QdiscSpec::Tlas(TlasParams {
         limit: packets(table, "limit", usual.limit)?,
         threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
+        victim: table.or("victim", usual.victim)?,
     }))
 }
 
@@ -68,6 +69,7 @@ fn tlas_saf(table: &Table) -> Checked<QdiscSpec> {
         limit: packets(table, "limit", usual.limit)?,
         threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
         cwnd: table.or("cwnd", usual.cwnd)?,
+        victim: table.or("victim", usual.victim)?,
     }))
 }
 

@@ -8,7 +8,7 @@ use super::cursor::article;
 use super::{Direction, Preset};
 use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Phy, Preamble};
-use crate::qdisc::{Charge, CwndSource, Refusable};
+use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
 use crate::shaper::{Policy, UdpRule};
 use crate::tcp::{Profile, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
@@ -229,6 +229,7 @@ words! {
     Direction { "up" => Direction::Up, "down" => Direction::Down }
     Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
     CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }
+    Victim { "below" => Victim::Below, "last" => Victim::Last }
     Refusable { "all" => Refusable::All, "data" => Refusable::Data }
     Policy {
         "per-station" => Policy::PerStation,

@@ -190,6 +190,12 @@ pub(crate) fn sojourn_ms(record: &Record) -> f64 {
     record.ap_queue.sojourn.as_secs_f64() * 1e3 / served.max(1) as f64
 }
 
+/// Mean time from one packet's start of service to the next one's in a queue that never empties, in milliseconds.
+pub(crate) fn service_ms(record: &Record) -> f64 {
+    let served: u64 = record.ap_queue.departures.iter().sum();
+    record.measured.as_secs_f64() * 1e3 / served.max(1) as f64
+}
+
 /// Air that each station used, both directions, in seconds.
 pub(crate) fn airtimes(record: &Record) -> Vec<f64> {
     let stations = record.stations.iter();

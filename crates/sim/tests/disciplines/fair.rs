@@ -9,8 +9,8 @@ use fairair_core::record::Record;
 use fairair_core::units::Probability;
 
 use crate::cells::{
-    airtimes, detti2011_fig6, ha2009, jain, jain_of_flows, khademi2010_directions, pokhrel2016, sojourn_ms, two_rates,
-    up_down_ratio,
+    airtimes, detti2011_fig6, ha2009, jain, jain_of_flows, khademi2010_directions, pokhrel2016, service_ms, sojourn_ms,
+    two_rates, up_down_ratio,
 };
 use crate::{assert_in, mean_over};
 
@@ -68,6 +68,9 @@ fn the_adaptive_buffer_holds_the_sojourn_time() {
     for scenario in [khademi2010_directions(queue), detti2011_fig6(6, queue), ha2009(10, 0, queue)] {
         assert_in(&scenario.name, mean_over(2, &scenario, sojourn_ms), 160.0, 240.0);
     }
+    // Where a packet takes long, the a packets on top show: Eq. 7 itself gives T + a T_serv.
+    let slow = mean_over(2, &ha2009(4, 4, queue), |record| sojourn_ms(record) / (200.0 + 5.0 * service_ms(record)));
+    assert_in("2 Mb/s, over T + a T_serv", slow, 0.8, 1.2);
     let exact = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { a: 0, ..AdaptiveBufferParams::default() });
     assert_in("2 Mb/s, a = 0", mean_over(2, &ha2009(4, 4, exact), sojourn_ms), 160.0, 240.0);
 }

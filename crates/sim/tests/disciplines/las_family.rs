@@ -1,6 +1,6 @@
 //! khademi2010: LAS, TLAS and TLAS-SAF against DropTail.
 
-use fairair_core::qdisc::{CwndSource, LasParams, QdiscSpec, TlasParams, TlasSafParams};
+use fairair_core::qdisc::{CwndSource, LasParams, QdiscSpec, TlasParams, TlasSafParams, Victim};
 use fairair_core::units::Duration;
 
 use crate::cells::{cov, jain_of_flows, khademi2010_directions, khademi2010_sizes, mean, transfer_times};
@@ -55,4 +55,10 @@ fn fig_5_small_files_are_steady_under_las_and_large_ones_under_tlas() {
     assert_in("TLAS, large files", cov(&tlas_large), 0.0, 0.6);
     assert_in("LAS, small files' mean in s", mean(&las), 0.0, 0.5);
     assert_in("TLAS, what small files lose to LAS in s", mean(&tlas) - mean(&las), 0.2, 0.8);
+    // With the end of the queue as victim both bars of TLAS hold, but small files lose nothing to LAS.
+    let last = TlasParams { victim: Victim::Last, ..TlasParams::default() };
+    let [tlas, tlas_large] = measure(QdiscSpec::Tlas(last));
+    assert_in("TLAS with the last as victim, small files", cov(&tlas), 0.5, 1.4);
+    assert_in("TLAS with the last as victim, large files", cov(&tlas_large), 0.0, 0.6);
+    assert_in("the same, what small files lose to LAS in s", mean(&tlas) - mean(&las), -0.05, 0.05);
 }
