@@ -98,9 +98,12 @@ fn what_reload_would_change_is_shown_and_then_done() {
     assert_eq!(bench.dump(), before, "nothing was done");
     assert!(bench.vsb(&["reload"]).status.success());
     assert_eq!(check(&bench).1, NOTHING, "what was shown is what was done");
-    // What others took away is seen, too.
-    bench.run(Place::Box, &["nft", "delete", "element", "inet", "fairair", "class4", "{ 10.1.9.9 : 1:1010 }"]);
-    assert_eq!(lines(&check(&bench).1, '+'), ["+\t\t10.1.9.9 : 1:1010"]);
+    // What others took away is seen, too, unless the daemon was faster: it mends that within a second.
+    let is_seen = |_| {
+        bench.run(Place::Box, &["nft", "delete", "element", "inet", "fairair", "class4", "{ 10.1.9.9 : 1:1010 }"]);
+        lines(&check(&bench).1, '+') == ["+\t\t10.1.9.9 : 1:1010"]
+    };
+    assert!((0..20).any(is_seen));
 }
 
 #[test]

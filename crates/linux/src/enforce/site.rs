@@ -7,6 +7,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use fairair_core::control::CapacityParams;
 use fairair_core::mac::MacParams;
 use fairair_core::model::capacity::seconds_per_byte;
 use fairair_core::scenario::{Preset, Radio};
@@ -413,8 +414,9 @@ impl Site {
                 Gso::Split => true,
                 Gso::Keep => false,
             };
+            let is_counted = !matches!(ap.capacity, CapacityParams::Fixed { .. });
             let (interface, prefixes) = (ap.interface.clone(), ap.prefixes.clone());
-            layout.pools.insert(*id, Pool { id: *id, interface, prefixes, rate: *rate, splits });
+            layout.pools.insert(*id, Pool { id: *id, interface, prefixes, rate: *rate, splits, is_counted });
             let own = self.newcomers_weight(*id) / lightest[id] * quantum;
             layout.leaves.insert(newcomers_minor(*id), LeafClass { pool: *id, quantum: own as u32, cap: None });
         }

@@ -43,6 +43,8 @@ pub struct Pool {
     pub rate: Bitrate,
     /// Packets that the kernel carries as one are split.
     pub splits: bool,
+    /// A capacity machine asks what came for it and from it.
+    pub is_counted: bool,
 }
 
 /// The class of a station (or of a direction, or of a bucket of flows).

@@ -193,7 +193,7 @@ fn skeleton(layout: &Layout) -> String {
             }
         }
     }
-    for pool in layout.pools.values() {
+    for pool in layout.pools.values().filter(|pool| pool.is_counted) {
         for direction in ["down", "up", "udp"] {
             let _ = writeln!(table, "  counter p{}_{direction} {{\n  }}", pool.id);
         }
@@ -240,6 +240,11 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
         let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
         return;
     }
+    if is_by_address(layout) && pools.iter().all(|pool| !pool.is_counted) {
+        // Which pool it is matters to newcomers only: the others are spared the search for it.
+        bypass(table, layout, direction);
+        members(table, layout, address);
+    }
     for (protocol, is_v4) in [("ip", true), ("ip6", false)] {
         let ways = pools.iter().flat_map(|pool| {
             let own = pool.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
@@ -252,11 +257,7 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
     }
     let Some(first) = pools.iter().find(|pool| pool.prefixes.is_empty()) else { return };
     if is_by_station(layout, interface) {
-        let fields: &[(&str, &str)] = match layout.mode {
-            Mode::Routed => &[("ip", "4"), ("ip6", "6")],
-            Mode::Bridged => &[("ether", "_mac")],
-        };
-        for (field, suffix) in fields {
+        for (field, suffix) in fields(layout.mode) {
             let _ = writeln!(table, "    {field} {address} vmap @way{suffix}_{direction}");
         }
     }
@@ -279,31 +280,53 @@ fn excluded(table: &mut String, layout: &Layout) {
     }
 }
 
-fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
-    let (id, newcomers) = (pool.id, newcomers_minor(pool.id));
-    let fields: &[(&str, &str)] = match layout.mode {
+/// What shows a packet's station, with the ending of the names of its sets.
+const fn fields(mode: Mode) -> &'static [(&'static str, &'static str)] {
+    match mode {
         Mode::Routed => &[("ip", "4"), ("ip6", "6")],
         Mode::Bridged => &[("ether", "_mac")],
-    };
+    }
+}
+
+/// Whether a packet's class follows from the address of its station.
+const fn is_by_address(layout: &Layout) -> bool {
+    matches!(layout.policy, Policy::PerStation | Policy::Airtime | Policy::AirtimePhy)
+}
+
+/// Lets uplink UDP pass by the shaper where it is to.
+fn bypass(table: &mut String, layout: &Layout, direction: &str) {
+    if direction == "up" && layout.udp == UdpRule::BypassUplink {
+        table.push_str("    meta l4proto udp return\n");
+    }
+}
+
+/// Gives packets the class of their station; what follows is for those that have none.
+fn members(table: &mut String, layout: &Layout, address: &str) {
+    for (field, suffix) in fields(layout.mode) {
+        let _ = writeln!(table, "    meta priority set {field} {address} map @class{suffix} return");
+    }
+}
+
+fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
+    let (id, newcomers) = (pool.id, newcomers_minor(pool.id));
     for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
-        let _ = writeln!(table, "  chain p{id}_{direction} {{\n    counter name p{id}_{direction}");
-        if direction == "up" && layout.udp == UdpRule::BypassUplink {
-            for (field, suffix) in fields {
-                let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} counter }}");
+        let _ = writeln!(table, "  chain p{id}_{direction} {{");
+        if pool.is_counted {
+            let _ = writeln!(table, "    counter name p{id}_{direction}");
+            if direction == "up" && layout.udp == UdpRule::BypassUplink {
+                for (field, suffix) in fields(layout.mode) {
+                    let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} counter }}");
+                }
+                let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp");
             }
-            let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp return");
         }
+        bypass(table, layout, direction);
         match layout.policy {
             Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => {
+                members(table, layout, address);
                 let _ = writeln!(table, "    meta priority set 1:{newcomers:x}");
-                for (field, suffix) in fields {
-                    let _ = writeln!(table, "    meta priority set {field} {address} map @class{suffix}");
-                }
-                for (field, suffix) in fields {
-                    let _ = writeln!(
-                        table,
-                        "    meta priority 1:{newcomers:x} update @new{suffix} {{ {field} {address} }}"
-                    );
+                for (field, suffix) in fields(layout.mode) {
+                    let _ = writeln!(table, "    update @new{suffix} {{ {field} {address} }}");
                 }
             }
             Policy::PerDirection => {
