@@ -106,6 +106,15 @@ impl Bench {
         bench
     }
 
+    /// The same, with a daemon that runs by `text`.
+    #[track_caller]
+    pub(crate) fn shaping(stations: u32, text: &str) -> Bench {
+        let mut bench = Bench::new(stations);
+        bench.configure(text);
+        bench.start(&[]);
+        bench
+    }
+
     /// Makes the box a bridge: everybody sees everybody else without a router.
     pub(crate) fn bridge(&self) {
         self.ip(Place::Box, "addr flush dev wan\nlink set wan master lan\n");

@@ -79,9 +79,7 @@ fn what_run_would_add_is_all_new_and_then_nothing_is() {
 #[test]
 fn what_reload_would_change_is_shown_and_then_done() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("{OPEN}{DESK}"));
-    bench.start(&[]);
+    let bench = Bench::shaping(1, &format!("{OPEN}{DESK}"));
     let before = bench.dump();
     let guest = "[[station]]\nname = \"guest\"\naddresses = [\"10.1.9.9\"]\ncap = \"1 Mbit/s\"\n";
     bench.configure(&format!("{}{}{guest}", OPEN.replace("20 Mbit", "3 Mbit"), DESK.replace(", \"fd01::2\"", "")));
@@ -109,9 +107,7 @@ fn what_reload_would_change_is_shown_and_then_done() {
 #[test]
 fn what_a_daemon_would_refuse_is_told_and_what_a_killed_one_left_is_compared() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("{OPEN}{DESK}"));
-    bench.start(&[]);
+    let mut bench = Bench::shaping(1, &format!("{OPEN}{DESK}"));
     bench.configure(&format!("metrics = \"127.0.0.1:9477\"\n{OPEN}{DESK}"));
     let (found, _, code) = check(&bench);
     assert!(code == Some(2) && found.contains("would refuse to reload: `metrics` cannot change"), "{found}");

@@ -23,9 +23,7 @@ fn names(bench: &Bench) -> Vec<String> {
 #[test]
 fn devices_that_nobody_named_share_equally_by_mac_address() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(OPEN);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, OPEN);
     let all = [down("10.1.9.9"), down("10.1.9.10"), up("10.1.9.9"), up("10.1.9.10"), down("10.1.0.2")];
     let rates = goodputs(&bench, &all, 4, 4);
     let (other, one): (f64, f64) = (rates[..4].iter().sum(), rates[4]);
@@ -40,9 +38,7 @@ fn devices_that_nobody_named_share_equally_by_mac_address() {
 #[test]
 fn an_address_is_found_by_its_first_packet_and_forgotten_when_silent() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("{OPEN}[discovery]\nneighbours = false\nage = \"3 s\"\n"));
-    bench.start(&[]);
+    let bench = Bench::shaping(1, &format!("{OPEN}[discovery]\nneighbours = false\nage = \"3 s\"\n"));
     assert!(names(&bench).is_empty());
     // It is silent only from when it last was not.
     goodputs(&bench, &[up("10.1.9.9")], 0, 5);
@@ -57,9 +53,7 @@ fn an_address_is_found_by_its_first_packet_and_forgotten_when_silent() {
 #[test]
 fn who_is_excluded_is_not_shaped_and_told_so() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("exclude = [\"10.1.9.9\"]\n{}", OPEN.replace("20 Mbit", "2 Mbit")));
-    bench.start(&[]);
+    let bench = Bench::shaping(1, &format!("exclude = [\"10.1.9.9\"]\n{}", OPEN.replace("20 Mbit", "2 Mbit")));
     let rates = goodputs(&bench, &[down("10.1.9.9"), down("10.1.0.2")], 1, 2);
     assert!(rates[0] > 20e6 && rates[1] < 2e6, "{rates:?}");
     let explained = bench.vsb(&["explain", "10.1.9.9"]);

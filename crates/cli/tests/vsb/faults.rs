@@ -3,16 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
-use crate::operator::{ONE, furnish, in_box, reaches, stop};
+use crate::operator::{ONE, furnished, in_box, reaches, stop};
 
 #[test]
 fn stop_restores_byte_for_byte() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    furnish(&bench);
-    let before = bench.dump();
-    bench.configure(ONE);
-    bench.start(&[]);
+    let (mut bench, before) = furnished();
     assert!(bench.dump().contains("table inet fairair") && bench.dump().contains("fairair0"));
     assert!(reaches(&bench));
     stop(&bench);
@@ -23,11 +19,7 @@ fn stop_restores_byte_for_byte() {
 #[test]
 fn sigterm_restores_too() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    furnish(&bench);
-    let before = bench.dump();
-    bench.configure(ONE);
-    bench.start(&[]);
+    let (mut bench, before) = furnished();
     let id = bench.daemon().id().to_string();
     bench.run(Place::Box, &["kill", "-TERM", &id]);
     assert!(bench.daemon().wait().unwrap().success(), "{}", bench.log());
@@ -37,9 +29,7 @@ fn sigterm_restores_too() {
 #[test]
 fn a_second_instance_refuses_and_changes_nothing() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, ONE);
     let before = bench.dump();
     let second = bench.vsb(&["run"]);
     assert_eq!(second.status.code(), Some(1));
@@ -50,11 +40,7 @@ fn a_second_instance_refuses_and_changes_nothing() {
 #[test]
 fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    furnish(&bench);
-    let before = bench.dump();
-    bench.configure(ONE);
-    bench.start(&[]);
+    let (mut bench, before) = furnished();
     bench.daemon().kill().unwrap();
     bench.daemon().wait().unwrap();
     assert!(bench.dump().contains("fairair0"), "what was there stays");
@@ -71,9 +57,7 @@ fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
 #[test]
 fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, ONE);
     let before = bench.dump();
     for (broken, told) in [
         (ONE.replace("capacity", "capasity"), "did you mean `capacity`"),
@@ -132,9 +116,7 @@ fn a_start_that_fails_leaves_nothing() {
 #[test]
 fn without_a_journal_shaping_goes_on_and_the_trouble_is_told() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
-    bench.start(&[]);
+    let bench = Bench::shaping(1, &format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
     assert!(reaches(&bench));
     let status = bench.vsb(&["status"]);
     assert!(String::from_utf8_lossy(&status.stdout).contains("TROUBLE: journal /nonexistent/journal.db"));
@@ -146,9 +128,7 @@ fn the_control_socket_bears_strangers() {
     use std::io::{Read as _, Write as _};
     use std::os::unix::fs::PermissionsExt as _;
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, ONE);
     let socket = bench.directory.path().join("state/vsb.sock");
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o660);
     let long = vec![b'x'; 100_000];
@@ -169,9 +149,7 @@ fn the_control_socket_bears_strangers() {
 #[test]
 fn metrics_are_told_where_the_configuration_says_and_nowhere_else() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(&format!("metrics = \"127.0.0.1:9477\"\n{ONE}"));
-    bench.start(&[]);
+    let bench = Bench::shaping(1, &format!("metrics = \"127.0.0.1:9477\"\n{ONE}"));
     let get = "exec 3<>/dev/tcp/127.0.0.1/9477; printf 'GET /metrics HTTP/1.1\\r\\n\\r\\n' >&3; timeout 5 cat <&3";
     let text = bench.run(Place::Box, &["bash", "-c", get]);
     assert!(

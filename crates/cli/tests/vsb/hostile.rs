@@ -77,9 +77,7 @@ fn nothing_that_devices_say_reaches_a_shell_or_a_terminal() {
 #[test]
 fn the_daemon_is_reached_over_its_socket_only() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(AP);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, AP);
     let mode = |name: &str| {
         let path = bench.directory.path().join("state").join(name);
         std::fs::metadata(path).expect("there").permissions().mode() & 0o777

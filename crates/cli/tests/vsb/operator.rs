@@ -45,6 +45,17 @@ pub(crate) fn furnish(bench: &Bench) {
     in_box(bench, "nft add rule ip own nat oifname wan masquerade");
 }
 
+/// A box that shapes [`ONE`] beside what is the operator's own, and what was on it before.
+#[track_caller]
+pub(crate) fn furnished() -> (Bench, String) {
+    let mut bench = Bench::new(1);
+    furnish(&bench);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    (bench, before)
+}
+
 #[track_caller]
 pub(crate) fn stop(bench: &Bench) {
     let stopped = bench.vsb(&["stop"]);

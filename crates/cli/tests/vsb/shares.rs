@@ -15,9 +15,7 @@ fn share(bench: &Bench, a: &[Transfer], b: &[Transfer]) -> (f64, f64) {
 #[test]
 fn four_uploads_get_no_more_than_a_download() {
     needs_root!();
-    let mut bench = Bench::new(2);
-    bench.configure(&two());
-    bench.start(&[]);
+    let bench = Bench::shaping(2, &two());
     let (a, b) = share(&bench, &[up("10.1.0.2"); 4], &[down("10.1.0.3")]);
     println!("4 up against 1 down: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
     assert!((a / b - 1.0).abs() < 0.05, "{a} against {b}");
@@ -28,9 +26,7 @@ fn four_uploads_get_no_more_than_a_download() {
 #[test]
 fn both_ip_versions_of_a_station_are_one_class() {
     needs_root!();
-    let mut bench = Bench::new(2);
-    bench.configure(&two());
-    bench.start(&[]);
+    let bench = Bench::shaping(2, &two());
     let (a, b) = share(&bench, &[down("10.1.0.2"), down("fd01::2"), up("fd01::2")], &[up("10.1.0.3")]);
     println!("IPv4 and IPv6 against IPv4: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
     assert!((a / b - 1.0).abs() < 0.05, "{a} against {b}");
@@ -39,9 +35,7 @@ fn both_ip_versions_of_a_station_are_one_class() {
 #[test]
 fn weights_divide_and_caps_hold() {
     needs_root!();
-    let mut bench = Bench::new(2);
-    bench.configure(&two().replace("name = \"a\"", "name = \"a\"\nweight = 3"));
-    bench.start(&[]);
+    let bench = Bench::shaping(2, &two().replace("name = \"a\"", "name = \"a\"\nweight = 3"));
     let (a, b) = share(&bench, &[down("10.1.0.2")], &[down("10.1.0.3")]);
     println!("weights 3 and 1: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
     assert!((a / b / 3.0 - 1.0).abs() < 0.05, "{a} against {b}");
@@ -88,9 +82,7 @@ fn sent(bench: &Bench, class: &str) -> f64 {
 #[test]
 fn directions_share_equally() {
     needs_root!();
-    let mut bench = Bench::new(2);
-    bench.configure(&format!("policy = \"per-direction\"\n{}", open()));
-    bench.start(&[]);
+    let bench = Bench::shaping(2, &format!("policy = \"per-direction\"\n{}", open()));
     let ups = goodputs(&bench, &[up("10.1.0.2"), up("10.1.0.3")], 0, 3);
     let (down_class, up_class) = (sent(&bench, "1:10"), sent(&bench, "1:1000"));
     println!("{ups:?} bit/s up: {down_class} B in the class down, {up_class} B in the class up");
@@ -104,9 +96,7 @@ fn directions_share_equally() {
 #[test]
 fn connections_share_per_flow() {
     needs_root!();
-    let mut bench = Bench::new(2);
-    bench.configure(&format!("policy = \"per-flow\"\n{}", open()));
-    bench.start(&[]);
+    let bench = Bench::shaping(2, &format!("policy = \"per-flow\"\n{}", open()));
     let (a, b) = share(&bench, &[up("10.1.0.2"); 3], &[down("10.1.0.3")]);
     println!("per-flow, 3 up against 1 down: {:.2} and {:.2} Mbit/s", a / 1e6, b / 1e6);
     // Four connections in 256 buckets: two of them share one in 2 % of the runs, so only the order is asserted.

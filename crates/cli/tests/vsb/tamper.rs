@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root, needs_tool};
-use crate::operator::{ONE, datapath, furnish, in_box, reaches, reload, stop, troubles, until};
+use crate::operator::{ONE, datapath, furnished, in_box, reaches, reload, stop, troubles, until};
 use crate::worker::{down, goodputs, up};
 
 /// A firewall that is loaded anew, a qdisc, class or device that somebody deletes or sets down: within seconds
@@ -12,11 +12,7 @@ use crate::worker::{down, goodputs, up};
 #[test]
 fn what_others_take_away_comes_back() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    furnish(&bench);
-    let before = bench.dump();
-    bench.configure(ONE);
-    bench.start(&[]);
+    let (bench, before) = furnished();
     let whole = datapath(&bench);
     assert!(whole.contains("1:1000") && whole.contains("10.1.0.2"), "{whole}");
     for (deed, told) in [
@@ -53,9 +49,7 @@ fn what_others_take_away_comes_back() {
 #[test]
 fn rules_of_others_are_left_alone() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, ONE);
     in_box(&bench, "nft add table ip mine");
     std::thread::sleep(Duration::from_millis(2500));
     assert!(!bench.log().contains("changed by others"), "{}", bench.log());
@@ -68,9 +62,7 @@ fn rules_of_others_are_left_alone() {
 #[test]
 fn interfaces_go_down_are_renamed_and_made_anew() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let bench = Bench::shaping(1, ONE);
     let whole = datapath(&bench);
     in_box(&bench, "ip link set wan down");
     until(5, &bench, || troubles(&bench).contains("wan is down"));
@@ -112,9 +104,7 @@ fn interfaces_go_down_are_renamed_and_made_anew() {
 #[test]
 fn a_renamed_interface_is_cleaned_after_kill_9() {
     needs_root!();
-    let mut bench = Bench::new(1);
-    bench.configure(ONE);
-    bench.start(&[]);
+    let mut bench = Bench::shaping(1, ONE);
     bench.daemon().kill().unwrap();
     bench.daemon().wait().unwrap();
     in_box(&bench, "ip link set wan down");
@@ -162,13 +152,14 @@ fn a_renamed_interface_is_shaped_under_its_new_name_after_reload() {
 fn netlink_errors_are_told_and_pass() {
     needs_root!();
     needs_tool!("strace");
-    let mut bench = Bench::new(1);
-    bench.configure(&format!(
-        "{}capacity = {{ kind = \"adaptive\", max = \"20 Mbit/s\" }}\n[[station]]{}",
-        ONE.split("capacity").next().unwrap(),
-        ONE.split("[[station]]").nth(1).unwrap()
-    ));
-    bench.start(&[]);
+    let mut bench = Bench::shaping(
+        1,
+        &format!(
+            "{}capacity = {{ kind = \"adaptive\", max = \"20 Mbit/s\" }}\n[[station]]{}",
+            ONE.split("capacity").next().unwrap(),
+            ONE.split("[[station]]").nth(1).unwrap()
+        ),
+    );
     let whole = datapath(&bench);
     // While it lasts the daemon answers nobody either, so its log is read.
     for (call, told) in [("recvfrom", 1), ("sendto", 2)] {
