@@ -1,6 +1,7 @@
 //! Two APs behind one switch, and stations that come and go.
 
 use super::*;
+use crate::enforce::datapath::Script;
 
 const BANK: &str = r#"
 name = "x"
@@ -82,6 +83,23 @@ fn a_named_station_follows_its_association_unless_the_file_says_where_it_is() {
     let config = site.config().clone();
     site.configure(config).unwrap();
     assert_eq!(ap_of(&site, "desk").as_deref(), Some("b"), "a reload forgets nothing");
+}
+
+/// Only newcomers and capacity machines need to know whose pool a packet is in.
+#[test]
+fn a_class_is_looked_up_before_the_pool_unless_a_machine_counts_there() {
+    let table = |text: &str| {
+        let site = Site::new(Config::from_toml(text, "test").unwrap()).unwrap();
+        Script::create(&site.layout(1500)).nft
+    };
+    let chain = |table: &str| table.split("chain i0_down {").nth(1).unwrap().split('}').next().unwrap().to_owned();
+    let fixed = table(BANK);
+    let lookups: Vec<_> = chain(&fixed).lines().filter_map(|line| line.split('@').nth(1).map(str::to_owned)).collect();
+    assert_eq!(lookups, ["class4 return", "class6 return", "way4_down", "way6_down"]);
+    assert!(!fixed.contains("counter"), "{fixed}");
+    let adaptive = table(&BANK.replace("\"4 Mbit/s\"", "{ kind = \"adaptive\", max = \"4 Mbit/s\" }"));
+    assert!(!chain(&adaptive).contains("@class"), "{adaptive}");
+    assert!(adaptive.contains("counter name p1_up") && !adaptive.contains("counter name p0_up"), "{adaptive}");
 }
 
 #[test]
