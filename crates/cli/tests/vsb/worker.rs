@@ -11,17 +11,17 @@ const JOB: &str = "FAIRAIR_TEST_WORKER";
 
 /// One bulk transfer.
 #[derive(Clone, Copy)]
-pub(crate) struct Transfer {
+pub(crate) struct Transfer<'a> {
     /// Address of the station, in text.
-    pub(crate) station: &'static str,
+    pub(crate) station: &'a str,
     pub(crate) is_up: bool,
 }
 
-pub(crate) const fn up(station: &'static str) -> Transfer {
+pub(crate) const fn up(station: &str) -> Transfer<'_> {
     Transfer { station, is_up: true }
 }
 
-pub(crate) const fn down(station: &'static str) -> Transfer {
+pub(crate) const fn down(station: &str) -> Transfer<'_> {
     Transfer { station, is_up: false }
 }
 
@@ -33,12 +33,12 @@ pub(crate) struct Transfers {
 }
 
 /// Runs all transfers at once; goodput of each in bit/s from second `skip` to second `skip + seconds`.
-pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer], skip: u64, seconds: u64) -> Vec<f64> {
+pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64) -> Vec<f64> {
     start(bench, transfers, skip, seconds).finish()
 }
 
 /// Starts all transfers at once.
-pub(crate) fn start(bench: &Bench, transfers: &[Transfer], skip: u64, seconds: u64) -> Transfers {
+pub(crate) fn start(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64) -> Transfers {
     // All count between the same two moments. Workers need a moment to start.
     let begin = now_ms() + 500;
     let (from_ms, to_ms) = (begin + skip * 1000, begin + (skip + seconds) * 1000);
