@@ -1,6 +1,7 @@
 //! The scenario's box as every engine drives it: shaper, controller, and how stations answer its probes.
 
 use crate::control::{Capacity, Decision, Probe, StationView};
+use crate::model::air;
 use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
 use crate::rng::Rng;
@@ -132,8 +133,8 @@ impl<P: Packet> Enforcer<P> {
     /// Only one machine wants it, and it takes some reckoning.
     fn set_air(&mut self, scenario: &Scenario, rates: &[Bitrate]) {
         if matches!(self.control, Capacity::Air(_)) {
-            for (view, air) in self.views.iter_mut().zip(scenario.air(rates)) {
-                view.air = air;
+            for (view, air) in self.views.iter_mut().zip(air::of_stations(scenario, rates)) {
+                view.air_ns = air;
             }
         }
     }
@@ -145,7 +146,7 @@ impl<P: Packet> Enforcer<P> {
                 backlog: self.vsb.backlog_of(node, now),
                 totals: self.vsb.totals(node),
                 is_absent: false,
-                air: view.air,
+                air_ns: view.air_ns,
             };
         }
     }
@@ -274,6 +275,22 @@ mod tests {
         assert_eq!(enforcer.record(Instant::ZERO).stations[0].bypassed.0, 0);
         assert!(enforcer.enter(Instant::ZERO, segment(Direction::Up, Kind::Udp), true).is_some());
         assert!(enforcer.record(Instant::ZERO).stations[0].bypassed.0 > 1460);
+    }
+
+    /// The machine sees what air a byte takes at a station's present rate, also when that changed before the box was on.
+    #[test]
+    fn stations_rates_are_known_to_the_machine_that_wants_them() {
+        let text = "[enforce]\ncapacity = { kind = \"air\" }\n[[event]]\nat = \"5 s\"\nkind = \"enforce\"\n";
+        let scenario = cell(text);
+        let mut enforcer = Enforcer::<Segment>::new(&scenario, 1).expect("a box");
+        enforcer.set_rates(Instant::ZERO, &scenario, &[Bitrate::mbps(2)]);
+        enforcer.switch(true);
+        enforcer.handle_timeout(Instant::ZERO);
+        enforcer.settle(Instant::ZERO);
+        let slow = enforcer.record(Instant::ZERO).trace[0].capacity.as_bps();
+        enforcer.set_rates(Instant::ZERO, &scenario, &[Bitrate::mbps(11)]);
+        assert!((1_400_000..1_600_000).contains(&slow), "{slow}");
+        assert!(enforcer.views[0].air_ns > 0 && enforcer.views[0].air_ns < 1700);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use fairair_core::metrics::{Provenance, Report};
+use fairair_core::model::air::reckoned_capacity;
 use fairair_core::scenario::Scenario;
 use fairair_core::shaper::Policy;
 
@@ -98,10 +99,10 @@ pub(crate) fn with_box(case: &Case, capacity: f64) -> String {
 /// A box at `capacity`, or, where rates differ, at what takes as much air: bytes are not the same for all there.
 fn fixed(text: &str, capacity: f64) -> String {
     let scenario = Scenario::from_toml(text, "vsb-bars").ok();
-    let mixed = scenario.filter(|scenario| scenario.stations.iter().any(|s| s.rate != scenario.radio.rate));
+    let mixed = scenario.filter(|scenario| scenario.stations.iter().any(|s| s.rate != scenario.stations[0].rate));
     match mixed {
         Some(scenario) => {
-            let share = capacity / scenario.reckoned_capacity(Policy::PerStation).as_bps() as f64;
+            let share = capacity / reckoned_capacity(&scenario, Policy::PerStation).as_bps() as f64;
             format!("[enforce]\ncapacity = {{ kind = \"air\", share = {share:.4} }}\n")
         }
         None => format!("[enforce]\ncapacity = \"{capacity:.0} bit/s\"\n"),

@@ -1,9 +1,10 @@
 //! `adaptive` against a fluid cell: a queue that fills at C and empties at what the cell carries.
 
 use super::testbed::{Cell, MBPS};
-use super::{AdaptiveParams, Capacity, CapacityParams, Reason, State};
+use super::{Adaptive, AdaptiveParams, Capacity, CapacityParams, Reason, State, StationView};
 use crate::rng::Rng;
-use crate::units::Bitrate;
+use crate::shaper::Totals;
+use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 fn cell(stations: usize) -> Cell {
     let params = CapacityParams::Adaptive(AdaptiveParams::default());
@@ -18,6 +19,26 @@ fn an_idle_cell_is_left_alone() {
     assert_eq!(cell.control.stats().probes, 0, "nobody is awake for certain, so nobody is asked");
     assert_eq!(cell.control.capacity(), Bitrate::mbps(6));
     assert!(cell.decisions.is_empty());
+}
+
+/// The reply to a probe contends with data of stations: the target is 7 ms where only ACKs come up and 14 ms where only data
+/// does. Counters of bypassing traffic that run ahead do not make it endless.
+#[test]
+fn replies_may_take_longer_where_stations_send() {
+    let target = |down: u64, up: u64, bypassing: u64| {
+        let mut adaptive = Adaptive::new(AdaptiveParams::default(), 1);
+        for tick in 0..20 {
+            let totals =
+                Totals { down: Bytes(down * tick), up: Bytes(up * tick), up_bypassing: Bytes(bypassing * tick) };
+            let now = Instant::ZERO + Duration::from_millis(100 * tick);
+            adaptive.handle_timeout(now, &[StationView { totals, ..StationView::default() }]);
+        }
+        adaptive.target(5.0 * MBPS).as_secs_f64() * 1e3
+    };
+    assert!((target(60_000, 1_600, 0) - 7.0).abs() < 1e-6);
+    assert!((target(30_000, 30_000, 0) - 7.0 * 1.46).abs() < 0.1);
+    assert!((target(1_600, 60_000, 0) - 7.0 * 1.93).abs() < 0.1);
+    assert!((target(60_000, 30_000, 30_000) - 7.0).abs() < 1e-6, "what bypasses is not C's");
 }
 
 #[test]

@@ -27,15 +27,15 @@ pub struct Seen {
     pub absent: bool,
     /// Air that a byte takes, in ns; 0: unknown.
     #[serde(default)]
-    pub air: u32,
+    pub air_ns: u32,
 }
 
 impl Seen {
     fn new(station: usize, view: &StationView) -> Self {
         let Totals { down, up, up_bypassing } = view.totals;
         let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
-        let (backlog, absent, air) = (view.backlog as u64, view.is_absent, view.air);
-        Seen { station: station as u32, backlog, down, up, bypassing, absent, air }
+        let (backlog, absent, air_ns) = (view.backlog as u64, view.is_absent, view.air_ns);
+        Seen { station: station as u32, backlog, down, up, bypassing, absent, air_ns }
     }
 }
 
@@ -185,6 +185,9 @@ pub enum LogError {
     /// Nobody has that position.
     #[error("station {0} is beyond the last `grow`")]
     NoStation(u32),
+    /// The other parameters are those of `air`.
+    #[error("the log tells no air of any station, which capacity of kind `air` needs: its AP had no `phy`")]
+    NoAir,
     /// More stations than a box has.
     #[error("{0} stations are more than the 65535 that a log may have")]
     Crowd(u32),
@@ -209,8 +212,11 @@ const CROWD: u32 = 65_535;
 /// The log cannot tell how the cell would have answered to another C.
 ///
 /// # Errors
-/// The events cannot be those of a machine.
+/// The events cannot be those of a machine, or `other` wants to know what the log does not tell.
 pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> Result<Replayed, LogError> {
+    if matches!(other, Some(CapacityParams::Air(_))) && !events.iter().any(tells_air) {
+        return Err(LogError::NoAir);
+    }
     let trips = trips(events);
     let mut told = Replayed::default();
     let mut run: Option<Run> = None;
@@ -309,7 +315,7 @@ impl Run {
             view.backlog = seen.backlog as usize;
             view.totals = Totals { down: Bytes(seen.down), up: Bytes(seen.up), up_bypassing: Bytes(seen.bypassing) };
             view.is_absent = seen.absent;
-            view.air = seen.air;
+            view.air_ns = seen.air_ns;
         }
         Ok(())
     }
@@ -342,10 +348,14 @@ impl Run {
     }
 }
 
+fn tells_air(event: &Event) -> bool {
+    matches!(event, Event::Look { seen, .. } | Event::State { seen, .. } if seen.iter().any(|seen| seen.air_ns > 0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testbed::{Cell, MBPS};
-    use super::super::{AdaptiveParams, WceParams};
+    use super::super::{AdaptiveParams, AirParams, WceParams};
     use super::*;
     use crate::units::Bitrate;
 
@@ -371,7 +381,11 @@ mod tests {
     /// Replay is exact: what the machine decides depends on nothing that is not in the log.
     #[test]
     fn a_log_gives_the_decisions_that_it_was_recorded_with() {
-        for params in [CapacityParams::Adaptive(AdaptiveParams::default()), CapacityParams::Wce(WceParams::default())] {
+        for params in [
+            CapacityParams::Adaptive(AdaptiveParams::default()),
+            CapacityParams::Wce(WceParams::default()),
+            CapacityParams::Air(AirParams::default()),
+        ] {
             let (events, decisions) = recorded(params);
             assert!(decisions.len() > 20, "{}", decisions.len());
             let told = replay("ap1", &events, None).unwrap();
@@ -421,11 +435,28 @@ mod tests {
     }
 
     #[test]
+    fn a_log_without_air_is_none_for_the_machine_that_needs_it() {
+        let (mut events, _) = recorded(CapacityParams::Wce(WceParams::default()));
+        let air = CapacityParams::Air(AirParams::default());
+        assert!(!replay("ap1", &events, Some(&air)).unwrap().replayed.is_empty());
+        for event in &mut events {
+            if let Event::Look { seen, .. } = event {
+                // As versions wrote it that did not know of air.
+                let lines = seen.iter().map(|seen| {
+                    serde_json::to_string(seen).unwrap().replace(&format!(",\"air_ns\":{}", seen.air_ns), "")
+                });
+                *seen = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
+            }
+        }
+        assert_eq!(replay("ap1", &events, Some(&air)), Err(LogError::NoAir));
+    }
+
+    #[test]
     fn impossible_logs_are_errors() {
         let at = Instant::ZERO;
         assert_eq!(replay("ap1", &[Event::Timeout { at }], None), Err(LogError::NoStart));
         let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
-        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false, air: 0 }];
+        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false, air_ns: 0 }];
         assert_eq!(replay("ap1", &[start.clone(), Event::Look { at, seen }], None), Err(LogError::NoStation(3)));
         assert_eq!(replay("ap1", &[start, Event::Grow { stations: u32::MAX }], None), Err(LogError::Crowd(u32::MAX)));
     }

@@ -39,7 +39,7 @@ pub struct StationView {
     /// Nobody is at this position now: it is not asked.
     pub is_absent: bool,
     /// Air that an IP byte of it takes at its rate, contention included, in ns; 0: unknown.
-    pub air: u32,
+    pub air_ns: u32,
 }
 
 /// How much a machine knows.

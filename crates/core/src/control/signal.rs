@@ -127,14 +127,13 @@ impl Signal {
         }
     }
 
-    /// Share of the bytes of about the last second that came up.
+    /// Share of the bytes of about the last second that came up, 0 to 1.
     pub(super) fn share_up(&self) -> f64 {
-        match (self.history.front(), self.history.back()) {
-            (Some((_, all, up)), Some((_, all_now, up_now))) if all_now > all => {
-                (up_now - up) as f64 / (all_now - all) as f64
-            }
-            _ => 0.0,
-        }
+        let (Some((_, all, up)), Some((_, all_now, up_now))) = (self.history.front(), self.history.back()) else {
+            return 0.0;
+        };
+        let passed = all_now.saturating_sub(*all);
+        if passed == 0 { 0.0 } else { (up_now.saturating_sub(*up) as f64 / passed as f64).min(1.0) }
     }
 
     /// Stations are still heard, but much less comes up than in the second before.

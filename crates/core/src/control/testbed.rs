@@ -78,6 +78,8 @@ impl Cell {
         let mut view = StationView::default();
         view.totals.down = Bytes((self.down / stations) as u64);
         view.totals.up = Bytes((self.up / stations) as u64);
+        // All at the rate at which the cell carries what it carries.
+        view.air_ns = (8e9 / self.carries) as u32;
         view.backlog = if self.load > self.c() { 20 } else { 0 };
         vec![view; self.deaf.len()]
     }

@@ -9,7 +9,6 @@
 use super::dcf::Backoff;
 use super::error::{ModelError, within};
 use crate::mac::MacParams;
-use crate::packet::TCP_IP_HEADER;
 use crate::units::{Bitrate, Bytes};
 
 /// Rounds of the fixed point of collisions; it settles in ten.
@@ -98,24 +97,6 @@ pub fn carry(params: &MacParams, mix: &[Transmitter]) -> Result<Load, ModelError
         .collect();
     let busy = slots.iter().map(|slots| if idle > 0.0 { slots / idle } else { 1.0 }).collect();
     Ok(Load { mixes_per_s: 1.0 / seconds, busy, collision, discard, slots })
-}
-
-/// Seconds that the cell takes for each IP byte of TCP to or from a lone station at `rate`, where nothing is lost: a
-/// segment of `mss` from one side, `acks_per_segment` ACKs from the other.
-///
-/// Multiplied by each station's share of the bytes and summed it gives 1/R of several stations, but for a little more
-/// contention.
-pub fn seconds_per_byte(params: &MacParams, rate: Bitrate, mss: u32, acks_per_segment: f64) -> f64 {
-    let backoff = Backoff::new(params, 1.0).expect("1 is a priority");
-    let segment = Bytes(u64::from(mss) + TCP_IP_HEADER);
-    let side = |packets: f64, ip_len: Bytes| Transmitter {
-        backoff: backoff.clone(),
-        count: 1.0,
-        streams: vec![Stream { packets, ip_len, rate, error: 0.0 }],
-    };
-    let mix = [side(1.0, segment), side(acks_per_segment, Bytes(TCP_IP_HEADER))];
-    let mixes = carry(params, &mix).expect("a segment in the mix").mixes_per_s;
-    1.0 / (mixes * (segment.0 as f64 + acks_per_segment * TCP_IP_HEADER as f64))
 }
 
 fn check(mix: &[Transmitter]) -> Result<(), ModelError> {

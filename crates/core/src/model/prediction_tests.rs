@@ -95,6 +95,10 @@ fn the_model_that_applies_answers_boxes_limiters_fair_queues_and_dual_queues() {
     assert!(predict(&boxed, Some(Model::Unified)).is_err(), "a box is not nothing");
     let level = predict(&boxed, None).unwrap().report(&boxed, "0").indices.fairness_level_first_station;
     assert!((level.mean.unwrap() - 1.0).abs() < 1e-6);
+    let all = |more: &str| predict(&with(droptail, more), None).unwrap().flows.iter().sum::<f64>();
+    let free = all("[enforce]\ncapacity = \"20 Mbit/s\"");
+    assert!((all("[enforce]\ncapacity = { kind = \"air\", share = 0.9 }") / free - 0.9).abs() < 1e-9);
+    assert!(all("[enforce]\ncapacity = { kind = \"air\", max = \"1 Mbit/s\" }") < 1e6);
     assert!(predict(&with(r#"{ kind = "las" }"#, ""), None).is_err());
 }
 

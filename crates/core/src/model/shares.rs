@@ -14,6 +14,7 @@ use crate::packet::{Direction, TCP_IP_HEADER};
 use crate::qdisc::{QdiscSpec, Share, ShareRule};
 use crate::scenario::{Flow, Scenario, Station};
 use crate::shaper::{Policy, airtime_per_byte, phy_rate_weight};
+use crate::units::Bitrate;
 
 /// What is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,11 +75,12 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
     let kinds = Kinds::with_buffer(scenario, scenario.ap.queue.limit() as f64)?;
     let shares = shares(scenario, &kinds, equal);
     let mut total = capacity_of(scenario, &kinds, &shares, 0.0)?;
-    if let Some(CapacityParams::Fixed { rate }) = scenario.enforce.map(|enforce| enforce.capacity) {
-        let sum = |of: &dyn Fn(&Flow) -> f64| -> f64 {
-            scenario.flows().zip(&shares).map(|((_, flow), share)| share * of(flow)).sum()
-        };
-        total = total.min(rate.as_bps() as f64 * sum(&|flow| f64::from(flow.tcp.mss)) / sum(&ip_bytes) / sum(&|_| 1.0));
+    match scenario.enforce.map(|enforce| enforce.capacity) {
+        Some(CapacityParams::Fixed { rate }) => total = total.min(payload_of(scenario, &shares, rate)),
+        Some(CapacityParams::Air(air)) => {
+            total = (total * air.share.min(1.0)).min(payload_of(scenario, &shares, air.max));
+        }
+        _ => {}
     }
     let flows: Vec<f64> = shares.iter().map(|share| share * total).collect();
     let mut kept = assumptions::of(scenario, Model::Shares, false);
@@ -107,6 +109,14 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
             starvation: false,
         },
     })
+}
+
+/// Payload in bit/s of flows with `shares` in a box at C = `rate`.
+fn payload_of(scenario: &Scenario, shares: &[f64], rate: Bitrate) -> f64 {
+    let sum = |of: &dyn Fn(&Flow) -> f64| -> f64 {
+        scenario.flows().zip(shares).map(|((_, flow), share)| share * of(flow)).sum()
+    };
+    rate.as_bps() as f64 * sum(&|flow| f64::from(flow.tcp.mss)) / sum(&ip_bytes) / sum(&|_| 1.0)
 }
 
 /// IP bytes that cross the radio for a segment of `flow`, its ACK included.

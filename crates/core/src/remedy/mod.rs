@@ -6,7 +6,7 @@ mod neighbour;
 pub use candidate::{Candidate, candidates};
 
 use crate::ap::{LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
-use crate::control::{AdaptiveParams, CapacityParams, WceParams};
+use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::packet::Direction;
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
@@ -219,11 +219,18 @@ pub const REMEDIES: &[Remedy] = &[
         needs: "C (measured)",
         source: "detti2011 4.2.1",
         apply: |s| {
-            vsb(s, Policy::PerStation);
-            s.enforce = s.enforce.map(|box_| Enforce {
-                capacity: CapacityParams::Wce(WceParams { max: fastest(s), ..WceParams::default() }),
-                ..box_
-            });
+            let capacity = CapacityParams::Wce(WceParams { max: fastest(s), ..WceParams::default() });
+            boxed(s, Policy::PerStation, capacity);
+        },
+    },
+    Remedy {
+        name: "vsb:air",
+        deploy: Deploy::Box,
+        needs: "PHY rates",
+        source: "ours",
+        apply: |s| {
+            let capacity = CapacityParams::Air(AirParams { max: fastest(s), ..AirParams::default() });
+            boxed(s, Policy::PerStation, capacity);
         },
     },
     Remedy {
@@ -261,8 +268,12 @@ fn window_cap(scenario: &mut Scenario, rule: WindowRule) {
 
 /// The box with our capacity controller.
 fn vsb(scenario: &mut Scenario, policy: Policy) {
-    let vsb = VsbParams { policy, ..VsbParams::default() };
     let capacity = CapacityParams::Adaptive(AdaptiveParams { max: fastest(scenario), ..AdaptiveParams::default() });
+    boxed(scenario, policy, capacity);
+}
+
+fn boxed(scenario: &mut Scenario, policy: Policy, capacity: CapacityParams) {
+    let vsb = VsbParams { policy, ..VsbParams::default() };
     scenario.enforce = Some(Enforce { vsb, capacity });
 }
 

@@ -1,10 +1,7 @@
 //! What engines that move packets make of a scenario in the same way.
 
-use std::collections::BTreeMap;
-
 use super::{Preset, Scenario, Station, Traffic};
 use crate::mac::{Bss, MacParams, StationLink};
-use crate::model::capacity::seconds_per_byte;
 use crate::packet::Packet;
 use crate::qdisc::{self, DropTail, QdiscSpec, Queue};
 use crate::rng::Rng;
@@ -67,34 +64,10 @@ impl Scenario {
             .map(|(station, rate)| Share { weight: station.weight * fair(station, *rate), cap: station.cap })
             .collect()
     }
-
-    /// Air that an IP byte of each station takes at its present data rate, in ns, for
-    /// [`StationView::air`](crate::control::StationView::air).
-    pub fn air(&self, rates: &[Bitrate]) -> Vec<u32> {
-        let mac = MacParams::new(&self.radio, self.run.preset);
-        let mut known = BTreeMap::new();
-        let stations = self.stations.iter().zip(rates);
-        stations
-            .map(|(station, rate)| {
-                let (mss, acks) = segments(station);
-                let seconds = || (1e9 * seconds_per_byte(&mac, *rate, mss, acks)).round() as u32;
-                *known.entry((*rate, mss, acks > 0.5)).or_insert_with(seconds)
-            })
-            .collect()
-    }
-
-    /// What the cell is reckoned to carry, in IP bytes of both directions, of the mix of stations that a box under `policy`
-    /// makes when all have backlog: `share` of [`AirParams`](crate::control::AirParams) is a share of it.
-    pub fn reckoned_capacity(&self, policy: Policy) -> Bitrate {
-        let rates: Vec<_> = self.stations.iter().map(|station| station.rate).collect();
-        let weights: Vec<f64> = self.shares(policy, &rates).iter().map(|share| share.weight).collect();
-        let air: f64 = weights.iter().zip(self.air(&rates)).map(|(weight, air)| weight * f64::from(air)).sum();
-        Bitrate::from_bps((8e9 * weights.iter().sum::<f64>() / air).round() as u64)
-    }
 }
 
 /// Segment size and ACKs a segment of a station's TCP: those of its first flow.
-fn segments(station: &Station) -> (u32, f64) {
+pub(crate) fn segments(station: &Station) -> (u32, f64) {
     let tcp = station.flows.iter().find(|flow| matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }));
     tcp.map_or((1460, 0.5), |flow| (flow.tcp.mss, if flow.tcp.delayed_ack { 0.5 } else { 1.0 }))
 }

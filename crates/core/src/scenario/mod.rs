@@ -21,6 +21,7 @@ mod value;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use build::segments;
 pub use error::{InvalidScenario, ScenarioError};
 
 /// The reader of scenario files, for other TOML files of ours: the same checks and the same errors.

@@ -359,6 +359,7 @@ mod tests {
                 "weight = 2.0",
             ),
             ("capacity = { kind = \"wce\", back_off = 0.7, max = \"5 Mbit/s\" }\npolicy = \"per-flow\"", ""),
+            ("capacity = { kind = \"air\", share = 0.9 }\npolicy = \"airtime-phy\"", ""),
             ("policy = \"per-direction\"", ""),
         ] {
             let scenario = scenario(&format!("[enforce]\n{keys}"), station);
@@ -366,6 +367,7 @@ mod tests {
             let text = config(&scenario, enforce, &[Bitrate::mbps(2)], Path::new("/s"), Path::new("/s/log"));
             let config = Config::from_toml(&text, "c").unwrap_or_else(|error| panic!("{error}\n{text}"));
             assert_eq!(config.aps[0].capacity, enforce.capacity);
+            assert_eq!(config.aps[0].basic_rate, Some(scenario.radio.basic_rate));
             assert_eq!((config.policy, config.udp), (enforce.vsb.policy, enforce.vsb.udp));
             assert_eq!((config.leaf.limit as usize, config.leaf.quantum), (enforce.vsb.queue, enforce.vsb.quantum));
             let (read, own) = (&config.stations[0], &scenario.stations[0]);
@@ -382,6 +384,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert!(refused("").contains("without a box"));
+        assert!(refused("[enforce]\npolicy = \"per-flow\"\ncapacity = { kind = \"air\" }").contains("by station"));
         assert!(refused("[enforce]\nquantum = \"100 B\"").contains("quantum"));
     }
 

@@ -100,7 +100,7 @@ pub struct PoolReport {
     pub ap: String,
     /// Interface towards it.
     pub interface: String,
-    /// `fixed`, `wce` or `adaptive`.
+    /// `fixed`, `air`, `wce` or `adaptive`.
     pub control: String,
     /// C.
     pub capacity: Bitrate,

@@ -1,5 +1,6 @@
 //! Who is there: pools, stations, their classes. Pure bookkeeping; [`Site::layout`] says what the kernel should hold.
 
+mod air;
 mod place;
 #[cfg(test)]
 mod tests;
@@ -8,19 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use fairair_core::control::CapacityParams;
-use fairair_core::mac::MacParams;
-use fairair_core::model::capacity::seconds_per_byte;
-use fairair_core::scenario::{Preset, Radio};
-use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
+use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
 use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
 
-/// What TCP segments are taken to be like.
-const MSS: u32 = 1460;
-const ACKS_PER_SEGMENT: f64 = 0.5;
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
 
@@ -169,7 +164,7 @@ impl Site {
                 mac: station.mac,
                 addresses,
                 plan: station.plan,
-                rate: station.rate,
+                rate: station.rate.or(old.and_then(|old| old.rate)),
                 source: Source::Config,
                 seen_s: 0,
             });
@@ -288,9 +283,13 @@ impl Site {
             station.mac = sighting.mac;
             changed = true;
         }
-        if sighting.rate.is_some() && station.rate != sighting.rate && station.source != Source::Config {
-            station.rate = sighting.rate;
-            changed = true;
+        if sighting.rate.is_some() && station.rate != sighting.rate {
+            // What the file says stays.
+            let is_told = self.config.stations.iter().any(|own| own.rate.is_some() && own.name == station.name);
+            if !(is_told && station.source == Source::Config) {
+                station.rate = sighting.rate;
+                changed = true;
+            }
         }
         if let Some(name) = &sighting.name
             && station.source != Source::Config
@@ -439,52 +438,5 @@ impl Site {
 
     fn ap(&self, pool: u16) -> Option<&Ap> {
         self.pools.values().find(|own| own.id == pool).map(|own| &own.ap)
-    }
-
-    /// A newcomer's rate is not known.
-    fn newcomers_weight(&self, pool: u16) -> f64 {
-        self.air_weight(pool, None)
-    }
-
-    /// Weight by the file times weight by the policy.
-    fn weight(&self, station: &Station) -> f64 {
-        station.plan.weight * self.air_weight(station.pool, station.rate)
-    }
-
-    /// The policy's weight for a station with data at `rate`.
-    fn air_weight(&self, pool: u16, rate: Option<Bitrate>) -> f64 {
-        match (self.config.policy, self.mac(pool, rate)) {
-            (Policy::Airtime, Some((mac, rate))) => 1e-6 / airtime_per_byte(&mac, rate, MSS, ACKS_PER_SEGMENT),
-            (Policy::AirtimePhy, mac) => {
-                phy_rate_weight(mac.map(|(_, rate)| rate).or(rate).unwrap_or(Bitrate::mbps(54)))
-            }
-            _ => 1.0,
-        }
-    }
-
-    /// Air that an IP byte of `station` takes, in ns; 0: the PHY of its AP is not known.
-    pub fn air(&self, station: &Station) -> u32 {
-        self.mac(station.pool, station.rate)
-            .map_or(0, |(mac, rate)| (1e9 * seconds_per_byte(&mac, rate, MSS, ACKS_PER_SEGMENT)).round() as u32)
-    }
-
-    /// The MAC of a pool, and the rate of its station that is known to have `rate`; unknown: the PHY's highest, so that
-    /// nobody else suffers from what is not known.
-    fn mac(&self, pool: u16, rate: Option<Bitrate>) -> Option<(MacParams, Bitrate)> {
-        let ap = self.ap(pool)?;
-        let phy = ap.phy?;
-        let rates = || phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000));
-        let rate = rate.or(rates().max())?;
-        let radio = Radio {
-            phy,
-            rate,
-            basic_rate: ap.basic_rate.or(rates().min())?,
-            preamble: fairair_core::mac::Preamble::Long,
-            retry_limit: 7,
-            eifs: true,
-            cw_min: None,
-            cw_max: None,
-        };
-        Some((MacParams::new(&radio, Preset::Standard), rate))
     }
 }

@@ -261,8 +261,15 @@ fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
         phy,
         basic_rate: basic_rate(table, phy)?,
     };
-    if matches!(ap.capacity, CapacityParams::Air(_)) && phy.is_none() {
-        return Err(table.lacks("phy", "phy = \"802.11b\": capacity of kind `air` computes with it"));
+    if matches!(ap.capacity, CapacityParams::Air(_)) {
+        if phy.is_none() {
+            return Err(table.lacks("phy", "phy = \"802.11b\": capacity of kind `air` computes with it"));
+        }
+        if !policy.is_by_station() {
+            let fix =
+                "write kind = \"adaptive\", or a policy by station: \"per-station\", \"airtime\", \"airtime-phy\"";
+            return Err(table.blame("capacity", Reason::new("`air` counts by station, and this policy does not", fix)));
+        }
     }
     let (least, most) = ap.capacity.bounds();
     if !RATES.contains(&most) || !RATES.contains(&least) {
@@ -368,7 +375,7 @@ fn station(
             table.blame("plan", Reason::new("there is no such plan", fix))
         })?,
     };
-    let rate = table.optional::<Bitrate>("rate")?.map(|rate| rate.value);
+    let rate = table.optional_within("rate", crate::enforce::discovery::RATES)?;
     let station = Station { name, ap, mac, addresses, plan: plan(table, usual)?, rate };
     Ok(At { value: station, span: table.span().clone() })
 }

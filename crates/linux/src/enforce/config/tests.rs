@@ -59,6 +59,13 @@ fn mistakes_name_place_and_remedy() {
         (swap("\"5 Mbit/s\"", "{ kind = \"air\", max = \"6 Mbit/s\" }"), "`phy` is missing", "802.11b"),
         (swap("\"5 Mbit/s\"", "\"5 Mbit/s\"\nbasic_rate = \"2 Mbit/s\""), "`phy` is missing", "802.11b"),
         (swap("\"5 Mbit/s\"", "\"5 Mbit/s\"\nphy = \"802.11b\"\nbasic_rate = \"3 Mbit/s\""), "no rate", "5.5 Mbit/s"),
+        (
+            swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\"")
+                .replace("\"5 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11b\""),
+            "counts by station",
+            "adaptive",
+        ),
+        (swap("plan = \"gold\"", "rate = \"100 kbit/s\""), "outside the range", "Mbit/s"),
         (swap("plan = \"gold\"", "plan = \"silver\""), "no such plan", "gold"),
         (swap("\"10.1.0.2\", ", "\"10.9.0.2\", "), "`ap` is missing", "no prefix"),
         (swap("weight = 2", "weight = 0"), "outside the range", "0.01"),

@@ -90,6 +90,8 @@ impl PoolControl {
             let weight = shaped as f64 / (shaped as f64 + memory);
             self.down += weight * (down as f64 / shaped as f64 - self.down);
         }
+        let own_udp = |slot: &u16| udp.get(slot).copied().filter(|bytes| *bytes >= UDP_LOAD);
+        let all_udp: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| own_udp(slot)).sum();
         let mut sent = vec![0; self.views.len()];
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
             let Some((slot, bytes)) = position else { continue };
@@ -99,11 +101,15 @@ impl PoolControl {
             view.backlog = class.backlog as usize;
             // The class counts both directions together.
             view.totals.down += Bytes((*sent as f64 * self.down) as u64);
-            if udp.get(slot).is_some_and(|bytes| *bytes >= UDP_LOAD) {
-                view.totals.up_bypassing += Bytes(bypassing.max(1));
+            if let Some(own) = own_udp(slot) {
+                let own = Bytes(((bypassing as f64 * own as f64 / all_udp as f64) as u64).max(1));
+                view.totals.up += own;
+                view.totals.up_bypassing += own;
             }
         }
-        // What came up is known of the pool, so it is given to those that had traffic.
+        // What came up through the shaper is known of the pool, so it is given to those that had traffic. UDP whose sender is
+        // not known yet counts with it.
+        let up = if all_udp > 0 { up - bypassing } else { up };
         let all: u64 = sent.iter().sum();
         let present = self.positions.iter().position(Option::is_some);
         if all > 0 {
@@ -142,12 +148,13 @@ impl PoolControl {
             // Totals go on from those of whoever was here before: they never fall.
             self.views[free].is_absent = false;
         }
-        if matches!(self.capacity, Capacity::Air(_)) {
-            for (position, view) in self.positions.iter().zip(&mut self.views) {
-                let Some((slot, _)) = position else { continue };
-                let station = stations.iter().find(|station| station.pool == self.id && station.slot == *slot);
-                view.air = station.map_or(0, |station| site.air(station));
-            }
+        // For `air`, and for its replay of what other machines saw. Stations have few rates.
+        let mut known = BTreeMap::new();
+        for (position, view) in self.positions.iter().zip(&mut self.views) {
+            let Some((slot, _)) = position else { continue };
+            let station = stations.iter().find(|station| station.pool == self.id && station.slot == *slot);
+            view.air_ns =
+                station.map_or(0, |station| *known.entry(station.rate).or_insert_with(|| site.air_ns(station)));
         }
         self.tape.grow(self.positions.len());
         self.capacity.grow(self.positions.len());
@@ -215,7 +222,7 @@ mod tests {
     use fairair_core::units::Bitrate;
 
     use super::*;
-    use crate::enforce::config::Ap;
+    use crate::enforce::config::{Ap, Config};
 
     /// A download of 24 segments of 1500 B with 12 ACKs of 40 B; half of the looks see one ACK and nothing else.
     #[test]
@@ -238,5 +245,53 @@ mod tests {
         }
         let share = 3000.0 / 3080.0;
         assert!((pool.down - share).abs() < 0.02, "{} of {share}", pool.down);
+    }
+
+    const TWO: &str = r#"
+name = "x"
+uplink = "eth0"
+[[ap]]
+name = "a"
+interface = "eth1"
+phy = "802.11b"
+capacity = { kind = "air" }
+[[station]]
+name = "fast"
+mac = "02:00:00:00:00:01"
+rate = "11 Mbit/s"
+[[station]]
+name = "slow"
+mac = "02:00:00:00:00:02"
+"#;
+
+    fn seated(text: &str) -> (PoolControl, Vec<u16>) {
+        let site = Site::new(Config::from_toml(text, "test").unwrap()).unwrap();
+        let mut pool = PoolControl::new(&site.pools()["a"], 1, false);
+        pool.seat(&site);
+        (pool, site.stations().iter().map(|station| station.slot).collect())
+    }
+
+    /// 90 kB of UDP came up past the shaper, by names two parts to one; 10 kB came up through it, of the fast one.
+    #[test]
+    fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
+        let (mut pool, slots) = seated(TWO);
+        pool.observe(&BTreeMap::new(), Arrivals::default(), &BTreeMap::new());
+        let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
+        let counters = BTreeMap::from([(leaf_minor(slots[0]), ClassStats { bytes: 10_000, ..ClassStats::default() })]);
+        pool.observe(&counters, arrivals, &BTreeMap::from([(slots[0], 20_000), (slots[1], 10_000)]));
+        let totals = pool.views.iter().map(|view| (view.totals.up.0, view.totals.up_bypassing.0)).collect::<Vec<_>>();
+        assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
+    }
+
+    /// The air of a byte follows the rate that is known; none where the PHY is not.
+    #[test]
+    fn views_have_the_air_of_their_stations_rates() {
+        let (pool, _) = seated(TWO);
+        assert_eq!(pool.views[0].air_ns, pool.views[1].air_ns, "not known: the fastest");
+        let (slow, _) = seated(&TWO.replace("00:02\"", "00:02\"\nrate = \"2 Mbit/s\""));
+        assert!(slow.views[1].air_ns > 3 * slow.views[0].air_ns);
+        let (blind, _) =
+            seated(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
+        assert_eq!(blind.views[0].air_ns, 0);
     }
 }

@@ -151,10 +151,25 @@ fn air_is_known_where_the_phy_is_and_a_rate_that_is_unknown_is_the_highest() {
     let text = BANK.replace("\"8 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11b\"");
     let site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
     let printer = site.stations().iter().find(|station| station.name == "printer").unwrap();
-    let at = |rate| site.air(&Station { rate, ..printer.clone() });
+    let at = |rate| site.air_ns(&Station { rate, ..printer.clone() });
     let slow = f64::from(at(Some(Bitrate::mbps(2)))) / f64::from(at(Some(Bitrate::mbps(11))));
     assert!((3.15..3.35).contains(&slow), "{slow}");
     assert_eq!(at(None), at(Some(Bitrate::mbps(11))));
     let elsewhere = Station { pool: site.pools()["b"].id, ..printer.clone() };
-    assert_eq!(site.air(&elsewhere), 0);
+    assert_eq!(site.air_ns(&elsewhere), 0);
+}
+
+/// A station that the file names without a rate has the one that lists tell, also after a reload; a rate in the file stays.
+#[test]
+fn lists_tell_the_rates_that_the_file_does_not() {
+    let text = BANK.replace("mac = \"02:00:00:00:00:08\"", "mac = \"02:00:00:00:00:08\"\nrate = \"11 Mbit/s\"");
+    let config = || Config::from_toml(&text, "test").unwrap();
+    let mut site = Site::new(config()).unwrap();
+    for low in [8, 9] {
+        let sighting = Sighting { rate: Some(Bitrate::mbps(2)), ..seen(low, None) };
+        sight(&mut site, &sighting, Source::Association);
+    }
+    site.configure(config()).unwrap();
+    let rate = |name: &str| site.stations().iter().find(|station| station.name == name).unwrap().rate;
+    assert_eq!((rate("desk"), rate("printer")), (Some(Bitrate::mbps(2)), Some(Bitrate::mbps(11))));
 }
