@@ -98,24 +98,30 @@ impl Cell {
                 let views = self.views();
                 self.tape.reply(now, id, &views);
                 self.control.handle_reply(now, id, &views);
+                self.drain(now);
             }
             if self.control.poll_timeout().is_some_and(|at| at <= now) {
                 let views = self.views();
                 self.tape.timeout(now, &views);
                 self.control.handle_timeout(now, &views);
             }
-            while let Some(probe) = self.control.poll_probe() {
-                self.tape.probe(now, &probe);
-                let station = probe.station.station_index().expect("a station");
-                let back = self.now + self.delay() + BASE + self.late[station];
-                if !self.deaf[station] {
-                    self.replies.insert((Duration::from_secs_f64(back).as_nanos(), probe.id));
-                }
+            self.drain(now);
+        }
+    }
+
+    /// Does what the machine asks for.
+    fn drain(&mut self, now: Instant) {
+        while let Some(probe) = self.control.poll_probe() {
+            self.tape.probe(now, &probe);
+            let station = probe.station.station_index().expect("a station");
+            let back = self.now + self.delay() + BASE + self.late[station];
+            if !self.deaf[station] {
+                self.replies.insert((Duration::from_secs_f64(back).as_nanos(), probe.id));
             }
-            while let Some(decision) = self.control.poll_decision() {
-                self.tape.decision(decision);
-                self.decisions.push(decision);
-            }
+        }
+        while let Some(decision) = self.control.poll_decision() {
+            self.tape.decision(decision);
+            self.decisions.push(decision);
         }
     }
 
