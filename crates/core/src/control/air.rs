@@ -2,8 +2,8 @@
 //!
 //! A cell carries fewer bytes while it serves slow stations. A C that is fixed in bytes is too much for it then, and the
 //! queue goes back to the AP, where nobody divides it (docs/remedies-box.md, two stable states). Here C is the capacity of
-//! the bytes that passed lately, reckoned from the rates of their stations, times the share that the user chose. Nothing
-//! is probed.
+//! the bytes that passed lately, reckoned from the rates of their stations, times the share that the user chose, less the
+//! share that UDP takes which bypasses the box. Nothing is probed.
 
 use std::collections::VecDeque;
 
@@ -37,8 +37,9 @@ impl Default for AirParams {
     }
 }
 
-/// The weight of the mix of an interval in which C was used up; one with fewer bytes weighs less. A C that follows each one alone is high just when a burst of the slow station is
-/// next: what bursts leave to others in one interval they take from them in the next.
+/// The weight of the mix of an interval in which C was used up; one with fewer bytes weighs less. A C that follows each
+/// one alone is high just when a burst of the slow station is next: what bursts leave to others in one interval they take
+/// from them in the next.
 const SMOOTHING: f64 = 0.25;
 /// A change of C below this share of it is not worth a decision.
 const WORTH: f64 = 0.005;
@@ -49,12 +50,22 @@ pub struct Air {
     params: AirParams,
     capacity: Bitrate,
     next_tick: Instant,
-    /// Bytes of each station at the last look.
-    counted: Vec<Bytes>,
-    /// Air that a byte takes lately, in ns.
+    /// What each station had at the last look, and when that was.
+    counted: Vec<Counted>,
+    looked_at: Option<Instant>,
+    /// Air that a byte through the box takes lately, in ns.
     per_byte: Option<f64>,
+    /// Share of the air that went to bytes which bypass the box, lately.
+    bypassing: f64,
     stats: ControlStats,
     decisions: VecDeque<Decision>,
+}
+
+/// Bytes of a station: through the box, and past it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Counted {
+    shaped: Bytes,
+    bypassing: Bytes,
 }
 
 impl Air {
@@ -64,8 +75,10 @@ impl Air {
             params,
             capacity: params.max,
             next_tick: Instant::ZERO,
-            counted: vec![Bytes(0); stations],
+            counted: vec![Counted::default(); stations],
+            looked_at: None,
             per_byte: None,
+            bypassing: 0.0,
             stats: ControlStats::default(),
             decisions: VecDeque::new(),
         }
@@ -87,17 +100,19 @@ impl Air {
             return;
         }
         self.next_tick = now + self.params.interval;
-        let bytes = self.count(stations);
-        self.learn(&bytes, stations);
+        let passed = self.count(stations);
+        self.learn(&passed, stations);
+        self.learn_bypassing(now, &passed, stations);
         let Some(air) = self.per_byte else { return };
-        let wanted = Bitrate::from_bps((self.params.share * 8e9 / air).round() as u64);
+        let share = (self.params.share - self.bypassing).max(0.0);
+        let wanted = Bitrate::from_bps((share * 8e9 / air).round() as u64);
         self.set(now, wanted.clamp(self.params.min, self.params.max));
     }
 
     /// Makes room for more stations.
     pub fn grow(&mut self, stations: usize) {
         let stations = stations.max(self.counted.len());
-        self.counted.resize(stations, Bytes(0));
+        self.counted.resize(stations, Counted::default());
     }
 
     /// What was decided.
@@ -110,23 +125,28 @@ impl Air {
         self.stats
     }
 
-    /// Bytes of each station since the last look. Those that bypass the box take air, too.
-    fn count(&mut self, stations: &[StationView]) -> Vec<f64> {
+    /// Bytes of each station since the last look.
+    fn count(&mut self, stations: &[StationView]) -> Vec<Counted> {
         let grown = self.counted.iter_mut().zip(stations).map(|(counted, view)| {
-            let now = view.totals.down + view.totals.up;
-            let before = std::mem::replace(counted, now);
-            now.0.saturating_sub(before.0) as f64
+            let bypassing = view.totals.up_bypassing;
+            let shaped = Bytes((view.totals.down.0 + view.totals.up.0).saturating_sub(bypassing.0));
+            let before = std::mem::replace(counted, Counted { shaped, bypassing });
+            Counted {
+                shaped: Bytes(shaped.0.saturating_sub(before.shaped.0)),
+                bypassing: Bytes(bypassing.0.saturating_sub(before.bypassing.0)),
+            }
         });
         grown.collect()
     }
 
     /// Moves the air that a byte takes towards that of the last interval's mix: by bytes, so that a pause says nothing. Before
     /// there are any, equal shares of all whose rate is known.
-    fn learn(&mut self, bytes: &[f64], stations: &[StationView]) {
-        let known = || bytes.iter().zip(stations).filter(|(_, view)| !view.is_absent && view.air_ns > 0);
+    fn learn(&mut self, passed: &[Counted], stations: &[StationView]) {
+        let known = || passed.iter().zip(stations).filter(|(_, view)| !view.is_absent && view.air_ns > 0);
         let mean = |weight: &dyn Fn(f64) -> f64| {
-            let all: f64 = known().map(|(bytes, _)| weight(*bytes)).sum();
-            let air: f64 = known().map(|(bytes, view)| weight(*bytes) * f64::from(view.air_ns)).sum();
+            let all: f64 = known().map(|(passed, _)| weight(passed.shaped.0 as f64)).sum();
+            let air = known().map(|(passed, view)| weight(passed.shaped.0 as f64) * f64::from(view.air_ns));
+            let air: f64 = air.sum();
             (all > 0.0).then(|| (all, air / all))
         };
         match (self.per_byte, mean(&|bytes| bytes)) {
@@ -137,6 +157,15 @@ impl Air {
             (None, _) => self.per_byte = mean(&|_| 1.0).map(|(_, air)| air),
             (Some(_), None) => {}
         }
+    }
+
+    /// Moves the share of the air that bypasses the box towards that of the last interval. A byte of UDP counts as one of TCP
+    /// of its station does.
+    fn learn_bypassing(&mut self, now: Instant, passed: &[Counted], stations: &[StationView]) {
+        let Some(before) = self.looked_at.replace(now) else { return };
+        let air = passed.iter().zip(stations).map(|(passed, view)| passed.bypassing.0 as f64 * f64::from(view.air_ns));
+        let share = air.sum::<f64>() / (now.saturating_since(before).as_nanos() as f64).max(1.0);
+        self.bypassing += SMOOTHING * (share.min(1.0) - self.bypassing);
     }
 
     fn set(&mut self, now: Instant, capacity: Bitrate) {
@@ -233,14 +262,26 @@ mod tests {
         assert!((mbps(&blind) - 6.0).abs() < 1e-9, "as at the start");
     }
 
+    /// Half of the air is gone before the box sees it: C is the other half, for those that it shapes.
     #[test]
-    fn what_passes_by_the_box_takes_air() {
+    fn what_bypasses_the_box_leaves_less_air_to_c() {
         let mut capacity = air(2);
         for tick in 0..40 {
-            let up = Bytes(10_000 * tick);
+            // 5000 B of 5 us are 25 ms of each 50.
+            let up = Bytes(5000 * tick);
             let totals = Totals { up, up_bypassing: up, ..Totals::default() };
-            capacity.handle_timeout(at(50 * tick), &[view(1500, 0), StationView { totals, ..view(5000, 0) }]);
+            let sender = StationView { totals, ..view(5000, 0) };
+            capacity.handle_timeout(at(50 * tick), &[view(1500, 16_000 * tick), sender]);
         }
-        assert!((mbps(&capacity) - 8.0 / 5.0).abs() < 0.03, "{}", mbps(&capacity));
+        assert!((mbps(&capacity) - 0.5 * 8.0 / 1.5).abs() < 0.03, "{}", mbps(&capacity));
+        let all = |tick: u64| {
+            let up = Bytes(5000 * 39 + 100_000 * (tick - 39));
+            let totals = Totals { up, up_bypassing: up, ..Totals::default() };
+            [view(1500, 16_000 * 39), StationView { totals, ..view(5000, 0) }]
+        };
+        for tick in 40..80 {
+            capacity.handle_timeout(at(50 * tick), &all(tick));
+        }
+        assert!((mbps(&capacity) - 0.1).abs() < 1e-9, "the smallest C: {}", mbps(&capacity));
     }
 }

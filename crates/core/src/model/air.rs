@@ -14,7 +14,10 @@ use crate::units::{Bitrate, Bytes};
 /// segment of `mss` from one side, `acks_per_segment` ACKs from the other, contention included ([`carry`]).
 ///
 /// Multiplied by each station's share of the bytes and summed it gives 1/R of several stations, but for a little more
-/// contention: 1 % with downloads, 3 % where five stations upload.
+/// contention: 1 % with downloads, 3 % where five stations upload. Neither errors on the air nor priorities (`beta`) count.
+///
+/// # Panics
+/// `acks_per_segment` is negative or no number.
 pub fn byte_ns(params: &MacParams, rate: Bitrate, mss: u32, acks_per_segment: f64) -> u32 {
     let backoff = Backoff::new(params, 1.0).expect("1 is a priority");
     let segment = Bytes(u64::from(mss) + TCP_IP_HEADER);
