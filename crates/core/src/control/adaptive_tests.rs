@@ -39,6 +39,7 @@ fn replies_may_take_longer_where_stations_send() {
     assert!((target(30_000, 30_000, 0) - 7.0 * 1.46).abs() < 0.1);
     assert!((target(1_600, 60_000, 0) - 7.0 * 1.93).abs() < 0.1);
     assert!((target(60_000, 30_000, 30_000) - 7.0).abs() < 1e-6, "what bypasses is not C's");
+    assert!((target(60_000, 30_000, 31_000) - 7.0).abs() < 1e-6, "counted a moment before the rest");
 }
 
 #[test]

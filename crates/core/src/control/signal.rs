@@ -84,7 +84,7 @@ impl Signal {
             }
             seen.totals = view.totals;
             self.down += view.totals.down;
-            self.up += Bytes(view.totals.up.0 - view.totals.up_bypassing.0);
+            self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
             self.backlog += view.backlog;
         }
         if is_heard {

@@ -67,10 +67,7 @@ impl Cell {
     }
 
     pub(super) fn control_state(&self) -> State {
-        match &self.control {
-            Capacity::Adaptive(adaptive) => adaptive.state(),
-            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
-        }
+        self.control.state()
     }
 
     fn views(&self) -> Vec<StationView> {

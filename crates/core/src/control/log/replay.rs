@@ -18,7 +18,9 @@ pub enum LogError {
     #[error("station {0} is beyond the last `grow`")]
     NoStation(u32),
     /// The other parameters are those of `air`.
-    #[error("the log tells no air of any station, which capacity of kind `air` needs: its AP had no `phy`")]
+    #[error(
+        "the log tells no air of any station, which capacity of kind `air` needs: its AP had no `phy`, or nothing passed"
+    )]
     NoAir,
     /// More stations than a box has.
     #[error("{0} stations are more than the 65535 that a log may have")]
@@ -76,18 +78,18 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
         }
         if let Event::State { machine, seed, seen } = event {
             let rng = Rng::fork(*seed, label);
-            let machine = match (other, run.is_some()) {
+            let mut own = match (other, run.take()) {
                 // Another machine has a state of its own.
-                (Some(_), true) => continue,
-                (Some(other), false) => Capacity::new(other, 0, rng),
+                (Some(_), Some(own)) => own,
+                (Some(other), None) => Run::new(Capacity::new(other, 0, rng)),
                 (None, _) => {
                     let mut machine = machine.clone();
                     machine.reseed(rng);
-                    machine
+                    Run::new(machine)
                 }
             };
-            let mut own = Run::new(machine);
-            own.grow(seen.len());
+            // Stations may have come in a gap.
+            own.grow(own.views.len().max(seen.len()));
             own.look(seen)?;
             run = Some(own);
             continue;
@@ -226,14 +228,19 @@ mod tests {
         (lines.map(|line| serde_json::from_str(&line).unwrap()).collect(), cell.decisions)
     }
 
-    /// Replay is exact: what the machine decides depends on nothing that is not in the log.
-    #[test]
-    fn a_log_gives_the_decisions_that_it_was_recorded_with() {
-        for params in [
+    /// The machines that decide: `wce` on replies, the others on time.
+    fn kinds() -> [CapacityParams; 3] {
+        [
             CapacityParams::Adaptive(AdaptiveParams::default()),
             CapacityParams::Wce(WceParams::default()),
             CapacityParams::Air(AirParams::default()),
-        ] {
+        ]
+    }
+
+    /// Replay is exact: what the machine decides depends on nothing that is not in the log.
+    #[test]
+    fn a_log_gives_the_decisions_that_it_was_recorded_with() {
+        for params in kinds() {
             let (events, decisions) = recorded(params);
             assert!(decisions.len() > 20, "{}", decisions.len());
             let told = replay("ap1", &events, None).unwrap();
@@ -246,20 +253,38 @@ mod tests {
     /// elsewhere is a difference.
     #[test]
     fn a_log_may_be_cut_off_at_any_line_but_lacks_none_before() {
-        let (events, _) = recorded(CapacityParams::Adaptive(AdaptiveParams::default()));
-        for end in 1..=events.len() {
-            let told = replay("ap1", &events[..end], None).unwrap();
-            assert_eq!(told.recorded, told.replayed, "{end}");
-            let twice: Vec<_> = events[..end].iter().chain(&events).cloned().collect();
-            let told = replay("ap1", &twice, None).unwrap();
-            assert_eq!(told.recorded, told.replayed, "{end}, then begun again");
+        for params in kinds() {
+            let (mut events, _) = recorded(params);
+            for end in 1..=events.len() {
+                let told = replay("ap1", &events[..end], None).unwrap();
+                assert_eq!(told.recorded, told.replayed, "{params:?}, {end}");
+            }
+            let is_decision = |at: &usize| matches!(events[*at], Event::Decision(_));
+            let second = (0..events.len()).filter(is_decision).nth(1).unwrap();
+            // Killed before it could write the decision, and started again.
+            let again: Vec<_> = events[..second].iter().chain(&events).cloned().collect();
+            let told = replay("ap1", &again, None).unwrap();
+            assert_eq!(told.recorded, told.replayed, "{params:?}");
+            events.remove(second);
+            let told = replay("ap1", &events, None).unwrap();
+            assert_ne!(told.recorded, told.replayed, "{params:?}");
         }
-        let mut without = events;
-        let second = |at: &usize| matches!(without[*at], Event::Decision(_));
-        let missing = (0..without.len()).filter(second).nth(1).unwrap();
-        without.remove(missing);
-        let told = replay("ap1", &without, None).unwrap();
-        assert_ne!(told.recorded, told.replayed);
+    }
+
+    /// A station came while the disk was full.
+    #[test]
+    fn other_parameters_meet_who_came_in_a_gap() {
+        let params = CapacityParams::Adaptive(AdaptiveParams::default());
+        let seen = |station| Seen { station, backlog: 0, down: 1, up: 1, bypassing: 0, absent: false, air_ns: 0 };
+        let machine = Capacity::new(&params, 5, Rng::fork(1, "ap1"));
+        let at = Instant::from_nanos(1);
+        let events = [
+            Event::Start { params, seed: 1 },
+            Event::Grow { stations: 4 },
+            Event::State { machine, seed: 2, seen: (0..5).map(seen).collect() },
+            Event::Look { at, seen: vec![seen(4)] },
+        ];
+        assert!(replay("ap1", &events, Some(&params)).is_ok());
     }
 
     #[test]
@@ -276,7 +301,7 @@ mod tests {
     /// The oldest files of a log are gone, and what is left begins with the machine as it was.
     #[test]
     fn a_log_without_its_beginning_gives_the_same_decisions() {
-        for params in [CapacityParams::Adaptive(AdaptiveParams::default()), CapacityParams::Wce(WceParams::default())] {
+        for params in kinds() {
             let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
             cell.tape = Tape::new(params, 7);
             cell.tape.grow(4);
@@ -289,7 +314,9 @@ mod tests {
             let already = cell.decisions.len();
             let state = serde_json::to_string(&cell.tape.state(&cell.control, 9)).unwrap();
             cell.control.reseed(Rng::fork(9, "ap1"));
-            cell.run(8.0);
+            cell.run(4.0);
+            cell.carries = 5.0 * MBPS;
+            cell.run(4.0);
             let mut events: Vec<Event> = vec![serde_json::from_str(&state).unwrap()];
             events.extend(cell.tape.take());
             let decisions = &cell.decisions[already..];
