@@ -3,6 +3,7 @@
 //! Ours (docs/models.md, section Shares). Equal shares are those of the fair queues, of the Virtual Shared Bottleneck,
 //! of the uplink limiter and of the dual queue with feedback. R is what sizes the box and the limiter.
 
+use super::air::reckoned_capacity;
 use super::assumptions;
 use super::error::ModelError;
 use super::kinds::{Kinds, wire_delay};
@@ -12,7 +13,7 @@ use crate::control::CapacityParams;
 use crate::metrics::ModelSection;
 use crate::packet::{Direction, TCP_IP_HEADER};
 use crate::qdisc::{QdiscSpec, Share, ShareRule};
-use crate::scenario::{Flow, Scenario, Station};
+use crate::scenario::{Enforce, Flow, Scenario, Station};
 use crate::shaper::{Policy, airtime_per_byte, phy_rate_weight};
 use crate::units::Bitrate;
 
@@ -75,10 +76,14 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
     let kinds = Kinds::with_buffer(scenario, scenario.ap.queue.limit() as f64)?;
     let shares = shares(scenario, &kinds, equal);
     let mut total = capacity_of(scenario, &kinds, &shares, 0.0)?;
-    match scenario.enforce.map(|enforce| enforce.capacity) {
-        Some(CapacityParams::Fixed { rate }) => total = total.min(payload_of(scenario, &shares, rate)),
-        Some(CapacityParams::Air(air)) => {
-            total = (total * air.share.min(1.0)).min(payload_of(scenario, &shares, air.max));
+    match scenario.enforce {
+        Some(Enforce { capacity: CapacityParams::Fixed { rate }, .. }) => {
+            total = total.min(payload_of(scenario, &shares, rate));
+        }
+        Some(Enforce { capacity: CapacityParams::Air(air), vsb }) => {
+            let c = air.share * reckoned_capacity(scenario, vsb.policy).as_bps() as f64;
+            let c = Bitrate::from_bps(c as u64).clamp(air.min, air.max);
+            total = total.min(payload_of(scenario, &shares, c));
         }
         _ => {}
     }
