@@ -87,11 +87,13 @@ fn tlas_makes_room_below_the_threshold_first() {
 
 #[test]
 fn tlas_makes_room_at_the_end_when_asked_to() {
-    let last = QdiscSpec::Tlas(TlasParams { limit: 2, threshold: 10, victim: Victim::Last });
+    let last = QdiscSpec::Tlas(TlasParams { limit: 3, threshold: 10, victim: Victim::Last });
     // The last above the threshold goes before any below it; among those below alone, who got the most.
-    let (served, drops) = play(last, &[data(1, 500, 20), data(2, 8, 8), data(3, 9, 9), data(4, 7, 7), data(5, 10, 10)]);
-    assert_eq!(served, ["4:7", "2:8"]);
-    assert_eq!(drops, ["1:500 PushedOut", "3:9 PushedOut", "5:10 QueueFull"]);
+    let full = [data(1, 500, 20), data(6, 400, 20), data(2, 8, 8)];
+    let more = [data(3, 9, 9), data(4, 7, 7), data(5, 10, 10), data(7, 1, 1)];
+    let (served, drops) = play(last, &[full.as_slice(), more.as_slice()].concat());
+    assert_eq!(served, ["7:1", "4:7", "2:8"]);
+    assert_eq!(drops, ["6:400 PushedOut", "1:500 PushedOut", "5:10 QueueFull", "3:9 PushedOut"]);
     // Of TLAS-SAF it is the newest ACK.
     let last = TlasSafParams { limit: 3, threshold: 10, cwnd: CwndSource::Revealed, victim: Victim::Last };
     let (served, drops) = play(QdiscSpec::TlasSaf(last), &[ack(1, 100), data(2, 90, 20), data(3, 2, 2), data(4, 3, 3)]);

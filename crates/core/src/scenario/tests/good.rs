@@ -5,7 +5,7 @@ use crate::ap::{LimiterCapacity, LimiterShare, WindowRule};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::mac::{Phy, Preamble};
 use crate::packet::Direction;
-use crate::qdisc::QdiscSpec;
+use crate::qdisc::{CwndSource, QdiscSpec, TlasParams, TlasSafParams, Victim};
 use crate::scenario::{Action, Preset, Scenario, TimedEvent, Traffic, Wire};
 use crate::shaper::Policy;
 use crate::tcp::{Profile, TcpParams, Variant};
@@ -234,10 +234,24 @@ fn the_box_reads_a_rate_a_word_or_a_machine() {
     let wce = with("capacity = { kind = \"wce\", step = \"50 kbit/s\", max = \"5 Mbit/s\" }").capacity;
     let expected = WceParams { step: Bitrate::from_bps(50_000), max: Bitrate::mbps(5), ..WceParams::default() };
     assert_eq!(wce, CapacityParams::Wce(expected));
-    let air = with("capacity = { kind = \"air\", share = 0.9, interval = \"50 ms\" }").capacity;
-    let expected = AirParams { share: 0.9, interval: Duration::from_millis(50), ..AirParams::default() };
-    assert_eq!(air, CapacityParams::Air(expected));
+    let air = with(
+        "capacity = { kind = \"air\", share = 0.9, interval = \"80 ms\", min = \"1 Mbit/s\", max = \"30 Mbit/s\" }",
+    );
+    let interval = Duration::from_millis(80);
+    let expected = AirParams { share: 0.9, interval, min: Bitrate::mbps(1), max: Bitrate::mbps(30) };
+    assert_eq!(air.capacity, CapacityParams::Air(expected));
     assert_eq!(good(SMALLEST).enforce, None);
+}
+
+#[test]
+fn the_las_family_has_keys_of_its_own() {
+    let queue = |queue: &str| good(&format!("{SMALLEST}[ap]\nqueue = {{ {queue} }}\n")).ap.queue;
+    assert_eq!(queue("kind = \"tlas\""), QdiscSpec::Tlas(TlasParams::default()));
+    assert_eq!(TlasParams::default().victim, Victim::Below);
+    let tlas = TlasParams { limit: 60, threshold: 40, victim: Victim::Last };
+    assert_eq!(queue("kind = \"tlas\", limit = 60, threshold = 40, victim = \"last\""), QdiscSpec::Tlas(tlas));
+    let saf = TlasSafParams { cwnd: CwndSource::Estimated, victim: Victim::Last, ..TlasSafParams::default() };
+    assert_eq!(queue("kind = \"tlas-saf\", cwnd = \"estimated\", victim = \"last\""), QdiscSpec::TlasSaf(saf));
 }
 
 #[test]
