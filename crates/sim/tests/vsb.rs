@@ -81,9 +81,9 @@ fn detti2011_figures_5_to_11() {
     println!("Fig.  x   level without / with   Mbit/s without / with   ratio");
     for figure in &FIGURES {
         let capacity = share(figure.capacity(), 0.95);
-        let mut totals = (0.0, 0.0);
+        let mut totals = (0.0, 0.0, 0.0);
         let mut ratios = Vec::new();
-        let mut worst: f64 = 0.0;
+        let (mut worst, mut worst_default): (f64, f64) = (0.0, 0.0);
         for point in figure.points {
             let scenario = figure.scenario(*point);
             let without = runs(&scenario, REPLICAS);
@@ -105,23 +105,38 @@ fn detti2011_figures_5_to_11() {
             let (name, ratio) = (figure.name, mbps.1 / mbps.0);
             let ((a, b), (c, d)) = (levels, mbps);
             println!("{name:>4} {point:>2}   {a:>13.3} / {b:.3}   {c:>14.3} / {d:.3}   {ratio:.3}");
-            totals = (totals.0 + mbps.0, totals.1 + mbps.1);
+            totals = (totals.0 + mbps.0, totals.1 + mbps.1, totals.2);
+            if figure.slow {
+                // What a user gets who names no share.
+                let default = runs(&box_in_air(&scenario, Policy::PerStation, AirParams::default()), REPLICAS);
+                totals.2 += mean(&default, total_kbps) / 1e3;
+                worst_default = worst_default.max((fairness_level(&default) - 1.0).abs());
+            }
             ratios.push(ratio);
             worst = worst.max((levels.1 - 1.0).abs());
         }
         let gain = ratios.iter().sum::<f64>() / ratios.len() as f64;
+        let sums = totals.1 / totals.0;
         println!(
             "{:>4} C = {capacity}: goodput {gain:.3} of without on the mean of the points ({:.3} by their sums), level off by \
              {worst:.4} at most",
-            figure.name,
-            totals.1 / totals.0
+            figure.name, sums
         );
+        if figure.slow {
+            let sums = totals.2 / totals.0;
+            println!(
+                "{:>4} default share: by the sums {sums:.3}, level off by {worst_default:.4} at most",
+                figure.name
+            );
+            assert!(worst_default <= 0.05, "Fig. {}: default share, level off by {worst_default:.3}", figure.name);
+        }
         let least = match figure.name {
             "9" | "10" | "11" => 0.88,
             "7" => 1.25,
             _ => 0.93,
         };
-        assert!(gain >= least, "Fig. {}: goodput {gain:.3}", figure.name);
+        // On the mean over the points, and in all.
+        assert!(gain.min(sums) >= least, "Fig. {}: goodput {gain:.3}, by the sums {sums:.3}", figure.name);
         // The bar is 0.05. At Fig. 11's first point a window of 6 segments does not fill a share, and 0.0501 is measured:
         // missed by a hair, and guarded against worse.
         let most = if figure.name == "11" { 0.055 } else { 0.05 };
@@ -161,8 +176,11 @@ fn a_fixed_c_has_two_stable_states_in_a_multirate_cell() {
             within("level, adaptive", levels[3], 0.95, 1.05);
             totals.iter_mut().zip(mbps).for_each(|(total, mbps)| *total += mbps);
         }
-        let [later, adaptive] = [totals[2] / totals[0], totals[3] / totals[0]];
-        println!("{:>4} goodput over without: later {later:.3}, adaptive {adaptive:.3}", figure.name);
+        let [fixed, later, adaptive] = [totals[1], totals[2], totals[3]].map(|total| total / totals[0]);
+        println!(
+            "{:>4} goodput over without, by the sums: fixed {fixed:.3}, later {later:.3}, adaptive {adaptive:.3}",
+            figure.name
+        );
         // The bar for Fig. 7 is 1.25: these replicas give 1.254 and 1.259.
         let least = if figure.name == "7" { 1.22 } else { 0.88 };
         assert!(adaptive >= least, "Fig. {}: adaptive {adaptive:.3}", figure.name);
@@ -172,10 +190,13 @@ fn a_fixed_c_has_two_stable_states_in_a_multirate_cell() {
 
 /// The box at `capacity` for the mix of rates that `policy` makes, and at what takes as much air for any other.
 fn in_air(scenario: &Scenario, policy: Policy, capacity: Bitrate) -> Scenario {
-    let vsb = VsbParams { policy, ..VsbParams::default() };
     let share = capacity.as_bps() as f64 / reckoned_capacity(scenario, policy).as_bps() as f64;
-    let capacity = CapacityParams::Air(AirParams { share, ..AirParams::default() });
-    Scenario { enforce: Some(Enforce { vsb, capacity }), ..scenario.clone() }
+    box_in_air(scenario, policy, AirParams { share, ..AirParams::default() })
+}
+
+fn box_in_air(scenario: &Scenario, policy: Policy, air: AirParams) -> Scenario {
+    let vsb = VsbParams { policy, ..VsbParams::default() };
+    Scenario { enforce: Some(Enforce { vsb, capacity: CapacityParams::Air(air) }), ..scenario.clone() }
 }
 
 fn adaptive(scenario: &Scenario, policy: Policy) -> Scenario {
