@@ -4,14 +4,16 @@ use std::fmt::Write as _;
 
 use fairair_core::metrics::Estimate;
 
+use fairair_linux::emulate::TcpStack;
+
 use crate::measure::{Answer, Figures};
 use crate::points::{Cell, SIMULATED};
 
-/// A cell with its answers: of the testbed, of the simulator with Linux' TCP and with the RFCs'.
+/// A cell with its answers: of the testbed, of the simulator with the same hosts and with the RFCs' TCP.
 pub(crate) struct Row<'a> {
     pub cell: &'a Cell,
     pub testbed: &'a Answer,
-    pub linux: &'a Answer,
+    pub hosts: &'a Answer,
     pub rfc: &'a Answer,
 }
 
@@ -41,8 +43,14 @@ pub(crate) fn tables(rows: &[Row], jobs: usize, seconds: u64) -> String {
         SIMULATED.0,
     );
     let (remedies, points): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.cell.table == "remedies");
-    text += &against_simulator(&points);
+    let (each, linux): (Vec<&Row>, Vec<&Row>) = points.iter().partition(|row| row.cell.stack == TcpStack::Scenario);
+    text += &against_simulator(&linux);
     text += &against_paper(&points);
+    if !each.is_empty() {
+        text += "With `--stack scenario`, SACK and an ACK for each segment:\n\n";
+        text += &against_simulator(&each);
+    }
+    text += &rate_independence(&points);
     text += &at_the_ap(&remedies);
     text
 }
@@ -53,22 +61,22 @@ fn against_simulator(rows: &[&Row]) -> String {
         .to_owned();
     let (mut good, mut good_rfc) = (0, 0);
     for row in rows {
-        let all = [row.testbed, row.linux, row.rfc].map(Answer::figures);
-        let [testbed, linux, rfc] = &all;
+        let all = [row.testbed, row.hosts, row.rfc].map(Answer::figures);
+        let [testbed, hosts, rfc] = &all;
         let three = |pick: fn(&Figures) -> Estimate, show: fn(Estimate) -> String| {
-            [pick(testbed), pick(linux), pick(rfc)].map(show).join(" / ")
+            [pick(testbed), pick(hosts), pick(rfc)].map(show).join(" / ")
         };
-        let misses = misses(testbed, linux);
+        let misses = misses(testbed, hosts);
         good += u32::from(misses.is_empty());
         good_rfc += u32::from(self::misses(testbed, rfc).is_empty());
         let verdict = if misses.is_empty() { "yes".to_owned() } else { misses.join(", ") };
         let _ = writeln!(
             text,
             "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {verdict} |",
-            row.cell.table[3..].trim_start_matches('0'),
+            number(row.cell.table),
             row.cell.x,
             three(|f| f.level, sure),
-            off(testbed.level, linux.level).map_or_else(|| "-".to_owned(), |off| format!("{:+.0} %", off * 100.0)),
+            off(testbed.level, hosts.level).map_or_else(|| "-".to_owned(), |off| format!("{:+.0} %", off * 100.0)),
             three(|f| f.total_mbps, |e| plain(e, 2)),
             three(|f| f.data_drops, percent),
             three(|f| f.ack_drops, percent),
@@ -123,13 +131,17 @@ fn against_paper(rows: &[&Row]) -> String {
         let yes = if worst.abs() <= most { "yes" } else { "no" };
         let _ = writeln!(text, "| {what} | {shown} | {:+.0} % | {:.0} %: {yes} |", worst * 100.0, most * 100.0);
     };
-    let fig6 = of("fig06");
+    let (fig6, fig6_each) = (of("fig06"), of("fig06-each"));
     let levels: Vec<_> = fig6.iter().map(|(k, f)| (level(f), f64::from(*k))).collect();
     claim("Fig. 6: level k, k = 1..6", &levels, 0.15);
     let fig9 = of("fig09");
     let flat: Vec<_> = fig9.iter().filter(|(k, _)| *k >= 3).map(|(_, f)| (level(f), 2.14)).collect();
     claim("Fig. 9: flat at 2.14 from k = 3 on", &flat, 0.25);
-    for (name, of_fig, with) in [("Fig. 7 as Fig. 6", of("fig07"), &fig6), ("Fig. 10 as Fig. 9", of("fig10"), &fig9)] {
+    for (name, of_fig, with) in [
+        ("Fig. 7 as Fig. 6", of("fig07"), &fig6),
+        ("the same, an ACK for each segment", of("fig07-each"), &fig6_each),
+        ("Fig. 10 as Fig. 9", of("fig10"), &fig9),
+    ] {
         let pair = |(k, f): &(u32, Figures)| {
             let (_, other) = with.iter().find(|(x, _)| x == k)?;
             Some((level(f), level(other)))
@@ -148,13 +160,46 @@ fn against_paper(rows: &[&Row]) -> String {
     if text.len() == before { String::new() } else { text + "\n" }
 }
 
+/// `6` of `fig06-each`.
+fn number(table: &str) -> &str {
+    table[3..].split('-').next().unwrap_or_default().trim_start_matches('0')
+}
+
+/// The level with station 1 at 2 Mbit/s against that at 11, by the testbed and by the simulator with the same hosts.
+fn rate_independence(rows: &[&Row]) -> String {
+    let mut text = "| | k | 11 Mbit/s | 2 Mbit/s | off | simulator |\n|---|---|---|---|---|---|\n".to_owned();
+    let before = text.len();
+    for (slow, fast) in [("fig07", "fig06"), ("fig07-each", "fig06-each"), ("fig10", "fig09")] {
+        for row in rows.iter().filter(|row| row.cell.table == slow && row.cell.x >= 2) {
+            let Some(other) = rows.iter().find(|other| other.cell.table == fast && other.cell.x == row.cell.x) else {
+                continue;
+            };
+            let [a, b, c, d] =
+                [row.testbed, other.testbed, row.hosts, other.hosts].map(|answer| answer.figures().level);
+            let each = if slow.ends_with("-each") { ", each segment acknowledged" } else { "" };
+            let what = format!("Fig. {} as {}{each}", number(slow), number(fast));
+            let (testbed, simulator) = (ratio(a, b), ratio(c, d));
+            let _ = writeln!(text, "| {what} | {} | {} | {} | {testbed} | {simulator} |", row.cell.x, sure(b), sure(a));
+        }
+    }
+    if text.len() == before { String::new() } else { text + "\n" }
+}
+
+/// How far `a` is from `b`, with the half-width of the ratio of two independent means, by the first order of its error.
+fn ratio(a: Estimate, b: Estimate) -> String {
+    let Some(off) = off(a, b) else { return "-".to_owned() };
+    let width = a.relative_half_width().zip(b.relative_half_width()).map(|(a, b)| a.hypot(b) * (1.0 + off));
+    let width = width.map_or_else(String::new, |width| format!(" ± {:.0}", width * 100.0));
+    format!("{:+.0}{width} %", off * 100.0)
+}
+
 fn at_the_ap(rows: &[&Row]) -> String {
     if rows.is_empty() {
         return String::new();
     }
     let mut text = "| at the AP | testbed | simulator, linux | simulator, rfc |\n|---|---|---|---|\n".to_owned();
     for row in rows {
-        let cells = [row.testbed, row.linux, row.rfc].map(|answer| {
+        let cells = [row.testbed, row.hosts, row.rfc].map(|answer| {
             let f = answer.figures();
             format!("{}, {}, {}", plain(f.up_down, 2), plain(f.jain, 2), plain(f.total_mbps, 2))
         });

@@ -33,16 +33,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let begin = std::time::Instant::now();
     let testbed = measure::measure(&cells, jobs, &CANCEL)?;
     let seconds = begin.elapsed().as_secs();
-    let rfc = cells.iter().map(|cell| points::simulated(&cell.scenario));
-    let linux = rfc.clone().map(|scenario| points::with_linux(&scenario));
-    let (rfc, linux) = (measure::simulate(rfc.collect(), &CANCEL), measure::simulate(linux.collect(), &CANCEL));
+    let rfc = measure::simulate(cells.iter().map(|cell| points::simulated(&cell.scenario)).collect(), &CANCEL);
+    let hosts = measure::simulate(cells.iter().map(points::as_hosts).collect(), &CANCEL);
     if CANCEL.load(Ordering::SeqCst) {
         return Err("interrupted".into());
     }
     let rows: Vec<judge::Row> = cells
         .iter()
-        .zip(testbed.iter().zip(linux.iter().zip(&rfc)))
-        .map(|(cell, (testbed, (linux, rfc)))| judge::Row { cell, testbed, linux, rfc })
+        .zip(testbed.iter().zip(hosts.iter().zip(&rfc)))
+        .map(|(cell, (testbed, (hosts, rfc)))| judge::Row { cell, testbed, hosts, rfc })
         .collect();
     write::replicas(&out.join("replicas.csv"), &rows)?;
     let tables = judge::tables(&rows, jobs, seconds);

@@ -11,9 +11,10 @@ use fairair_sim::replicas::Pool;
 
 use crate::points::Cell;
 
-/// Hosts as they are by default, and nobody pings: pings take places in a full queue, 3 % of them at Fig. 9.
-const HOSTS: Options =
-    Options { uplink: Uplink::Deep, stack: TcpStack::Linux, known_neighbours: true, ping: None, live_box: None };
+/// Nobody pings: pings take places in a full queue, 3 % of them at Fig. 9.
+const fn hosts(stack: TcpStack) -> Options {
+    Options { uplink: Uplink::Deep, stack, known_neighbours: true, ping: None, live_box: None }
+}
 
 /// 99 % of a replica's frames are handed over within this, or it counts for nothing: `fairair testbed run` says TOO LATE then.
 const LATENESS_BOUND: Duration = Duration::from_millis(1);
@@ -109,7 +110,7 @@ pub(crate) fn simulate(scenarios: Vec<Scenario>, cancel: &AtomicBool) -> Vec<Ans
 pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Result<Vec<Answer>, TestbedError> {
     let mut tasks: Vec<(usize, u32)> = Vec::new();
     for (index, cell) in cells.iter().enumerate() {
-        emulate::check(&cell.scenario, HOSTS)?;
+        emulate::check(&cell.scenario, hosts(cell.stack))?;
         tasks.extend((0..cell.replicas).map(|replica| (index, replica)));
     }
     tasks.sort_by_key(|(index, replica)| (std::cmp::Reverse(cells[*index].scenario.run.duration), *replica, *index));
@@ -117,7 +118,7 @@ pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Resul
     let pool = Pool::new(jobs).expect("the system gives threads");
     let one = |task: u32| {
         let (index, replica) = tasks[task as usize];
-        emulate::run(&cells[index].scenario, replica, HOSTS, cancel)
+        emulate::run(&cells[index].scenario, replica, hosts(cells[index].stack), cancel)
     };
     let done = |task: u32| eprintln!("{} of {count}: {}", task + 1, cells[tasks[task as usize].0].scenario.name);
     let outcomes = pool.run(0..count, cancel, one, done);

@@ -2,10 +2,11 @@
 
 use fairair_core::scenario::Scenario;
 use fairair_core::tcp::TcpParams;
+use fairair_linux::emulate::TcpStack;
 
 /// A cell that testbed and simulator both run.
 pub(crate) struct Cell {
-    /// `fig06` or `remedies`.
+    /// `fig06`, `fig06-each` or `remedies`.
     pub table: &'static str,
     /// What is on the figure's x axis: connections or window of station 1. Remedies: their number.
     pub x: u32,
@@ -13,6 +14,8 @@ pub(crate) struct Cell {
     pub name: &'static str,
     /// As the paper has it, with the RFCs' TCP.
     pub scenario: Scenario,
+    /// The hosts' TCP: as Linux has it, or as the scenario says.
+    pub stack: TcpStack,
     /// Replicas on the testbed.
     pub replicas: u32,
 }
@@ -28,12 +31,19 @@ type Figure = (&'static str, &'static str, &'static str, &'static str, &'static 
 /// Longer where flows of one kind share a lossy queue: their shares wander for minutes.
 const FIGURES: [Figure; 7] = [
     ("fig05", "11", "up", "down", &[(1, 4, 50), (2, 4, 60), (3, 4, 60), (4, 4, 60), (5, 4, 60), (6, 4, 70)]),
-    ("fig06", "11", "down", "down", &[(1, 6, 110), (2, 5, 90), (3, 5, 90), (4, 5, 90), (5, 5, 90), (6, 5, 90)]),
-    ("fig07", "2", "down", "down", &[(2, 5, 90), (3, 5, 90), (4, 5, 90), (6, 5, 90)]),
+    ("fig06", "11", "down", "down", &[(1, 6, 110), (2, 10, 90), (3, 10, 90), (4, 10, 90), (5, 5, 90), (6, 6, 90)]),
+    ("fig07", "2", "down", "down", &[(2, 10, 90), (3, 10, 90), (4, 10, 90), (6, 6, 90)]),
     ("fig08", "11", "down", "down", &[(6, 4, 60), (12, 4, 60), (18, 4, 60), (24, 4, 70)]),
     ("fig09", "11", "up", "up", &[(1, 4, 50), (2, 4, 60), (3, 4, 60), (4, 4, 60), (6, 4, 70)]),
     ("fig10", "2", "up", "up", &[(2, 4, 90), (3, 4, 70), (6, 4, 70)]),
     ("fig11", "11", "up", "up", &[(12, 4, 40), (24, 4, 40)]),
+];
+
+/// Figs. 6 and 7 with receivers that acknowledge each segment: no timer of a delayed ACK expires, as detti2011 assumes
+/// (footnote 15).
+const EACH: [Figure; 2] = [
+    ("fig06-each", "11", "down", "down", &[(2, 6, 90), (3, 6, 90), (4, 6, 90), (6, 6, 90)]),
+    ("fig07-each", "2", "down", "down", &[(2, 6, 90), (3, 6, 90), (4, 6, 90), (6, 6, 90)]),
 ];
 
 /// What stands in `[ap]`, and what follows the tables, for each remedy of docs/testbed.md.
@@ -57,7 +67,10 @@ const REMEDIES: [(&str, &str, &str); 10] = [
 /// Everything that is measured.
 pub(crate) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for (table, rate, first, others, points) in FIGURES {
+    for (table, rate, first, others, points) in FIGURES.into_iter().chain(EACH) {
+        let is_each = EACH.iter().any(|(name, ..)| *name == table);
+        let stack = if is_each { TcpStack::Scenario } else { TcpStack::Linux };
+        let tcp = if is_each { "sack = true\ndelayed_ack = false\n" } else { "" };
         for (x, replicas, seconds) in points.iter().copied() {
             // Figs. 8 and 11 vary the window, the others the number of connections.
             let flow = match table {
@@ -65,19 +78,19 @@ pub(crate) fn cells() -> Vec<Cell> {
                 _ => format!("direction = \"{first}\", count = {x}"),
             };
             let stations = format!(
-                "[[station]]\nname = \"sta1\"\nrate = \"{rate} Mbit/s\"\nbeta = 1.2\nflows = [{{ {flow} }}]\n\
+                "{tcp}[[station]]\nname = \"sta1\"\nrate = \"{rate} Mbit/s\"\nbeta = 1.2\nflows = [{{ {flow} }}]\n\
                  [[station]]\nname = \"other\"\ncount = 4\nbeta = 1.2\nflows = [{{ direction = \"{others}\" }}]\n"
             );
             let ap = r#"queue = { kind = "droptail", limit = 75 }"#;
             let scenario = scenario(&format!("{table}-{x}"), ap, &stations, seconds);
-            cells.push(Cell { table, x, name: "", scenario, replicas });
+            cells.push(Cell { table, x, name: "", scenario, stack, replicas });
         }
     }
     for (x, (name, ap, rest)) in (1..).zip(REMEDIES) {
         let stations = "[[station]]\nname = \"up\"\ncount = 3\nflows = [{ direction = \"up\" }]\n\
                         [[station]]\nname = \"down\"\ncount = 3\nflows = [{ direction = \"down\" }]\n";
         let scenario = scenario(&format!("remedy-{x}"), ap, &(rest.to_owned() + stations), 45);
-        cells.push(Cell { table: "remedies", x, name, scenario, replicas: 3 });
+        cells.push(Cell { table: "remedies", x, name, scenario, stack: TcpStack::Linux, replicas: 3 });
     }
     cells
 }
@@ -101,9 +114,12 @@ pub(crate) fn simulated(scenario: &Scenario) -> Scenario {
     scenario
 }
 
-/// The same with the TCP of Linux.
-pub(crate) fn with_linux(scenario: &Scenario) -> Scenario {
-    let mut scenario = scenario.clone();
+/// The simulator's cell with the same hosts as the testbed's.
+pub(crate) fn as_hosts(cell: &Cell) -> Scenario {
+    let mut scenario = simulated(&cell.scenario);
+    if cell.stack == TcpStack::Scenario {
+        return scenario;
+    }
     for flow in scenario.stations.iter_mut().flat_map(|station| &mut station.flows) {
         flow.tcp = TcpParams::linux(&flow.tcp);
     }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use fairair_core::metrics::Estimate;
+use fairair_linux::emulate::TcpStack;
 
 use crate::judge::Row;
 use crate::measure::Answer;
@@ -33,7 +34,11 @@ pub(crate) fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
         "lateness_max_ms",
     ])?;
     for row in rows {
-        for (engine, answer) in [("testbed", row.testbed), ("simulator-linux", row.linux), ("simulator-rfc", row.rfc)] {
+        let hosts = match row.cell.stack {
+            TcpStack::Linux => "simulator-linux",
+            TcpStack::Scenario => "simulator-scenario",
+        };
+        for (engine, answer) in [("testbed", row.testbed), (hosts, row.hosts), ("simulator-rfc", row.rfc)] {
             for (number, replica) in answer.replicas().iter().enumerate() {
                 let f = answer.figures_of(number);
                 let mean = |estimate: Estimate| estimate.mean.map_or_else(String::new, |mean| format!("{mean:.6}"));
@@ -53,7 +58,8 @@ pub(crate) fn replicas(path: &Path, rows: &[Row]) -> io::Result<()> {
 
 /// `figNN.recorded.csv` for each figure: level and total goodput without a remedy, as docs/gallery.md has it.
 pub(crate) fn recorded(directory: &Path, rows: &[Row]) -> io::Result<()> {
-    for figures in rows.chunk_by(|a, b| a.cell.table == b.cell.table).filter(|rows| rows[0].cell.name.is_empty()) {
+    let is_curve = |rows: &&[Row]| rows[0].cell.name.is_empty() && rows[0].cell.stack == TcpStack::Linux;
+    for figures in rows.chunk_by(|a, b| a.cell.table == b.cell.table).filter(is_curve) {
         let table = figures[0].cell.table;
         let mut text = format!(
             "# command: make testbed-bars\n# kernel: Linux {}, TCP of `linux`, uplink `deep`\nseries,x,mean,ci95,n\n",
