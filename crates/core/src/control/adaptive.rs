@@ -22,7 +22,8 @@ use crate::units::{Bitrate, Bytes, Duration, Instant};
 pub struct AdaptiveParams {
     /// Time between two probes, and between two decisions.
     pub interval: Duration,
-    /// Delay above the baseline to hold, or that of one and a half packets of 1500 B at C if that is longer.
+    /// Delay above the baseline to hold, or that of 1.3 packets of 1500 B at C if that is longer; up to twice as
+    /// much where stations send data.
     pub target: Duration,
     /// Largest rise a decision, as a share of C: with no delay at all.
     pub rise: f64,
@@ -62,14 +63,17 @@ const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
 pub(super) const AFTER_DRAIN: f64 = 0.97;
 /// Packets that may wait before a probe, at least: half of one is on the air on average.
-const LEAST_TARGET: f64 = 1.5;
+const LEAST_TARGET: f64 = 1.3;
 /// What comes up may be this share of all bytes without any data in it: ACKs, one a segment.
 const ACKS: f64 = 0.04;
 /// The longest packet.
 const PACKET: Bytes = Bytes(1500);
-/// The first rise a decision, and in how many calm decisions it doubles.
+/// The first rise a decision, and in how many calm decisions it doubles: the longer a packet takes, the later a probe can
+/// tell a queue from the packet on the air.
 const FIRST_RISE: f64 = 0.005;
-const DOUBLING: f64 = 3.0;
+const DOUBLING: std::ops::RangeInclusive<f64> = 3.0..=6.0;
+/// Up to this time of a packet the first of them holds.
+const SHORT: Duration = Duration::from_micros(3500);
 
 /// Our controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -251,9 +255,12 @@ impl Adaptive {
     /// Room is left below the target, and somebody waits. A probe that waits for less than a packet has met no queue, but
     /// perhaps the packet on the air: while that is all, C rises faster and faster.
     fn rise(&mut self, now: Instant, delay: Duration, target: Duration) {
-        self.calm = if delay < PACKET.time_at(self.capacity()) { self.calm + 1 } else { 0 };
+        let packet = PACKET.time_at(self.capacity());
+        self.calm = if delay < packet { self.calm + 1 } else { 0 };
         let delay = delay.as_secs_f64() / target.as_secs_f64();
-        let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / DOUBLING).exp2());
+        let longer = packet.as_secs_f64() / SHORT.as_secs_f64();
+        let doubling = (DOUBLING.start() * longer).clamp(*DOUBLING.start(), *DOUBLING.end());
+        let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / doubling).exp2());
         self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
         // What passes without a queue is less than the cell can carry: it carries more than it did.
         let (bytes, span) = self.signal.throughput();
