@@ -11,6 +11,8 @@ use super::{Daemon, TICK};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 
+/// The trouble that the classes' counters cannot be read.
+const CLASSES: &str = "counters";
 /// Ticks in a second.
 const SECOND: u64 = 10;
 /// Ticks between two looks where C never changes.
@@ -50,8 +52,12 @@ impl Daemon {
         self.ticks_done += 1;
         let is_second = self.ticks_done.is_multiple_of(SECOND);
         let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
-        if self.ticks_done.is_multiple_of(SLOW) && self.count().is_none() {
-            return;
+        if self.ticks_done.is_multiple_of(SLOW) {
+            self.count();
+            // Without nftables' counters there is still something to mend.
+            if self.troubles.contains_key(CLASSES) {
+                return;
+            }
         }
         if is_second {
             self.mend();
@@ -62,24 +68,27 @@ impl Daemon {
         }
     }
 
-    /// Reads all counters.
+    /// Reads all counters. `None`: some cannot be read; they are as they were, and a machine must not see them beside those
+    /// that could.
     fn count(&mut self) -> Option<()> {
         let begin = std::time::Instant::now();
+        self.counted = None;
         let read = self.engine.read(&mut self.counters);
-        self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.watch(CLASSES, read.map_err(|error| format!("cannot read the counters: {error}")))?;
         self.rates.observe(begin, &self.counters);
         if self.pools.iter().any(|pool| !pool.is_fixed()) {
             let arrived = self.netfilter.arrivals(&mut self.arrivals);
-            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
+            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
         }
         self.counted = Some((begin, begin.elapsed()));
         Some(())
     }
 
     /// Reads all counters, unless the last look is so fresh that reading would take more than a fiftieth of the time.
-    fn count_again(&mut self) {
-        if self.counted.is_none_or(|(at, took)| at.elapsed() >= (took * 50).min(TICK / 2)) {
-            self.count();
+    fn count_again(&mut self) -> Option<()> {
+        match self.counted {
+            Some((at, took)) if at.elapsed() < (took * 50).min(TICK / 2) => Some(()),
+            _ => self.count(),
         }
     }
 
@@ -110,11 +119,13 @@ impl Daemon {
     /// Shows the machines what was counted, and does what they decide.
     pub(super) fn control(&mut self) {
         // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
-        self.count();
+        let is_counted = self.count().is_some();
         let now = self.now();
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
-            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
-            pool.observe(&self.counters, arrivals, &self.udp);
+            if is_counted {
+                let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+                pool.observe(&self.counters, arrivals, &self.udp);
+            }
             pool.handle_timeout(now);
         }
         self.act();
@@ -168,8 +179,11 @@ impl Daemon {
     /// A probe is back.
     pub(super) fn echo(&mut self, echo: Echo) {
         let now = self.now();
-        // What came up until now belongs to this reply.
-        self.count_again();
+        // What came up until now belongs to this reply. If that is not known, the reply would say that the cell carries next to
+        // nothing: it counts as lost.
+        if self.count_again().is_none() {
+            return;
+        }
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
             let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
             pool.observe(&self.counters, arrivals, &self.udp);

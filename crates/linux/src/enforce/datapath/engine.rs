@@ -177,7 +177,7 @@ impl Engine {
     /// Counters of all classes, by minor number.
     ///
     /// # Errors
-    /// Netlink's.
+    /// Netlink's; `into` is as it was.
     pub fn read(&mut self, into: &mut BTreeMap<u16, ClassStats>) -> io::Result<()> {
         self.classes.read(into)
     }
