@@ -60,3 +60,20 @@ fn classes_that_are_named_again_no_longer_go() {
         engine.stop().unwrap();
     });
 }
+
+/// Others flush a set, or all, after our own transaction and before the generation is read.
+#[test]
+fn what_others_took_while_rules_were_written_is_found_at_the_next_look() {
+    in_namespace(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut engine = started(directory.path());
+        assert_eq!(mended(&mut engine), Vec::<String>::new());
+        for deed in ["flush map inet fairair class4\n", "flush ruleset\n"] {
+            engine.tools.nft(deed).unwrap();
+            engine.note_rules().unwrap();
+            assert_eq!(mended(&mut engine), ["the nftables table was changed by others: made anew"], "{deed}");
+            assert_eq!(mended(&mut engine), Vec::<String>::new());
+        }
+        engine.stop().unwrap();
+    });
+}
