@@ -211,6 +211,8 @@ impl PoolControl {
     /// The machine as it is, for the log; from here on it draws from `seed`.
     pub(super) fn snapshot(&mut self, name: &str, seed: u64) -> Event {
         self.capacity.reseed(Rng::fork(seed, name));
+        // What was noted before and not taken belongs to a machine with another seed.
+        self.tape.take();
         self.tape.state(&self.capacity, seed)
     }
 

@@ -7,7 +7,7 @@ use tracing::{info, warn};
 
 use super::pools::PoolControl;
 use super::probes::Echo;
-use super::{Daemon, TICK};
+use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 
@@ -27,7 +27,8 @@ impl Daemon {
         for pool in self.site.pools().values() {
             let kept = before.iter().position(|control| control.is_for(pool));
             let seed = u64::from(std::process::id());
-            let is_logged = self.log.is_on();
+            // A log that could not be opened may be open later.
+            let is_logged = self.site.config().journal.as_ref().is_some_and(|journal| journal.log.is_some());
             self.pools
                 .push(kept.map_or_else(|| PoolControl::new(pool, seed, is_logged), |kept| before.swap_remove(kept)));
         }
@@ -164,16 +165,21 @@ impl Daemon {
         }
         self.watch("control", failed.map_or(Ok(()), Err));
         if self.log.wants_to_begin() {
-            let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
-            let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
-            let names: BTreeMap<u16, &str> =
-                self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
-            let machines = pools.map(|pool| {
-                let name = names.get(&pool.id).copied().unwrap_or_default();
-                (name.to_owned(), pool.snapshot(name, seed))
-            });
-            self.log.begin(machines);
+            self.begin_log();
         }
+    }
+
+    /// Lets the control log go on with the machines as they are.
+    fn begin_log(&mut self) {
+        let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
+        let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
+        let names: BTreeMap<u16, &str> =
+            self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+        let machines = pools.map(|pool| {
+            let name = names.get(&pool.id).copied().unwrap_or_default();
+            (name.to_owned(), pool.snapshot(name, seed))
+        });
+        self.log.begin(machines);
     }
 
     /// A probe is back.
@@ -250,9 +256,6 @@ impl Daemon {
             // When stations were last heard is kept all the same.
             self.site = site;
         }
-        if now_s.is_multiple_of(MINUTE) {
-            self.note_goodput();
-        }
         let journal = if self.journal.has_failed() {
             Err("the journal loses lines: the disk is full or slow".to_owned())
         } else {
@@ -265,7 +268,8 @@ impl Daemon {
             let told = "the control log has a gap: the disk is full or slow".to_owned();
             self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
         }
-        if now_s.is_multiple_of(MINUTE) {
+        if self.ticks_done.is_multiple_of(SECOND * MINUTE) {
+            self.note_goodput();
             self.open_again();
         }
         self.sweep();
@@ -286,6 +290,13 @@ impl Daemon {
             let opened = Journal::open(self.site.config().journal.as_ref());
             if let Some(journal) = self.watch("journal-file", opened) {
                 self.journal = journal;
+            }
+        }
+        if self.troubles.contains_key("control-log-file") {
+            let opened = open_log(&self.site);
+            if let Some(log) = self.watch("control-log-file", opened) {
+                self.log = log;
+                self.begin_log();
             }
         }
     }
