@@ -93,3 +93,27 @@ fn a_start_without_room_for_the_state_file_adds_nothing() {
     assert!(run.status.code() == Some(1) && told.contains("No space left"), "{told}");
     assert_eq!(bench.dump(), before);
 }
+
+/// The directory of the control log appears while the box is at work: within a minute the log begins, with the machine as it
+/// is then.
+#[test]
+fn a_log_that_could_not_be_opened_begins_when_it_can() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    let [journal, late] = ["journal.db", "late"].map(|name| bench.directory.path().join(name));
+    let log = late.join("seen.jsonl");
+    let ap = open().replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
+    bench.configure(&format!("{ap}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));
+    bench.start(&[]);
+    assert!(troubles(&bench).contains("control log"), "{}", troubles(&bench));
+    start(&bench, &[down("10.1.0.2")], 0, 2).finish();
+    std::fs::create_dir(&late).unwrap();
+    until(80, &bench, || troubles(&bench) == "[]");
+    start(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 0, 3).finish();
+    stop(&bench);
+    let text = std::fs::read_to_string(&log).unwrap();
+    assert_eq!(text.matches("\"event\":\"state\"").count(), 1, "{text}");
+    assert!(text.contains("\"event\":\"decision\"") && !text.contains("\"event\":\"start\""), "{text}");
+    let replayed = bench.fairair(&["vsb", "replay", log.to_str().unwrap()]);
+    assert!(replayed.status.success(), "{}", String::from_utf8_lossy(&replayed.stdout));
+}

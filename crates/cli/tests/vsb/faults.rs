@@ -1,9 +1,11 @@
 //! What goes wrong, and what must hold all the same.
 
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Place, needs_root};
-use crate::operator::{ONE, furnished, in_box, reaches, stop};
+use crate::bench::{Bench, Place, needs_root, needs_tool};
+use crate::operator::{ONE, furnished, in_box, reaches, stop, troubles, until};
+use crate::worker::{down, goodputs};
 
 #[test]
 fn stop_restores_byte_for_byte() {
@@ -160,4 +162,44 @@ fn metrics_are_told_where_the_configuration_says_and_nowhere_else() {
     // State 0A listens; 9477 is 2505 in hexadecimal, 127.0.0.1 is 0100007F.
     let sockets: Vec<_> = listens.lines().filter(|line| line.contains(" 0A ")).collect();
     assert!(sockets.len() == 1 && sockets[0].contains("0100007F:2505"), "{sockets:?}");
+}
+
+/// For a while the kernel answers with errors only (put in by strace): what passed before is not counted anew afterwards.
+#[test]
+fn counters_that_cannot_be_read_do_not_begin_anew() {
+    use fairair_core::control::log::Event;
+    needs_root!();
+    needs_tool!("strace");
+    let mut bench = Bench::new(1);
+    let [journal, log] = ["journal.db", "seen.jsonl"].map(|name| bench.directory.path().join(name));
+    let ap = ONE.replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
+    bench.configure(&format!("{ap}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));
+    bench.start(&[]);
+    goodputs(&bench, &[down("10.1.0.2")], 0, 2);
+    let id = bench.daemon().id().to_string();
+    let errors = ["-f", "-p", &id, "-o", "/dev/null", "-e", "trace=recvfrom", "-e", "inject=recvfrom:error=ENOBUFS"];
+    let mut strace = Command::new("strace").args(errors).stderr(Stdio::null()).spawn().expect("strace");
+    // The daemon answers nobody meanwhile.
+    let begin = Instant::now();
+    while !bench.log().contains("cannot read the counters: No buffer space available") {
+        assert!(begin.elapsed() < Duration::from_secs(8), "{}", bench.log());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // It detaches when it is told to end.
+    let ended = Command::new("kill").args(["-TERM", &strace.id().to_string()]).status().expect("kill");
+    assert!(ended.success() && strace.wait().is_ok());
+    until(8, &bench, || troubles(&bench) == "[]");
+    std::thread::sleep(Duration::from_secs(1));
+    let passed = bench.json(&["stations"])["stations"][0]["bytes"].as_u64().expect("a number");
+    stop(&bench);
+    let mut events = fairair_linux::enforce::log::read(&log).expect("a log");
+    let events = events.remove("ap1").expect("its events");
+    let seen = events.iter().rev().find_map(|event| match event {
+        Event::Look { seen, .. } => seen.last().map(|seen| seen.down + seen.up),
+        _ => None,
+    });
+    let seen = seen.expect("a look");
+    println!("the class sent {passed} bytes, the machine saw {seen}");
+    // The share that goes down begins at a half.
+    assert!((0.7..1.2).contains(&(seen as f64 / passed as f64)), "{seen} of {passed}");
 }

@@ -12,6 +12,8 @@ pub mod protocol;
 mod rehearsal;
 pub mod site;
 pub mod state;
+#[cfg(test)]
+mod testing;
 mod writer;
 
 pub use error::VsbError;

@@ -12,6 +12,7 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
+use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
@@ -138,7 +139,7 @@ impl Site {
         if self.config.policy != config.policy {
             self.fixed.clear();
         }
-        self.config = config;
+        let previous = std::mem::replace(&mut self.config, config);
         let known = std::mem::take(&mut self.stations);
         if !self.config.policy.is_by_station() {
             return self.fix_classes();
@@ -157,6 +158,8 @@ impl Site {
             if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
                 addresses.extend(&old.addresses);
             }
+            // What lists told stays; what the file told before goes with its line.
+            let told = old.filter(|old| !is_rate_told(&previous, old)).and_then(|old| old.rate);
             self.stations.push(Station {
                 name: station.name,
                 pool,
@@ -164,7 +167,7 @@ impl Site {
                 mac: station.mac,
                 addresses,
                 plan: station.plan,
-                rate: station.rate.or(old.and_then(|old| old.rate)),
+                rate: station.rate.or(told),
                 source: Source::Config,
                 seen_s: 0,
             });
@@ -285,8 +288,7 @@ impl Site {
         }
         if sighting.rate.is_some() && station.rate != sighting.rate {
             // What the file says stays.
-            let is_told = self.config.stations.iter().any(|own| own.rate.is_some() && own.name == station.name);
-            if !(is_told && station.source == Source::Config) {
+            if !is_rate_told(&self.config, station) {
                 station.rate = sighting.rate;
                 changed = true;
             }

@@ -101,7 +101,10 @@ impl PoolControl {
             view.backlog = class.backlog as usize;
             // The class counts both directions together.
             view.totals.down += Bytes((*sent as f64 * self.down) as u64);
-            if let Some(own) = own_udp(slot) {
+            // Who sent UDP a moment ago is heard only when more of it has come.
+            if bypassing > 0
+                && let Some(own) = own_udp(slot)
+            {
                 let own = Bytes(((bypassing as f64 * own as f64 / all_udp as f64) as u64).max(1));
                 view.totals.up += own;
                 view.totals.up_bypassing += own;
@@ -208,6 +211,8 @@ impl PoolControl {
     /// The machine as it is, for the log; from here on it draws from `seed`.
     pub(super) fn snapshot(&mut self, name: &str, seed: u64) -> Event {
         self.capacity.reseed(Rng::fork(seed, name));
+        // What was noted before and not taken belongs to a machine with another seed.
+        self.tape.take();
         self.tape.state(&self.capacity, seed)
     }
 
@@ -281,6 +286,18 @@ mac = "02:00:00:00:00:02"
         pool.observe(&counters, arrivals, &BTreeMap::from([(slots[0], 20_000), (slots[1], 10_000)]));
         let totals = pool.views.iter().map(|view| (view.totals.up.0, view.totals.up_bypassing.0)).collect::<Vec<_>>();
         assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
+    }
+
+    /// Senders are told once a second, so a look may find that none of them has sent since.
+    #[test]
+    fn senders_of_udp_of_which_nothing_came_are_not_heard() {
+        let (mut pool, slots) = seated(TWO);
+        let udp = BTreeMap::from([(slots[0], 20_000)]);
+        let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
+        pool.observe(&BTreeMap::new(), arrivals, &udp);
+        let before = pool.views.clone();
+        pool.observe(&BTreeMap::new(), arrivals, &udp);
+        assert_eq!(pool.views, before);
     }
 
     /// The air of a byte follows the rate that is known; none where the PHY is not.

@@ -7,10 +7,12 @@ use tracing::{info, warn};
 
 use super::pools::PoolControl;
 use super::probes::Echo;
-use super::{Daemon, TICK};
+use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 
+/// The trouble that the classes' counters cannot be read.
+const CLASSES: &str = "counters";
 /// Ticks in a second.
 const SECOND: u64 = 10;
 /// Ticks between two looks where C never changes.
@@ -25,7 +27,8 @@ impl Daemon {
         for pool in self.site.pools().values() {
             let kept = before.iter().position(|control| control.is_for(pool));
             let seed = u64::from(std::process::id());
-            let is_logged = self.log.is_on();
+            // A log that could not be opened may be open later.
+            let is_logged = self.site.config().journal.as_ref().is_some_and(|journal| journal.log.is_some());
             self.pools
                 .push(kept.map_or_else(|| PoolControl::new(pool, seed, is_logged), |kept| before.swap_remove(kept)));
         }
@@ -50,8 +53,12 @@ impl Daemon {
         self.ticks_done += 1;
         let is_second = self.ticks_done.is_multiple_of(SECOND);
         let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
-        if self.ticks_done.is_multiple_of(SLOW) && self.count().is_none() {
-            return;
+        if self.ticks_done.is_multiple_of(SLOW) {
+            self.count();
+            // Without nftables' counters there is still something to mend.
+            if self.troubles.contains_key(CLASSES) {
+                return;
+            }
         }
         if is_second {
             self.mend();
@@ -62,24 +69,27 @@ impl Daemon {
         }
     }
 
-    /// Reads all counters.
+    /// Reads all counters. `None`: some cannot be read; they are as they were, and a machine must not see them beside those
+    /// that could.
     fn count(&mut self) -> Option<()> {
         let begin = std::time::Instant::now();
+        self.counted = None;
         let read = self.engine.read(&mut self.counters);
-        self.watch("counters", read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.watch(CLASSES, read.map_err(|error| format!("cannot read the counters: {error}")))?;
         self.rates.observe(begin, &self.counters);
         if self.pools.iter().any(|pool| !pool.is_fixed()) {
             let arrived = self.netfilter.arrivals(&mut self.arrivals);
-            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")));
+            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
         }
         self.counted = Some((begin, begin.elapsed()));
         Some(())
     }
 
     /// Reads all counters, unless the last look is so fresh that reading would take more than a fiftieth of the time.
-    fn count_again(&mut self) {
-        if self.counted.is_none_or(|(at, took)| at.elapsed() >= (took * 50).min(TICK / 2)) {
-            self.count();
+    fn count_again(&mut self) -> Option<()> {
+        match self.counted {
+            Some((at, took)) if at.elapsed() < (took * 50).min(TICK / 2) => Some(()),
+            _ => self.count(),
         }
     }
 
@@ -110,11 +120,13 @@ impl Daemon {
     /// Shows the machines what was counted, and does what they decide.
     pub(super) fn control(&mut self) {
         // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
-        self.count();
+        let is_counted = self.count().is_some();
         let now = self.now();
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
-            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
-            pool.observe(&self.counters, arrivals, &self.udp);
+            if is_counted {
+                let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+                pool.observe(&self.counters, arrivals, &self.udp);
+            }
             pool.handle_timeout(now);
         }
         self.act();
@@ -153,23 +165,31 @@ impl Daemon {
         }
         self.watch("control", failed.map_or(Ok(()), Err));
         if self.log.wants_to_begin() {
-            let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
-            let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
-            let names: BTreeMap<u16, &str> =
-                self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
-            let machines = pools.map(|pool| {
-                let name = names.get(&pool.id).copied().unwrap_or_default();
-                (name.to_owned(), pool.snapshot(name, seed))
-            });
-            self.log.begin(machines);
+            self.begin_log();
         }
+    }
+
+    /// Lets the control log go on with the machines as they are.
+    fn begin_log(&mut self) {
+        let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
+        let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
+        let names: BTreeMap<u16, &str> =
+            self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+        let machines = pools.map(|pool| {
+            let name = names.get(&pool.id).copied().unwrap_or_default();
+            (name.to_owned(), pool.snapshot(name, seed))
+        });
+        self.log.begin(machines);
     }
 
     /// A probe is back.
     pub(super) fn echo(&mut self, echo: Echo) {
         let now = self.now();
-        // What came up until now belongs to this reply.
-        self.count_again();
+        // What came up until now belongs to this reply. If that is not known, the reply would say that the cell carries next to
+        // nothing: it counts as lost.
+        if self.count_again().is_none() {
+            return;
+        }
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
             let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
             pool.observe(&self.counters, arrivals, &self.udp);
@@ -236,9 +256,6 @@ impl Daemon {
             // When stations were last heard is kept all the same.
             self.site = site;
         }
-        if now_s.is_multiple_of(MINUTE) {
-            self.note_goodput();
-        }
         let journal = if self.journal.has_failed() {
             Err("the journal loses lines: the disk is full or slow".to_owned())
         } else {
@@ -251,7 +268,8 @@ impl Daemon {
             let told = "the control log has a gap: the disk is full or slow".to_owned();
             self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
         }
-        if now_s.is_multiple_of(MINUTE) {
+        if self.ticks_done.is_multiple_of(SECOND * MINUTE) {
+            self.note_goodput();
             self.open_again();
         }
         self.sweep();
@@ -272,6 +290,13 @@ impl Daemon {
             let opened = Journal::open(self.site.config().journal.as_ref());
             if let Some(journal) = self.watch("journal-file", opened) {
                 self.journal = journal;
+            }
+        }
+        if self.troubles.contains_key("control-log-file") {
+            let opened = open_log(&self.site);
+            if let Some(log) = self.watch("control-log-file", opened) {
+                self.log = log;
+                self.begin_log();
             }
         }
     }

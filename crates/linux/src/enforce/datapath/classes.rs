@@ -59,19 +59,21 @@ impl Classes {
         self.interface as u32
     }
 
-    /// Counters of all classes, by minor number.
+    /// Counters of all classes, by minor number: none if the IFB is gone.
     ///
     /// # Errors
-    /// The IFB is gone.
+    /// Netlink's; `into` is as it was.
     pub fn read(&mut self, into: &mut BTreeMap<u16, ClassStats>) -> io::Result<()> {
-        into.clear();
+        let mut read = BTreeMap::new();
         // With a parent only the classes of that qdisc are told, not those of the leaves' queues.
         let request = header(self.interface, 0, MAJOR);
         self.requests.dump(GET_CLASS, &request, |payload| {
             if let Some((minor, stats)) = class(payload) {
-                into.insert(minor, stats);
+                read.insert(minor, stats);
             }
-        })
+        })?;
+        *into = read;
+        Ok(())
     }
 
     /// Gives pool `id` the capacity `rate`. Packets stay where they are.
@@ -132,4 +134,20 @@ fn class(payload: &[u8]) -> Option<(u16, ClassStats)> {
 
 fn word(bytes: &[u8], at: usize) -> Option<u32> {
     bytes.get(at..)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is not known has not become nothing: the next look would take all since the start for new.
+    #[test]
+    fn counters_that_cannot_be_read_stay() {
+        let before = BTreeMap::from([(0x1000, ClassStats { bytes: 7, ..ClassStats::default() })]);
+        // nftables' family knows no classes.
+        let mut classes = Classes { requests: Requests::new(12).unwrap(), interface: 1 };
+        let mut now = before.clone();
+        assert!(classes.read(&mut now).is_err());
+        assert_eq!(now, before);
+    }
 }

@@ -126,6 +126,9 @@ impl Engine {
             self.undo(&layout);
             return Err(error);
         }
+        // What left a moment ago may be back.
+        self.leaving.retain(|minor, _| !layout.leaves.contains_key(minor));
+        self.leaving_pools.retain(|id| !layout.pools.contains_key(id));
         self.leaving.extend(script.remove.iter().map(|minor| (*minor, self.layout.leaves[minor].pool)));
         self.leaving_pools.extend(self.layout.pools.keys().filter(|id| !layout.pools.contains_key(id)));
         self.layout = layout;
@@ -177,7 +180,7 @@ impl Engine {
     /// Counters of all classes, by minor number.
     ///
     /// # Errors
-    /// Netlink's.
+    /// Netlink's; `into` is as it was.
     pub fn read(&mut self, into: &mut BTreeMap<u16, ClassStats>) -> io::Result<()> {
         self.classes.read(into)
     }

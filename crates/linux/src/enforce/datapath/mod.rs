@@ -14,6 +14,8 @@ mod netfilter;
 mod preview;
 mod repair;
 mod script;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod watch;
 mod wire;

@@ -50,22 +50,24 @@ impl Netfilter {
         header
     }
 
-    /// Counters of the pools, by their number.
+    /// Counters of the pools, by their number: none if the table is gone.
     ///
     /// # Errors
-    /// The table is gone.
+    /// Netlink's; `into` is as it was.
     pub fn arrivals(&mut self, into: &mut BTreeMap<u16, Arrivals>) -> io::Result<()> {
-        into.clear();
+        let mut read: BTreeMap<u16, Arrivals> = BTreeMap::new();
         let request = self.header();
         self.requests.dump(GET_OBJECTS, &request, |payload| {
             let Some((pool, direction, bytes)) = counter(payload) else { return };
-            let arrivals = into.entry(pool).or_default();
+            let arrivals = read.entry(pool).or_default();
             match direction {
                 "down" => arrivals.down = bytes,
                 "up" => arrivals.up = bytes,
                 _ => arrivals.udp = bytes,
             }
-        })
+        })?;
+        *into = read;
+        Ok(())
     }
 
     /// Addresses that have no class.
@@ -127,4 +129,19 @@ fn element(item: &[u8]) -> Option<(Key, u64)> {
     };
     let counter = attribute(item, 7).and_then(|expression| attribute(attribute(expression, 2)?, 1)?.first_chunk());
     Some((key, counter.map_or(0, |bytes| u64::from_be_bytes(*bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_cannot_be_read_stay() {
+        let before = BTreeMap::from([(1, Arrivals { up: 7, ..Arrivals::default() })]);
+        // The family of interfaces knows no tables.
+        let mut netfilter = Netfilter { requests: Requests::new(0).unwrap(), mode: Mode::Routed };
+        let mut now = before.clone();
+        assert!(netfilter.arrivals(&mut now).is_err());
+        assert_eq!(now, before);
+    }
 }

@@ -103,10 +103,16 @@ impl Engine {
             && known.iter().all(|key: &Key| self.layout.members.contains_key(key)))
     }
 
-    /// Keeps in mind how our rules look now.
+    /// Keeps in mind how our rules look now, just after they were written. If others took them away in between, the next
+    /// look is to find that.
     pub(super) fn note_rules(&mut self) -> Result<(), DatapathError> {
-        self.watch.generation = Some(self.watch.generation()?);
-        self.watch.rules = self.tools.rules(family(self.layout.mode))?.unwrap_or_default();
+        self.watch.generation = None;
+        let generation = self.watch.generation()?;
+        let rules = self.tools.rules(family(self.layout.mode))?;
+        if rules.is_some() && self.has_all_members().unwrap_or(false) {
+            self.watch.generation = Some(generation);
+        }
+        self.watch.rules = rules.unwrap_or_default();
         Ok(())
     }
 

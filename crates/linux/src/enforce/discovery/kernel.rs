@@ -130,19 +130,9 @@ impl Discovery for FirstSight {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
-    use std::process::{Command, Stdio};
-
-    use nix::sched::{CloneFlags, unshare};
 
     use super::*;
-
-    /// Commands of `ip -batch` in the namespace of this thread.
-    fn ip(lines: &str) {
-        use std::io::Write as _;
-        let mut ip = Command::new("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().expect("ip");
-        ip.stdin.take().expect("piped").write_all(lines.as_bytes()).expect("written");
-        assert!(ip.wait().expect("ip").success());
-    }
+    use crate::enforce::testing::{in_namespace, ip};
 
     fn addresses(seen: &[Sighting]) -> BTreeSet<String> {
         seen.iter().filter_map(|sighting| Some(sighting.address?.to_string())).collect()
@@ -151,13 +141,7 @@ mod tests {
     /// In a namespace of its own: what was there, what comes, and what came too fast for the socket.
     #[test]
     fn neighbours_are_told_as_they_come_and_read_again_when_too_many_came() {
-        if !nix::unistd::geteuid().is_root() {
-            assert!(std::env::var_os("CI").is_none(), "CI must run this as root");
-            eprintln!("*** SKIPPED (needs root and ip): {} ***", module_path!());
-            return;
-        }
-        let inside = || {
-            unshare(CloneFlags::CLONE_NEWNET).expect("a namespace");
+        in_namespace(|| {
             let neighbour = |low: usize| {
                 let (high, low) = (low >> 8, low & 255);
                 format!("neigh add 10.1.{high}.{low} lladdr 02:00:00:01:{high:02x}:{low:02x} dev lan nud reachable\n")
@@ -178,7 +162,6 @@ mod tests {
             assert_eq!(seen.len(), 601, "all of the table, since events were lost");
             let later = addresses(&way.look().unwrap());
             assert!(later.len() < 600, "and then events again: {}", later.len());
-        };
-        std::thread::spawn(inside).join().expect("no panic");
+        });
     }
 }

@@ -6,11 +6,17 @@ use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
 use fairair_core::units::Bitrate;
 
-use super::{Site, Station};
+use super::{Site, Source, Station};
+use crate::enforce::config::Config;
 
 /// What TCP segments are taken to be like.
 const MSS: u32 = 1460;
 const ACKS_PER_SEGMENT: f64 = 0.5;
+
+/// Whether `config` says the rate of `station`, whatever lists tell.
+pub(super) fn is_rate_told(config: &Config, station: &Station) -> bool {
+    station.source == Source::Config && config.stations.iter().any(|own| own.rate.is_some() && own.name == station.name)
+}
 
 impl Site {
     /// A newcomer's rate is not known.

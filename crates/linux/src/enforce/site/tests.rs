@@ -170,6 +170,11 @@ fn lists_tell_the_rates_that_the_file_does_not() {
         sight(&mut site, &sighting, Source::Association);
     }
     site.configure(config()).unwrap();
-    let rate = |name: &str| site.stations().iter().find(|station| station.name == name).unwrap().rate;
-    assert_eq!((rate("desk"), rate("printer")), (Some(Bitrate::mbps(2)), Some(Bitrate::mbps(11))));
+    let rate = |site: &Site, name: &str| site.stations().iter().find(|station| station.name == name).unwrap().rate;
+    assert_eq!((rate(&site, "desk"), rate(&site, "printer")), (Some(Bitrate::mbps(2)), Some(Bitrate::mbps(11))));
+    // Without its line the rate of the file is not known any more, until lists tell.
+    site.configure(Config::from_toml(BANK, "test").unwrap()).unwrap();
+    assert_eq!((rate(&site, "desk"), rate(&site, "printer")), (Some(Bitrate::mbps(2)), None));
+    sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(1)), ..seen(8, None) }, Source::Association);
+    assert_eq!(rate(&site, "printer"), Some(Bitrate::mbps(1)));
 }

@@ -1,0 +1,79 @@
+//! The engine, in a namespace of its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::*;
+use crate::enforce::config::Config;
+use crate::enforce::site::Site;
+use crate::enforce::testing::{in_namespace, ip};
+
+const TWO: &str = r#"
+name = "x"
+uplink = "wan"
+[[station]]
+name = "s"
+addresses = ["10.1.0.2"]
+[[ap]]
+name = "a"
+interface = "lan"
+prefixes = ["10.1.0.0/24"]
+capacity = "8 Mbit/s"
+[[ap]]
+name = "b"
+interface = "lan"
+prefixes = ["10.1.1.0/24"]
+capacity = "4 Mbit/s"
+"#;
+
+fn layout(text: &str) -> Layout {
+    Site::new(Config::from_toml(text, "test").unwrap()).unwrap().layout(1500)
+}
+
+/// An engine that shapes [`TWO`]; its state is in `directory`.
+fn started(directory: &Path) -> Engine {
+    ip("link add wan type ifb\nlink add lan type ifb\nlink set wan up\nlink set lan up\n");
+    Engine::start(layout(TWO), Path::new("vsb.toml"), directory).unwrap()
+}
+
+/// What a look of the daemon mends.
+fn mended(engine: &mut Engine) -> Vec<String> {
+    let mut counters = BTreeMap::new();
+    engine.read(&mut counters).unwrap();
+    let health = engine.repair(&links().unwrap(), &counters).unwrap();
+    assert_eq!(health.troubles, Vec::<String>::new());
+    health.mended
+}
+
+/// An AP that is back before its classes have gone.
+#[test]
+fn classes_that_are_named_again_no_longer_go() {
+    in_namespace(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut engine = started(directory.path());
+        engine.change(layout(TWO.rsplit_once("[[ap]]").unwrap().0)).unwrap();
+        engine.change(layout(TWO)).unwrap();
+        let mut counters = BTreeMap::new();
+        engine.read(&mut counters).unwrap();
+        assert_eq!(engine.sweep(&counters).unwrap(), Vec::<u16>::new());
+        assert_eq!(mended(&mut engine), Vec::<String>::new(), "all are there");
+        engine.stop().unwrap();
+    });
+}
+
+/// Others flush a set, or all, after our own transaction and before the generation is read.
+#[test]
+fn what_others_took_while_rules_were_written_is_found_at_the_next_look() {
+    in_namespace(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut engine = started(directory.path());
+        assert_eq!(mended(&mut engine), Vec::<String>::new());
+        for deed in ["flush map inet fairair class4\n", "flush ruleset\n"] {
+            engine.tools.nft(deed).unwrap();
+            engine.note_rules().unwrap();
+            assert_eq!(mended(&mut engine), ["the nftables table was changed by others: made anew"], "{deed}");
+            assert_eq!(mended(&mut engine), Vec::<String>::new());
+        }
+        engine.stop().unwrap();
+    });
+}
