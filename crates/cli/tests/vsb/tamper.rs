@@ -190,5 +190,6 @@ fn plug(bench: &Bench) {
     bench.run(Place::Box, &["bash", "-c", script]);
     let script = "ip addr replace 10.2.0.2/16 dev eth0; ip addr replace fd02::2/64 dev eth0 nodad; ip link set eth0 up; \
         ip route replace default via 10.2.0.1; ip route replace default via fd02::1";
+    bench.settle();
     bench.run(Place::Host, &["bash", "-c", script]);
 }
