@@ -190,8 +190,7 @@ def test_ctrl_c_ends_a_run(tmp_path: Path, cell: Scenario) -> None:
     code = (
         "import fairair, sys\n"
         f"scenario = fairair.Scenario.load({str(path)!r})\n"
-        "print('running', flush=True)\n"
-        "try:\n    fairair.run(scenario, replicas=1000)\n"
+        "try:\n    print('running', flush=True)\n    fairair.run(scenario, replicas=1000)\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
         "    import os; os._exit(7)\n"
     )

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::{fairair, scenario, turn};
+use crate::{await_listener, fairair, scenario, turn, wait_until};
 
 /// Two stations, one of them slow.
 const TWO_STATIONS: &str = r#"
@@ -53,16 +53,6 @@ fn namespaces_of(id: &str) -> Vec<String> {
 fn process_of(id: &str) -> Pid {
     let entry = fairair_linux::emulate::standing().into_iter().find(|entry| entry.id == id).expect("it stands");
     Pid::from_raw(i32::try_from(entry.pid).unwrap())
-}
-
-/// Waits until a condition holds, ten seconds at most.
-#[track_caller]
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let begin = Instant::now();
-    while !holds() {
-        assert!(begin.elapsed() < Duration::from_secs(10), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// Claim: any program runs on any host over ARP, ND, IPv4, IPv6 and the wire's delay; stations reach each other through
@@ -130,7 +120,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
     let file = scenario(&directory, TWO_STATIONS);
     let mut run = fairair().args(["testbed", "run"]).arg(file).stdout(std::process::Stdio::null()).spawn().unwrap();
     let prefix = format!("{:x}", run.id());
-    wait_until("it stands", || !namespaces_of(&prefix).is_empty());
+    wait_until("it stands", || namespaces_of(&prefix).len() == 5);
     std::thread::sleep(Duration::from_secs(2));
     kill(Pid::from_raw(i32::try_from(run.id()).unwrap()), Signal::SIGTERM).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
@@ -179,15 +169,6 @@ fn back_pressure_reaches_the_socket_in_driver_mode_only() {
     let (deep, driver) = (owned("deep"), owned("driver"));
     assert_eq!(deep, 0, "a TAP takes frames off their socket");
     assert!(driver > 0 && driver < 40_000, "a few frames of about 2300 bytes of memory each, not {driver} bytes");
-}
-
-/// Waits until a program of the fixed host listens: how long it takes to start is up to the machine.
-fn await_listener(id: &str, port: &str) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while testbed(&["exec", "host", "--id", id, "--", "ss", "-tlnH", "sport", "=", port]).is_empty() {
-        assert!(Instant::now() < deadline, "nothing listens at port {port}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
 }
 
 /// Claim: iperf3's own count agrees with the simulator: the goodput of a lone upload, for which the emulation is one of two

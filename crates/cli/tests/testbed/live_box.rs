@@ -1,9 +1,12 @@
 //! The live box in an emulated cell: `fairair vsb` with the kernel's datapath between the gateway and the AP.
 
+use std::ops::Range;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use crate::{fairair, has_datapath, scenario, turn};
+use serde_json::Value;
+
+use crate::{await_listener, fairair, has_datapath, is_at, scenario, sockets, turn, wait_until};
 
 /// The cell of detti2011 Fig. 6.
 const FIVE_STATIONS: &str = r#"
@@ -27,9 +30,13 @@ name = "other"
 count = 4
 beta = 1.2
 "#;
-/// Seconds: traffic begins at 0, the box comes on, its stations are compared from ten seconds later on.
-const BOX_ON: usize = 12;
-const END: usize = BOX_ON + 10 + 12;
+/// Seconds from when all downloads stand until the box comes on.
+const ALONE: u64 = 13;
+/// Seconds that the downloads take: a while for the box, ten seconds for it to make them equal, and as long as they are
+/// compared.
+const END: u64 = ALONE + 10 + 10 + COMPARED + 1;
+/// Seconds in which the stations are compared.
+const COMPARED: u64 = 11;
 
 /// A cell that is taken down whatever happens, with what was started in it.
 struct Cell {
@@ -59,6 +66,20 @@ impl Drop for Cell {
     }
 }
 
+/// Seconds since 1970, as iperf3 tells when it began.
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_secs()
+}
+
+/// Goodput of a download in some of its seconds, Mbit/s; iperf3 at the receiver tells it each second.
+fn mean(told: &Value, seconds: Range<u64>) -> f64 {
+    let rate = |own: &Value| own["sum"]["bits_per_second"].as_f64().expect("a rate") / 1e6;
+    let all: Vec<_> = told["intervals"].as_array().expect("intervals").iter().map(rate).collect();
+    let own = all.get(seconds.start as usize..seconds.end as usize).filter(|own| !own.is_empty());
+    let own = own.unwrap_or_else(|| panic!("seconds {seconds:?} of {} of a download: {}", all.len(), told["error"]));
+    own.iter().sum::<f64>() / own.len() as f64
+}
+
 /// Claim (detti2011 Figs. 6 and 12, with the box as it is sold): six downloads of one station get several times the share
 /// of the others, and the same as the others from ten seconds after the box is switched on, whose stations it finds by
 /// itself.
@@ -78,35 +99,48 @@ fn the_live_box_makes_six_downloads_equal_to_one() {
     for port in &ports {
         cell.start("host", &["iperf3", "-s", "-1", "-p", port]);
     }
-    std::thread::sleep(Duration::from_secs(1));
+    for port in &ports {
+        await_listener(&cell.id, port);
+    }
     let seconds = END.to_string();
     let downloads = stations.iter().zip(&ports).map(|(station, port)| {
         let words = ["iperf3", "-c", "10.1.0.2", "-p", port, "-t", &seconds, "-R", "-C", "reno", "-J"];
         cell.command(station, &words).stdout(Stdio::piped()).spawn().unwrap()
     });
     let downloads: Vec<_> = downloads.collect();
-    std::thread::sleep(Duration::from_secs(BOX_ON as u64));
+    // iperf3's control connection, and that of the data, which has to pass the queue of those that were faster.
+    wait_until("all downloads stand", || {
+        let all = sockets(&cell.id, "-tnH");
+        let stands =
+            |port: &String| all.iter().filter(|socket| socket.starts_with("ESTAB") && is_at(socket, port)).count() == 2;
+        ports.iter().all(stands)
+    });
+    let stand = now_s() + 1;
+    std::thread::sleep(Duration::from_secs(ALONE));
     let config = directory.path().join("vsb.toml");
+    let state = directory.path().join("state");
     // A little less than the cell carries: its 4.9 Mbit/s of goodput are more in IP bytes.
     let text = format!(
         "name = \"cell\"\nmode = \"bridged\"\nuplink = \"uplink\"\nstate = \"{}\"\n[[ap]]\nname = \"ap1\"\n\
          interface = \"ap0\"\ncapacity = \"4.9 Mbit/s\"\n",
-        directory.path().join("state").display()
+        state.display()
     );
     std::fs::write(&config, text).unwrap();
+    let until = now_s();
     cell.start("box", &[env!("CARGO_BIN_EXE_fairair"), "vsb", "run", config.to_str().unwrap()]);
-    // Goodput of a download in the seconds from `from` on, Mbit/s; iperf3 at the receiver tells it each second.
-    let mean = |intervals: &[f64], from: usize, to: usize| intervals[from..to].iter().sum::<f64>() / (to - from) as f64;
+    wait_until("the box is on", || {
+        fairair().args(["vsb", "status", "--state"]).arg(&state).output().unwrap().status.success()
+    });
+    let on = now_s() + 1;
     let (mut before, mut after) = (vec![0.0; 5], vec![0.0; 5]);
     for (index, download) in downloads.into_iter().enumerate() {
         let output = download.wait_with_output().unwrap();
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("iperf3's JSON");
-        let intervals = json["intervals"].as_array().expect("intervals").iter();
-        let intervals: Vec<_> =
-            intervals.map(|own| own["sum"]["bits_per_second"].as_f64().expect("a rate") / 1e6).collect();
+        let told: Value = serde_json::from_slice(&output.stdout).expect("iperf3's JSON");
+        // The connections began then; the data, and iperf3's seconds, a moment later.
+        let began = told["start"]["timestamp"]["timesecs"].as_u64().expect("when it began");
         let station = index.saturating_sub(5);
-        before[station] += mean(&intervals, 3, BOX_ON - 1);
-        after[station] += mean(&intervals, BOX_ON + 10, END - 1);
+        before[station] += mean(&told, stand + 2 - began..until - began - 3);
+        after[station] += mean(&told, on + 10 - began..on + 10 - began + COMPARED);
     }
     let level = |rates: &[f64]| rates[0] / (rates[1..].iter().sum::<f64>() / 4.0);
     let total = |rates: &[f64]| rates.iter().sum::<f64>();

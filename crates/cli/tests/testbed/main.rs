@@ -9,6 +9,7 @@ mod run;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Tests take turns: two emulations on one small machine would make each other late.
 static TURN: Mutex<()> = Mutex::new(());
@@ -65,4 +66,35 @@ pub(crate) fn scenario(directory: &tempfile::TempDir, text: &str) -> PathBuf {
 /// Namespaces of testbeds on this machine, which a concurrent run by somebody else may also have.
 pub(crate) fn namespaces() -> Vec<String> {
     fairair_linux::netns::names("fairair-tb-")
+}
+
+/// Waits until a condition holds: how long programs take to start or to end is up to the machine.
+#[track_caller]
+pub(crate) fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !holds() {
+        assert!(begin.elapsed() < Duration::from_mins(1), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// TCP sockets on the fixed host of a cell, a line each.
+#[track_caller]
+pub(crate) fn sockets(id: &str, options: &str) -> Vec<String> {
+    let output =
+        fairair().args(["testbed", "exec", "host", "--id", id, "--", "ss", options]).output().expect("started");
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// Whether a line of [`sockets`] is about a port of the fixed host.
+pub(crate) fn is_at(socket: &str, port: &str) -> bool {
+    socket.split_whitespace().nth(3).is_some_and(|local| local.rsplit(':').next() == Some(port))
+}
+
+/// Waits until a program of the fixed host listens.
+#[track_caller]
+pub(crate) fn await_listener(id: &str, port: &str) {
+    let listens = || sockets(id, "-tlnH").iter().any(|socket| is_at(socket, port));
+    wait_until(&format!("something listens at port {port}"), listens);
 }

@@ -11,6 +11,7 @@ use fairair_core::mac::{MacParams, Phy, Preamble};
 use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::airtime_per_byte;
 use fairair_core::units::Bitrate;
+use fairair_linux::enforce::protocol::{Ask, ask};
 
 use crate::agent::{Agent, Table, ber};
 use crate::bench::{Bench, Place, needs_root};
@@ -105,24 +106,33 @@ fn aps_behind_a_switch_are_told_apart_by_snmp() {
         table.sort();
         table
     };
-    wait(&bench, 5, "moved", || field(&bench, &other, "ap") == "ap1");
+    wait(&bench, 20, "moved", || field(&bench, &other, "ap") == "ap1");
     println!("roamed {:.2} s after the AP's table said so", begin.elapsed().as_secs_f64());
     let rates = goodputs(&bench, &[down("10.1.0.2"), down("10.1.9.9")], 1, 3);
     assert!((rates[0] / rates[1] - 1.0).abs() < 0.1 && rates[0] + rates[1] > 0.85 * 8e6, "{rates:?}");
 
     let silent = second.at;
     drop(second);
+    // Somebody is there and says nothing: an agent that is gone would be noticed at once.
+    let _mute = bench.inside(Place::Box, || UdpSocket::bind(silent).expect("bound"));
     let told = || bench.json(&["status"])["status"]["troubles"].to_string();
-    wait(&bench, 10, "told", || told().contains(&format!("snmp {silent}: no answer")));
-    let slowest = (0..20).map(|_| {
-        let begin = Instant::now();
-        told();
-        sleep(Duration::from_millis(100));
-        begin.elapsed()
-    });
-    let slowest = slowest.max().unwrap_or_default();
-    println!("slowest of 20 answers while an agent is silent: {slowest:?}, of which 100 ms are rest");
-    assert!(slowest < Duration::from_millis(600), "{slowest:?}");
+    wait(&bench, 20, "told", || told().contains(&format!("snmp {silent}: no answer")));
+    // A daemon that waited for it would be deaf for two seconds of each three, so most of this time would be waiting.
+    let (begin, mut answers) = (Instant::now(), Vec::new());
+    while begin.elapsed() < Duration::from_secs(9) {
+        let asked = Instant::now();
+        ask(&bench.state, Ask::Status).expect("the daemon is there").expect("it answers");
+        answers.push(asked.elapsed());
+        sleep(Duration::from_millis(300));
+    }
+    let waited = answers.iter().sum::<Duration>().as_secs_f64() / begin.elapsed().as_secs_f64();
+    let slowest = answers.iter().max().expect("one at least");
+    println!(
+        "{} answers while an agent is silent: slowest {slowest:?}, {:.1} % of the time",
+        answers.len(),
+        waited * 100.0
+    );
+    assert!(waited < 1.0 / 3.0, "{answers:?}");
     assert_eq!(field(&bench, &one, "ap"), "ap1");
     assert!(first.asked.load(Ordering::SeqCst) > 10, "asked each second, twice a look");
 }
@@ -171,7 +181,7 @@ fn rates_by_iw_become_airtime_weights() {
     let transfers = [down("10.1.0.2"), down("10.1.9.9")];
     goodputs(&bench, &transfers, 0, 1);
     let expected = expected(11_000_000, 2_000_000);
-    wait(&bench, 5, "weighted", || (quanta(&bench, &fast, &slow) / expected - 1.0).abs() < 0.01);
+    wait(&bench, 20, "weighted", || (quanta(&bench, &fast, &slow) / expected - 1.0).abs() < 0.01);
     let rates = goodputs(&bench, &transfers, 1, 4);
     println!("11 and 2 Mbit/s by iw: {:.2} times the goodput, {expected:.2} by the model", rates[0] / rates[1]);
     assert!((rates[0] / rates[1] / expected - 1.0).abs() < 0.1, "{rates:?}");
@@ -212,12 +222,12 @@ fn rates_by_hostapd_become_airtime_weights() {
         let expected = expected(11_000_000, 2_000_000);
         let is_weighted = || (quanta(&bench, &fast, &slow) / expected - 1.0).abs() < 0.01;
         let begin = Instant::now();
-        while !is_weighted() && begin.elapsed() < Duration::from_secs(5) {
+        while !is_weighted() && begin.elapsed() < Duration::from_secs(20) {
             sleep(Duration::from_millis(50));
         }
         is_over.store(true, Ordering::SeqCst);
         assert!(is_weighted(), "{}{}", bench.json(&["stations"]), bench.log());
     });
     let told = || bench.json(&["status"])["status"]["troubles"].to_string();
-    wait(&bench, 10, "told", || told().contains("no answer within 2s"));
+    wait(&bench, 20, "told", || told().contains("no answer within 2s"));
 }

@@ -4,11 +4,12 @@
 
 use std::fmt::Write as _;
 use std::net::UdpSocket;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
 use crate::operator::{reload, stop};
-use crate::worker::{down, goodputs, now_ms, spawn};
+use crate::worker::{down, end, goodputs, say, spawn};
 
 const STATIONS: u32 = 1000;
 /// One at a time: the kernel's neighbour table has room for 1024 entries in all namespaces together.
@@ -45,10 +46,10 @@ fn changes_under_load_lose_and_reorder_nothing() {
     let first = format!("{}{}", one_ap("200 Mbit/s"), stations(STATIONS, 1));
     bench.configure(&first);
     bench.start(&[]);
-    let end = now_ms() + 32_000;
-    let sink = spawn(&bench, Place::Stations, &format!("count 6001 {end}"));
-    std::thread::sleep(Duration::from_millis(300));
-    let source = spawn(&bench, Place::Host, &format!("flood 6001 {STATIONS} 10000 {}", end - 2000));
+    let mut sink = spawn(&bench, Place::Stations, "count 6001");
+    sink.said("LISTENS");
+    let mut source = spawn(&bench, Place::Host, &format!("flood 6001 {STATIONS} 10000"));
+    source.said("BEGINS");
     std::thread::sleep(Duration::from_secs(1));
     let faster = format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 1));
     let heavier = format!("{}{}", one_ap("300 Mbit/s"), stations(STATIONS, 3));
@@ -61,7 +62,9 @@ fn changes_under_load_lose_and_reorder_nothing() {
     ];
     let id = bench.daemon().id();
     let mut taken: Vec<(Vec<f64>, Vec<f64>)> = vec![Default::default(); changes.len()];
-    while now_ms() + 8_000 < end {
+    // Under load as long as they take: a slow machine has fewer rounds, but two at least.
+    let begin = Instant::now();
+    while taken[0].0.len() < 2 || begin.elapsed() < Duration::from_secs(22) {
         for ((what, change), (wall, computed)) in changes.iter().zip(&mut taken) {
             bench.configure(change);
             let (begin, before) = (Instant::now(), cpu_ticks(id));
@@ -74,10 +77,10 @@ fn changes_under_load_lose_and_reorder_nothing() {
             computed.push((cpu_ticks(id) - before) as f64 * 10.0);
         }
     }
-    let still = now_ms() < end - 2000;
-    let sent = source.wait_with_output().unwrap();
-    let sent: u64 = word(&String::from_utf8_lossy(&sent.stdout), "SENT ");
-    let text = String::from_utf8_lossy(&sink.wait_with_output().unwrap().stdout).into_owned();
+    source.end();
+    let sent: u64 = word(&source.said("FLOODED"), "SENT ");
+    sink.end();
+    let text = sink.said("ENDS");
     let (received, reordered): (u64, u64) = (word(&text, "COUNTED "), word(&text, "REORDERED "));
     println!("{sent} packets sent, {} lost, {reordered} reordered", sent - received);
     for ((what, _), (wall, computed)) in changes.iter().zip(&mut taken) {
@@ -87,11 +90,9 @@ fn changes_under_load_lose_and_reorder_nothing() {
         println!(
             "{what}: {median:.0} ms for {STATIONS} stations ({least:.0} to {most:.0}, {rounds} rounds), {cpu:.0} ms of CPU"
         );
-        assert!(rounds >= 2, "{what}");
         // What others take from the machine is not in this; without optimisation the bar is not meant.
         assert!(cfg!(debug_assertions) || cpu < 0.2 * f64::from(STATIONS), "{what}: {cpu} ms of CPU");
     }
-    assert!(still, "the load ended before the changes did");
     assert!(sent > 100_000, "{sent}");
     assert_eq!((received, reordered), (sent, 0));
 }
@@ -128,8 +129,11 @@ fn forwarding(bench: &Bench) -> (f64, f64) {
         text.trim().parse().expect("a number")
     };
     let before = out();
-    let source = spawn(bench, Place::Host, &format!("flood 6001 {STATIONS} 10000000 {}", now_ms() + 1700));
-    let text = String::from_utf8_lossy(&source.wait_with_output().unwrap().stdout).into_owned();
+    let mut source = spawn(bench, Place::Host, &format!("flood 6001 {STATIONS} 10000000"));
+    source.said("BEGINS");
+    std::thread::sleep(Duration::from_millis(1500));
+    source.end();
+    let text = source.said("FLOODED");
     let forwarded = (out() - before) as f64;
     (forwarded / word::<f64>(&text, "TOOK "), word::<f64>(&text, "CPU ") * 1e9 / forwarded)
 }
@@ -221,15 +225,18 @@ fn word<T: std::str::FromStr>(text: &str, before: &str) -> T {
     word.and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("no {before} in {text}"))
 }
 
-/// Worker: numbered packets to `stations` stations in turn, at `rate` a second, until `end_ms`.
-pub(crate) fn flood(port: u16, stations: u32, rate: u64, end_ms: u64) {
+/// Worker: numbered packets to `stations` stations in turn, at `rate` a second, until it is told to end.
+pub(crate) fn flood(port: u16, stations: u32, rate: u64) {
     let socket = UdpSocket::bind("10.2.0.2:0").expect("bound");
+    let is_over = end();
+    say("BEGINS");
     let begin = Instant::now();
+    let is_paced = rate <= 10_000;
     let (mut sent, mut turn) = (0_u64, 0_u32);
     let mut numbers = vec![0_u64; stations as usize];
-    while now_ms() < end_ms {
+    while !is_over.load(Ordering::SeqCst) {
         let due = (begin.elapsed().as_secs_f64() * rate as f64) as u64;
-        for _ in 0..due.saturating_sub(sent).min(64) {
+        for _ in 0..due.saturating_sub(sent).min(32) {
             let own = turn + 2;
             let to = std::net::Ipv4Addr::new(10, 1, (own >> 8) as u8, (own & 255) as u8);
             let mut packet = [0; 200];
@@ -241,28 +248,39 @@ pub(crate) fn flood(port: u16, stations: u32, rate: u64, end_ms: u64) {
             }
             turn = (turn + 1) % stations;
         }
-        if due <= sent {
+        // What a sender that got no turn owes it sends little by little: queues are not long enough for it at once.
+        if is_paced {
             std::thread::sleep(Duration::from_micros(500));
         }
     }
     let (took, cpu) = (begin.elapsed().as_secs_f64(), cpu_ticks(std::process::id()) as f64 / 100.0);
-    println!("SENT {sent} TOOK {took} CPU {cpu}");
+    say(&format!("FLOODED SENT {sent} TOOK {took} CPU {cpu}"));
 }
 
-/// Worker: counts what comes to any station until `end_ms`, and what comes out of order.
-pub(crate) fn count(port: u16, end_ms: u64) {
+/// Worker: counts what comes to any station, and what comes out of order, until it is told to end and nothing comes any
+/// more.
+pub(crate) fn count(port: u16) {
+    use nix::sys::socket::{setsockopt, sockopt};
     use socket2::{Domain, Protocol, Socket, Type};
     let socket = Socket::new(Domain::IPV4, Type::DGRAM, Some(Protocol::UDP)).expect("a socket");
     socket.bind(&std::net::SocketAddr::from(([0, 0, 0, 0], port)).into()).expect("bound");
-    socket.set_recv_buffer_size(32 << 20).expect("set");
+    // Past net.core.rmem_max: a counter that gets no turn for seconds loses nothing.
+    setsockopt(&socket, sockopt::RcvBufForce, &(32 << 20)).expect("set");
     let socket: UdpSocket = socket.into();
-    socket.set_read_timeout(Some(Duration::from_millis(100))).expect("set");
+    socket.set_read_timeout(Some(Duration::from_secs(1))).expect("set");
+    let is_over = end();
+    say("LISTENS");
     // The address that a packet was sent to is not told, so packets say the number of their station.
     let (mut counted, mut reordered) = (0_u64, 0_u64);
     let mut next = std::collections::HashMap::new();
     let mut packet = [0; 2048];
-    while now_ms() < end_ms {
-        let Ok((length, _)) = socket.recv_from(&mut packet) else { continue };
+    loop {
+        let Ok((length, _)) = socket.recv_from(&mut packet) else {
+            if is_over.load(Ordering::SeqCst) {
+                break;
+            }
+            continue;
+        };
         if length < 12 {
             continue;
         }
@@ -273,5 +291,5 @@ pub(crate) fn count(port: u16, end_ms: u64) {
         reordered += u64::from(number < *next);
         *next = number + 1;
     }
-    println!("COUNTED {counted} REORDERED {reordered}");
+    say(&format!("ENDS COUNTED {counted} REORDERED {reordered}"));
 }

@@ -103,7 +103,21 @@ impl Bench {
         let lines = "addr add 10.2.0.2/16 dev eth0\naddr add fd02::2/64 dev eth0 nodad\nlink set eth0 up\n\
             route add default via 10.2.0.1\nroute add default via fd02::1\n";
         bench.ip(Place::Host, lines);
+        bench.settle();
         bench
+    }
+
+    /// Waits until all links of the box are up: the kernel notes that up to a second after their ends are, and
+    /// [`Self::dump`] shows it.
+    #[track_caller]
+    pub(crate) fn settle(&self) {
+        let states = ["lan", "lan0", "lan1", "wan"].map(|link| format!("/sys/class/net/{link}/operstate"));
+        let words: Vec<_> = std::iter::once("cat").chain(states.iter().map(String::as_str)).collect();
+        let begin = Instant::now();
+        while self.run(Place::Box, &words).lines().any(|state| state != "up") {
+            assert!(begin.elapsed() < Duration::from_secs(20), "{}", self.dump());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// The same, with a daemon that runs by `text`.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::until;
 use crate::worker::{down, start};
 
 const ADAPTIVE: &str = "
@@ -55,10 +56,11 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     bench.run(Place::Stations, &["nft", "add", "rule", "inet", "deaf", "in", "icmp", "type", "echo-request", "drop"]);
     let before = pool(&bench).0;
     std::thread::sleep(Duration::from_secs(5));
-    let (after, state) = pool(&bench);
-    println!("all probes lost for 5 s: C from {before:.2} to {after:.2} Mbit/s, {state}");
+    // On a busy machine nothing at all may pass for a moment: that is a silence, for three seconds more.
+    until(20, &bench, || pool(&bench).1 == "blind");
+    let (after, _) = pool(&bench);
+    println!("all probes lost for 5 s: C from {before:.2} to {after:.2} Mbit/s");
     assert!(after / before > 0.9, "from {before} to {after}");
-    assert_eq!(state, "blind");
     transfers.finish();
     assert!(bench.vsb(&["stop"]).status.success());
 
@@ -90,9 +92,10 @@ fn a_station_with_ipv6_only_is_probed() {
     let mut found = Vec::new();
     for _ in 0..10 {
         std::thread::sleep(Duration::from_millis(300));
-        found.push(pool(&bench));
+        found.push(pool(&bench).0);
     }
-    let mean = found.iter().map(|(capacity, _)| capacity).sum::<f64>() / found.len() as f64;
+    let mean = found.iter().sum::<f64>() / found.len() as f64;
+    until(20, &bench, || pool(&bench).1 == "run");
     let status = bench.json(&["status"]);
     let probes = &status["status"]["pools"][0]["probes"];
     let goodputs = transfers.finish();
@@ -100,7 +103,6 @@ fn a_station_with_ipv6_only_is_probed() {
         "IPv6 only: C {mean:.2} Mbit/s where the path carries 4.95; probes sent, answered, lost: {probes}; {goodputs:.0?}"
     );
     assert!((0.85..1.1).contains(&(mean / 4.95)), "{found:?}\n{}", bench.log());
-    assert!(found.iter().any(|(_, state)| state == "run"), "{found:?}");
     let [sent, answered] = [0, 1].map(|which| probes[which].as_u64().expect("a number"));
     assert!(sent > 20 && answered * 2 > sent, "{probes}");
 }

@@ -90,14 +90,15 @@ fn what_nobody_confirms_is_taken_back() {
     let mut bench = Bench::new(1);
     let before = bench.dump();
     bench.configure(ONE);
-    bench.start(&["--confirm-within", "1s"]);
+    // Long enough for the daemon to answer before.
+    bench.start(&["--confirm-within", "5s"]);
     let ended = bench.daemon().wait().unwrap();
     assert_eq!(ended.code(), Some(1), "{}", bench.log());
     assert_eq!(bench.dump(), before);
-    bench.start(&["--confirm-within", "1s"]);
+    bench.start(&["--confirm-within", "5s"]);
     assert!(bench.vsb(&["confirm"]).status.success());
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_millis(1500) {
+    while begin.elapsed() < Duration::from_secs(8) {
         assert!(bench.daemon().try_wait().unwrap().is_none(), "it was confirmed");
         std::thread::sleep(Duration::from_millis(100));
     }

@@ -29,15 +29,14 @@ fn what_others_take_away_comes_back() {
     ] {
         let mended = bench.log().matches(told).count();
         in_box(&bench, deed);
-        assert_ne!(datapath(&bench), whole, "{deed} did something");
         let begin = Instant::now();
-        until(8, &bench, || datapath(&bench) == whole);
+        // The line shows that the deed did something, however fast that was mended; it comes after the mending.
+        until(8, &bench, || datapath(&bench) == whole && bench.log().matches(told).count() == mended + 1);
         println!("{deed}: back after {:.1} s", begin.elapsed().as_secs_f64());
-        assert_eq!(bench.log().matches(told).count(), mended + 1, "{told}: {}", bench.log());
         assert!(reaches(&bench));
     }
     assert_eq!(troubles(&bench), "[]");
-    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 2, 3);
+    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 5);
     let both = (rates[0] + rates[1]) / 1e6;
     println!("up- and downlink together after all that: {both:.2} of 20 Mbit/s");
     assert!((17.0..20.0).contains(&both), "{rates:?}");
@@ -65,32 +64,32 @@ fn interfaces_go_down_are_renamed_and_made_anew() {
     let bench = Bench::shaping(1, ONE);
     let whole = datapath(&bench);
     in_box(&bench, "ip link set wan down");
-    until(5, &bench, || troubles(&bench).contains("wan is down"));
+    until(20, &bench, || troubles(&bench).contains("wan is down"));
     plug(&bench);
-    until(5, &bench, || troubles(&bench) == "[]");
+    until(20, &bench, || troubles(&bench) == "[]");
     assert!(reaches(&bench) && datapath(&bench) == whole);
 
     in_box(&bench, "ip link set wan down");
     in_box(&bench, "ip link set wan name wan7");
-    until(5, &bench, || troubles(&bench).contains("wan is called wan7 now"));
+    until(20, &bench, || troubles(&bench).contains("wan is called wan7 now"));
     in_box(&bench, "ip link set wan7 name wan");
     plug(&bench);
-    until(5, &bench, || troubles(&bench) == "[]");
+    until(20, &bench, || troubles(&bench) == "[]");
     assert!(reaches(&bench) && datapath(&bench) == whole);
 
     in_box(&bench, "ip link del wan");
-    until(5, &bench, || troubles(&bench).contains("wan is gone"));
+    until(20, &bench, || troubles(&bench).contains("wan is gone"));
     let changed = ONE.replace("20 Mbit/s", "10 Mbit/s");
     bench.configure(&changed);
     reload(&bench);
     let host = bench.name(Place::Host);
     in_box(&bench, &format!("ip link add wan type veth peer name eth0 netns {host}"));
     plug(&bench);
-    until(5, &bench, || troubles(&bench) == "[]");
+    until(20, &bench, || troubles(&bench) == "[]");
     let anew = datapath(&bench);
     assert!(anew.contains("rate 10Mbit") && anew.matches("Redirect to device fairair0").count() == 4, "{anew}");
     assert!(bench.log().contains("wan is another device than before"), "{}", bench.log());
-    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 2, 3);
+    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 5);
     let both = (rates[0] + rates[1]) / 1e6;
     println!("after the new device: {both:.2} of 10 Mbit/s");
     assert!((8.5..10.0).contains(&both), "{rates:?}");
@@ -128,14 +127,14 @@ fn a_renamed_interface_is_shaped_under_its_new_name_after_reload() {
     bench.start(&[]);
     in_box(&bench, "ip link set wan down");
     in_box(&bench, "ip link set wan name wan7");
-    until(5, &bench, || troubles(&bench).contains("wan7"));
+    until(20, &bench, || troubles(&bench).contains("wan7"));
     let text = std::fs::read_to_string(bench.config()).unwrap();
     std::fs::write(bench.config(), text.replace("\"wan\"", "\"wan7\"")).unwrap();
     reload(&bench);
     for line in ["ip link set wan7 up", "ip -6 addr add fd02::1/64 dev wan7 nodad"] {
         in_box(&bench, line);
     }
-    until(5, &bench, || troubles(&bench) == "[]");
+    until(20, &bench, || troubles(&bench) == "[]");
     assert!(reaches(&bench));
     let filters = in_box(&bench, "tc filter show dev wan7 egress");
     assert_eq!(filters.matches("Redirect to device fairair0").count(), 2, "one for each protocol: {filters}");
@@ -191,4 +190,5 @@ fn plug(bench: &Bench) {
     let script = "ip addr replace 10.2.0.2/16 dev eth0; ip addr replace fd02::2/64 dev eth0 nodad; ip link set eth0 up; \
         ip route replace default via 10.2.0.1; ip route replace default via fd02::1";
     bench.run(Place::Host, &["bash", "-c", script]);
+    bench.settle();
 }

@@ -1,13 +1,17 @@
 //! Traffic from inside a namespace: this test binary, started there once more as a worker.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Stdio};
-use std::time::{Duration, SystemTime};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place};
 
 const JOB: &str = "FAIRAIR_TEST_WORKER";
+/// How long a connection may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One bulk transfer.
 #[derive(Clone, Copy)]
@@ -25,11 +29,11 @@ pub(crate) const fn down(station: &str) -> Transfer<'_> {
     Transfer { station, is_up: false }
 }
 
-/// Transfers under way.
+/// Transfers under way; they end when this is dropped.
 pub(crate) struct Transfers {
-    sinks: Vec<Child>,
-    sources: Vec<Child>,
-    seconds: u64,
+    /// First, so that what a source still has to send goes nowhere.
+    sinks: Vec<Worker>,
+    _sources: Vec<Worker>,
 }
 
 /// Runs all transfers at once; goodput of each in bit/s from second `skip` to second `skip + seconds`.
@@ -37,66 +41,113 @@ pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, sec
     start(bench, transfers, skip, seconds).finish()
 }
 
-/// Starts all transfers at once.
+/// Starts all transfers at once. Their time begins when all are connected, however long that takes, and they send until
+/// [`Transfers::finish`].
+#[track_caller]
 pub(crate) fn start(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64) -> Transfers {
-    // All count between the same two moments. Workers need a moment to start.
-    let begin = now_ms() + 500;
-    let (from_ms, to_ms) = (begin + skip * 1000, begin + (skip + seconds) * 1000);
-    let mut under_way = Transfers { sinks: Vec::new(), sources: Vec::new(), seconds };
-    for (index, transfer) in transfers.iter().enumerate() {
+    let ends = |transfer: &Transfer<'_>| {
         let host = if transfer.station.contains(':') { "fd02::2" } else { "10.2.0.2" };
-        let port = 5001 + index as u16;
-        // The sink listens.
         let device = if transfer.station.starts_with("10.1.9.") { Place::Other } else { Place::Stations };
-        let (sink, source) = if transfer.is_up { (Place::Host, device) } else { (device, Place::Host) };
-        let (to, from) = if transfer.is_up { (host, transfer.station) } else { (transfer.station, host) };
-        under_way.sinks.push(spawn(bench, sink, &format!("sink {to} {port} {from_ms} {to_ms}")));
-        under_way.sources.push(spawn(bench, source, &format!("source {to} {port} {from} {to_ms}")));
+        let (station, host) = ((device, transfer.station.to_owned()), (Place::Host, host.to_owned()));
+        if transfer.is_up { (station, host) } else { (host, station) }
+    };
+    let ports = transfers.iter().zip(5001_u16..);
+    let sinks = ports.clone().map(|(transfer, port)| {
+        let (_, (place, to)) = ends(transfer);
+        spawn(bench, place, &format!("sink {to} {port}"))
+    });
+    let mut sinks: Vec<_> = sinks.collect();
+    for sink in &mut sinks {
+        sink.said("LISTENS");
     }
-    under_way
+    let sources = ports.map(|(transfer, port)| {
+        let ((place, from), (_, to)) = ends(transfer);
+        spawn(bench, place, &format!("source {to} {port} {from}"))
+    });
+    let mut sources: Vec<_> = sources.collect();
+    for source in &mut sources {
+        source.said("CONNECTED");
+    }
+    for sink in &mut sinks {
+        sink.tell(&format!("{skip} {seconds}"));
+    }
+    for source in &mut sources {
+        source.tell("send");
+    }
+    Transfers { sinks, _sources: sources }
 }
 
 impl Transfers {
-    /// Waits until all are done; their goodputs in bit/s.
-    pub(crate) fn finish(self) -> Vec<f64> {
-        let rates = self.sinks.into_iter().map(|sink| {
-            let output = sink.wait_with_output().expect("a worker");
-            let text = String::from_utf8_lossy(&output.stdout);
-            let words = text.split("RECEIVED ").nth(1).and_then(|rest| rest.split_whitespace().next());
-            let bytes = words.and_then(|bytes| bytes.parse::<f64>().ok());
-            bytes.unwrap_or_else(|| panic!("a sink said {text}")) * 8.0 / self.seconds as f64
-        });
-        let rates = rates.collect();
-        for mut source in self.sources {
-            let _ = source.wait();
+    /// Waits until all have counted; their goodputs in bit/s. None ends before, for the others would get its share.
+    #[track_caller]
+    pub(crate) fn finish(mut self) -> Vec<f64> {
+        self.sinks.iter_mut().map(|sink| sink.said("GOODPUT").parse().expect("a number")).collect()
+    }
+}
+
+/// A process of this binary in a namespace. It says words, is told words, and ends with its standard input.
+pub(crate) struct Worker {
+    child: Child,
+    orders: Option<ChildStdin>,
+    words: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    /// Waits for `word`; what is behind it in its line.
+    #[track_caller]
+    pub(crate) fn said(&mut self, word: &str) -> String {
+        let mut all = String::new();
+        loop {
+            let mut line = String::new();
+            let length = self.words.read_line(&mut line).expect("text");
+            if let Some((_, rest)) = line.split_once(word) {
+                return rest.trim().to_owned();
+            }
+            all += &line;
+            assert!(length > 0, "a worker ended without {word}, it said {all}");
         }
-        rates
+    }
+
+    fn tell(&mut self, words: &str) {
+        writeln!(self.orders.as_mut().expect("it was not told to end"), "{words}").expect("it listens");
+    }
+
+    /// Tells it to end; it may still say something.
+    pub(crate) fn end(&mut self) {
+        self.orders = None;
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
 /// Starts a worker.
-pub(crate) fn spawn(bench: &Bench, place: Place, job: &str) -> Child {
+pub(crate) fn spawn(bench: &Bench, place: Place, job: &str) -> Worker {
     let binary = std::env::current_exe().expect("this binary");
     let words = [binary.to_str().expect("text"), "--ignored", "--exact", "worker::work", "--nocapture"];
     let mut command = bench.command(place, &words);
-    command.env(JOB, job).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started")
+    let mut child = command.env(JOB, job).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("started");
+    let (orders, words) = (child.stdin.take(), child.stdout.take().expect("piped"));
+    Worker { child, orders, words: BufReader::new(words) }
 }
 
-/// Not a test: what [`worker`] starts.
+/// Not a test: what [`spawn`] starts.
 #[test]
 #[ignore = "a worker of other tests"]
 fn work() {
     let Ok(job) = std::env::var(JOB) else { return };
     let words: Vec<_> = job.split(' ').collect();
     match words[..] {
-        ["sink", to, port, from_ms, to_ms] => sink(address(to, port), number(from_ms), number(to_ms)),
-        ["source", to, port, from, to_ms] => {
-            source(address(to, port), from.parse().expect("an address"), number(to_ms));
+        ["sink", to, port] => sink(address(to, port)),
+        ["source", to, port, from] => source(address(to, port), from.parse().expect("an address")),
+        ["flood", port, stations, rate] => {
+            crate::bars::flood(number(port) as u16, number(stations) as u32, number(rate));
         }
-        ["flood", port, stations, rate, end] => {
-            crate::bars::flood(number(port) as u16, number(stations) as u32, number(rate), number(end));
-        }
-        ["count", port, end] => crate::bars::count(number(port) as u16, number(end)),
+        ["count", port] => crate::bars::count(number(port) as u16),
         _ => panic!("no job: {job}"),
     }
 }
@@ -109,34 +160,85 @@ fn number(text: &str) -> u64 {
     text.parse().expect("a number")
 }
 
-/// Milliseconds since 1970: a clock that all workers share.
-pub(crate) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_millis() as u64
+/// Says something to who started this worker.
+pub(crate) fn say(words: &str) {
+    println!("{words}");
+}
+
+/// The next line from who started this worker; empty when there is none to come.
+fn order() -> String {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).expect("text");
+    line.trim().to_owned()
+}
+
+/// Whether this worker is to end, from now on: also when who started it has died.
+pub(crate) fn end() -> Arc<AtomicBool> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let sets = Arc::clone(&is_over);
+    std::thread::spawn(move || {
+        while !order().is_empty() {}
+        sets.store(true, Ordering::SeqCst);
+    });
+    is_over
 }
 
 /// Counts what comes between two moments.
-fn sink(at: SocketAddr, from_ms: u64, to_ms: u64) {
+fn sink(at: SocketAddr) {
     let listener = TcpListener::bind(at).expect("bound");
-    let (mut stream, _) = listener.accept().expect("a source");
-    let mut bytes = 0;
-    let mut buffer = vec![0; 1 << 16];
-    stream.set_read_timeout(Some(Duration::from_millis(100))).expect("set");
-    while now_ms() < to_ms {
-        match stream.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) if (from_ms..to_ms).contains(&now_ms()) => bytes += read,
-            _ => {}
+    say("LISTENS");
+    let times = order();
+    let Some((skip, seconds)) = times.split_once(' ') else { return };
+    let [skip, seconds] = [skip, seconds].map(|text| Duration::from_secs(number(text)));
+    let (is_over, begin) = (end(), Instant::now());
+    listener.set_nonblocking(true).expect("set");
+    let mut stream = loop {
+        if let Ok((stream, _)) = listener.accept() {
+            break stream;
         }
+        if begin.elapsed() > skip + seconds {
+            return say("GOODPUT 0");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    stream.set_nonblocking(false).expect("set");
+    stream.set_read_timeout(Some(Duration::from_millis(100))).expect("set");
+    // More than the kernel keeps for a socket: a read takes all that is there. So, who wakes up late counts for as much
+    // longer, and what piled up before the first moment is not in it.
+    let mut buffer = vec![0; 8 << 20];
+    let mut read_until = |moment: Instant| {
+        let mut bytes = 0;
+        loop {
+            match stream.read(&mut buffer) {
+                // The source is gone; that goes on until the end.
+                Ok(0) => std::thread::sleep(Duration::from_millis(20)),
+                Ok(read) => bytes += read,
+                Err(_) => {}
+            }
+            let now = Instant::now();
+            if now >= moment {
+                return (bytes, now);
+            }
+        }
+    };
+    let (_, from) = read_until(begin + skip);
+    let (bytes, to) = read_until(from + seconds);
+    say(&format!("GOODPUT {}", bytes as f64 * 8.0 / (to - from).as_secs_f64()));
+    while !is_over.load(Ordering::SeqCst) {
+        read_until(Instant::now());
     }
-    println!("RECEIVED {bytes}");
 }
 
-fn source(to: SocketAddr, from: IpAddr, to_ms: u64) {
-    let mut stream = connect(to, from, to_ms);
+fn source(to: SocketAddr, from: IpAddr) {
+    let mut stream = connect(to, from);
+    say("CONNECTED");
+    if order().is_empty() {
+        return;
+    }
+    let is_over = end();
     stream.set_write_timeout(Some(Duration::from_millis(100))).expect("set");
     let buffer = vec![0; 1 << 16];
-    // A little longer than the sinks count.
-    while now_ms() < to_ms + 500 {
+    while !is_over.load(Ordering::SeqCst) {
         match stream.write(&buffer) {
             Err(error) if !matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
                 break;
@@ -146,9 +248,10 @@ fn source(to: SocketAddr, from: IpAddr, to_ms: u64) {
     }
 }
 
-/// Connects from the address `from`, as soon as the sink is there.
-fn connect(to: SocketAddr, from: IpAddr, until_ms: u64) -> TcpStream {
+/// Connects from the address `from`.
+fn connect(to: SocketAddr, from: IpAddr) -> TcpStream {
     use socket2::{Domain, Protocol, Socket, Type};
+    let begin = Instant::now();
     loop {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP)).expect("a socket");
         socket.bind(&SocketAddr::new(from, 0).into()).expect("bound");
@@ -157,7 +260,7 @@ fn connect(to: SocketAddr, from: IpAddr, until_ms: u64) -> TcpStream {
         if socket.connect_timeout(&to.into(), Duration::from_millis(2500)).is_ok() {
             return socket.into();
         }
-        assert!(now_ms() < until_ms, "{to} does not answer");
+        assert!(begin.elapsed() < PATIENCE, "{to} does not answer");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
