@@ -26,7 +26,7 @@ python: setup-python ## build the Python package into .venv
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
 
-testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, half an hour on an idle machine) into out/testbed-bars
+testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, fifty minutes on an idle machine) into out/testbed-bars
 	cargo build --release --locked -p fairair --example testbed_bars
 	target/release/examples/testbed_bars out/testbed-bars $(JOBS)
 

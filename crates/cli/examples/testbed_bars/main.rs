@@ -1,6 +1,6 @@
 //! The testbed against the simulator and against detti2011: the tables of docs/testbed.md, measured anew (`make testbed-bars`).
 //!
-//! As root: `cargo run --release -p fairair --example testbed_bars -- OUT [JOBS] [FILTER]`. It takes half an hour with eight
+//! As root: `cargo run --release -p fairair --example testbed_bars -- OUT [JOBS] [FILTER]`. It takes fifty minutes with eight
 //! testbeds side by side (JOBS), on two processors that are idle else; replicas that come too late are left out. FILTER names
 //! the tables or points to run, such as `fig05,fig06-3,remedies`. OUT gets `replicas.csv` and `tables.md`; figures also
 //! `figNN.recorded.csv`, which `gallery/detti2011` takes.

@@ -125,7 +125,7 @@ pub(crate) fn measure(cells: &[Cell], jobs: usize, cancel: &AtomicBool) -> Resul
     let mut answers: Vec<Answer> =
         cells.iter().map(|cell| Answer { scenario: cell.scenario.clone(), replicas: Vec::new() }).collect();
     for ((index, _), outcome) in tasks.iter().zip(outcomes) {
-        // One that fails costs itself, not the half hour.
+        // One that fails costs itself, not the hour.
         let outcome = outcome.unwrap_or_else(|error| {
             eprintln!("a replica of {} is left out: {error}", cells[*index].scenario.name);
             None

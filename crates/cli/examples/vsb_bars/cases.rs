@@ -57,6 +57,9 @@ pub(crate) struct Case {
 pub(crate) const EVENT: f64 = 30.0;
 /// Of Fig. 4: nobody, a fast station, a slow one beside it, the fast one alone again.
 const SPANS: &[(f64, f64)] = &[(5.0, 25.0), (30.0, 57.0), (62.0, 90.0), (95.0, 120.0)];
+/// Runs of each trace: steady, followed, false alarms.
+const STEADY: u64 = 4;
+const FOLLOWED: u64 = 8;
 const ALARMS: u64 = 4;
 
 /// A cell at a rate: AP buffer, TCP and times of detti2011.
@@ -192,7 +195,7 @@ fn traces() -> Vec<Case> {
     }
     let five = |rate: &str, event: &str| cell(rate, (60, 15), &(station("sta", 5, "", &flow("down", 2, "")) + event));
     for rate in ["11 Mbit/s", "2 Mbit/s"] {
-        for seed in 1..=2 {
+        for seed in 1..=STEADY {
             cases.push(case("steady", rate, seed, Look::Steady, five(rate, ""), five(rate, "")));
         }
     }
@@ -204,7 +207,7 @@ fn traces() -> Vec<Case> {
     ] {
         let event = format!("[[event]]\nat = \"30 s\"\nkind = \"rate\"\nrate = \"{to}\"\n");
         let text = five(from, &event);
-        for seed in 1..=ALARMS {
+        for seed in 1..=FOLLOWED {
             cases.push(case("follow", what, seed, Look::Follow, text.clone(), five(to, "")));
         }
     }

@@ -246,6 +246,8 @@ impl Adaptive {
         let rate = (delivery.rate.as_bps() as f64).max(self.params.min.as_bps() as f64);
         self.mu = Some(match self.mu {
             Some(mu) if rate * NEWS > mu && delivery.may_have_dropped => mu,
+            // What was measured first in a drop is part of what was before.
+            Some(_) if self.drop.is_some() => rate,
             Some(mu) if rate >= mu * DROP => mu + SMOOTHING * delivery.weight * (rate - mu),
             _ => rate,
         });
