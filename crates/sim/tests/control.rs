@@ -3,7 +3,7 @@
 //! `cargo test --release -p fairair-sim --test control -- --nocapture` prints the tables.
 //!
 //! `adaptive` was designed while looking at replicas 0-99. The traces are therefore judged on replicas 100-199, and by how
-//! many of them meet the bar; `FIRST_REPLICA=200` judges another hundred.
+//! many of them meet the bar; `FIRST_REPLICA=300` judges another hundred (docs/remedies-box.md has both).
 
 mod common;
 
