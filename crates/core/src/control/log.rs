@@ -142,7 +142,8 @@ impl Tape {
         self.put(Event::Decision(decision));
     }
 
-    /// What stands for all that was noted before: `machine`, which draws from [`Rng::fork`](crate::rng::Rng::fork) of `seed` from here on.
+    /// What stands for all that was noted before: `machine`, which draws from [`Rng::fork`](crate::rng::Rng::fork) of `seed`
+    /// from here on.
     pub fn state(&self, machine: &Capacity, seed: u64) -> Event {
         let looks = self.shown.iter().enumerate().map(|(station, view)| Seen::new(station, view));
         Event::State { machine: machine.clone(), seed, seen: looks.collect() }
