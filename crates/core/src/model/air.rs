@@ -47,10 +47,14 @@ pub fn of_stations(scenario: &Scenario, rates: &[Bitrate]) -> Vec<u32> {
 }
 
 /// What the cell is reckoned to carry, in IP bytes of both directions, of the mix that a box under `policy`, one by station,
-/// makes of its stations when all have backlog: `share` of [`AirParams`](crate::control::AirParams) is a share of it.
+/// makes of its stations when all that have flows have backlog: `share` of [`AirParams`](crate::control::AirParams) is a share of it.
 pub fn reckoned_capacity(scenario: &Scenario, policy: Policy) -> Bitrate {
     let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
-    let weights: Vec<f64> = scenario.shares(policy, &rates).iter().map(|share| share.weight).collect();
+    let shares = scenario.shares(policy, &rates);
+    let is_idle = |station: usize| scenario.stations[station].flows.is_empty();
+    let nobody = (0..rates.len()).all(is_idle);
+    let weight = |station: usize| if is_idle(station) && !nobody { 0.0 } else { shares[station].weight };
+    let weights: Vec<f64> = (0..rates.len()).map(weight).collect();
     let air: f64 = weights.iter().zip(of_stations(scenario, &rates)).map(|(weight, ns)| weight * f64::from(ns)).sum();
     Bitrate::from_bps((8e9 * weights.iter().sum::<f64>() / air).round() as u64)
 }
@@ -91,6 +95,11 @@ mod tests {
         assert_eq!(ns[0], ns[3]);
         let equal = reckoned_capacity(&scenario, Policy::PerStation).as_bps() as f64;
         assert!((equal * (4.0 * f64::from(ns[0]) + f64::from(ns[4])) / 5.0 / 8e9 - 1.0).abs() < 1e-6);
+        let fast_alone =
+            CELL.replace("rate = \"2 Mbit/s\"\n        flows = [{ direction = \"down\" }]", "rate = \"2 Mbit/s\"");
+        let fast_alone = Scenario::from_toml(&fast_alone, "cell.toml").unwrap();
+        let idle = reckoned_capacity(&fast_alone, Policy::PerStation).as_bps() as f64;
+        assert!((idle * f64::from(ns[0]) / 8e9 - 1.0).abs() < 1e-6, "who has no flows takes no share");
         assert!(reckoned_capacity(&scenario, Policy::Airtime).as_bps() as f64 > 1.2 * equal);
     }
 }
