@@ -47,7 +47,8 @@ pub(crate) fn deliver(
     format: Format,
     out: Option<OutDir>,
 ) -> Result<Exit, CliError> {
-    if let Some(out) = out {
+    // An interrupted run that has nothing to show must not take an earlier result away.
+    if let Some(out) = out.filter(|_| report.replicas > 0) {
         let table = output::table::render(report, scenario, Style::Plain);
         let texts = [output::json(report), output::csv::stations(report), output::csv::flows(report), table];
         out.write(texts.map(String::into_bytes).to_vec())?;

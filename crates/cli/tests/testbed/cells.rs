@@ -112,19 +112,26 @@ fn a_cell_that_ends_in_any_way_leaves_nothing_behind() {
     testbed(&["down", &other]);
 }
 
-/// Claim: a run that is interrupted takes its namespaces and programs with it and says so with its exit code.
+/// Claim: a run that is interrupted takes its namespaces and programs with it and says so with its exit code; when nothing was
+/// measured yet, an earlier result stays.
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
     let Some(_turn) = turn("an_interrupted_run_leaves_nothing_behind") else { return };
     let directory = tempfile::tempdir().unwrap();
     let file = scenario(&directory, TWO_STATIONS);
-    let mut run = fairair().args(["testbed", "run"]).arg(file).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let out = directory.path().join("out");
+    std::fs::create_dir(&out).unwrap();
+    std::fs::write(out.join("table.txt"), "an earlier result").unwrap();
+    let mut command = fairair();
+    command.args(["testbed", "run", "--out"]).arg(&out).arg(file).stdout(std::process::Stdio::null());
+    let mut run = command.spawn().unwrap();
     let prefix = format!("{:x}", run.id());
     wait_until("it stands", || namespaces_of(&prefix).len() == 5);
     std::thread::sleep(Duration::from_secs(2));
     kill(Pid::from_raw(i32::try_from(run.id()).unwrap()), Signal::SIGTERM).unwrap();
     assert_eq!(run.wait().unwrap().code(), Some(130));
     assert_eq!(namespaces_of(&prefix), Vec::<String>::new());
+    assert_eq!(std::fs::read_to_string(out.join("table.txt")).unwrap(), "an earlier result");
     let pids = Command::new("pgrep").args(["-P", &run.id().to_string()]).output();
     assert!(pids.is_ok_and(|output| output.stdout.is_empty()), "no program is left");
 }
