@@ -67,10 +67,9 @@ const REMEDIES: [(&str, &str, &str); 10] = [
 /// Everything that is measured.
 pub(crate) fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for (table, rate, first, others, points) in FIGURES.into_iter().chain(EACH) {
-        let is_each = EACH.iter().any(|(name, ..)| *name == table);
-        let stack = if is_each { TcpStack::Scenario } else { TcpStack::Linux };
-        let tcp = if is_each { "sack = true\ndelayed_ack = false\n" } else { "" };
+    let linux = FIGURES.map(|figure| (figure, TcpStack::Linux, ""));
+    let each = EACH.map(|figure| (figure, TcpStack::Scenario, "sack = true\ndelayed_ack = false\n"));
+    for ((table, rate, first, others, points), stack, tcp) in linux.into_iter().chain(each) {
         for (x, replicas, seconds) in points.iter().copied() {
             // Figs. 8 and 11 vary the window, the others the number of connections.
             let flow = match table {

@@ -209,14 +209,20 @@ mod tests {
     use crate::control::{AdaptiveParams, AirParams, WceParams};
     use crate::units::Bitrate;
 
-    /// Twenty seconds of a cell that drops to a quarter and falls silent, as lines of JSON.
-    fn recorded(params: CapacityParams) -> (Vec<Event>, Vec<Decision>) {
+    /// A cell that drops to a quarter after five seconds, on tape.
+    fn dropped(params: CapacityParams) -> Cell {
         let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
         cell.tape = Tape::new(params, 7);
         cell.tape.grow(4);
         cell.control.grow(4);
         cell.run(5.0);
         cell.carries = 1.25 * MBPS;
+        cell
+    }
+
+    /// Twenty seconds of it, with a silence, as lines of JSON.
+    fn recorded(params: CapacityParams) -> (Vec<Event>, Vec<Decision>) {
+        let mut cell = dropped(params);
         cell.deaf[2] = true;
         cell.run(6.0);
         cell.silent = true;
@@ -302,12 +308,7 @@ mod tests {
     #[test]
     fn a_log_without_its_beginning_gives_the_same_decisions() {
         for params in kinds() {
-            let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
-            cell.tape = Tape::new(params, 7);
-            cell.tape.grow(4);
-            cell.control.grow(4);
-            cell.run(5.0);
-            cell.carries = 1.25 * MBPS;
+            let mut cell = dropped(params);
             cell.run(1.3);
             let before = cell.tape.take().len();
             assert!(before > 100, "{before}");
