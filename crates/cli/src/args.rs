@@ -202,6 +202,12 @@ pub struct PlanArgs {
     #[arg(long, value_name = "PCT", default_value = "10%")]
     pub tolerance: Percent,
 
+    /// Least that every flow and every station keeps, as a share of what it would have under max-min fairness.
+    ///
+    /// Max-min gives a flow what it asks for, and shares the rest equally. No plan goes below the floor.
+    #[arg(long, value_name = "PCT", default_value = "5%")]
+    pub floor: Percent,
+
     /// What may be changed.
     #[arg(long, value_enum, default_value_t = Deployment::Any)]
     pub deploy: Deployment,

@@ -6,6 +6,7 @@ use super::Style;
 use super::csv;
 use super::grid::{Align, quantities, titled};
 use super::quantity::Quantity;
+use super::starving;
 use crate::compare::{Comparison, Row};
 
 /// The estimates of a row, by name.
@@ -25,6 +26,8 @@ const COLUMNS: &[Column<Row>] = &[
     ("box_delay_mean_s", |row| row.report.box_sojourn_s()),
     ("short_file_mean_s", |row| short_files(&row.report).0),
     ("short_file_cov", |row| short_files(&row.report).1),
+    ("starved_flows", |row| row.report.indices.starved_flows),
+    ("starved_stations", |row| row.report.indices.starved_stations),
 ];
 
 /// Mean transfer time and its coefficient of variation of the smallest files.
@@ -53,6 +56,7 @@ pub(crate) fn table(comparison: &Comparison, style: Style) -> String {
         }
     };
     let plain = |estimate: Estimate| Quantity::plain(estimate);
+    add("starved", &|row| bare(row.report.indices.starved_flows, 1.0));
     add("total", &|row| Quantity::rate(row.report.totals.goodput_bps));
     add("up, a flow", &|row| flow_rate(row.report.directions.up.mean_flow_goodput_bps));
     add("down, a flow", &|row| flow_rate(row.report.directions.down.mean_flow_goodput_bps));
@@ -74,9 +78,20 @@ pub(crate) fn table(comparison: &Comparison, style: Style) -> String {
     lines.push(String::new());
     lines.push(style.dim(
         "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, at the \
-         station where it is longest",
+         station where it is longest; starved: flows a replica below 5 % of their max-min share",
     ));
+    lines.push(style.bold(&last_line(rows)));
     lines.join("\n") + "\n"
+}
+
+/// Which remedies leave flows or stations with next to nothing.
+fn last_line(rows: &[Row]) -> String {
+    let starving: Vec<&str> = rows.iter().filter(|row| starving(&row.report).is_some()).map(|row| row.remedy).collect();
+    match starving.len() {
+        0 => "No remedy here starves a flow or a station.".to_owned(),
+        n if n == rows.len() => "Each of these starves a flow or a station.".to_owned(),
+        _ => format!("These starve a flow or a station: {}.", starving.join(", ")),
+    }
 }
 
 fn header(comparison: &Comparison, style: Style) -> String {

@@ -18,6 +18,11 @@ pub(crate) fn table(plan: &Plan, style: Style) -> String {
     let mut lines = vec![
         format!("{}: {} (within {:.0} %)", style.bold(&plan.name), wishes.join(" and "), plan.tolerance * 100.0),
         style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())),
+        if plan.as_is_starved.is_empty() {
+            format!("nobody starves in the cell as it is (floor: {:.0} % of the max-min share)", plan.floor * 100.0)
+        } else {
+            style.bold(&format!("WARNING: in the cell as it is these starve: {}", plan.as_is_starved.join(", ")))
+        },
         String::new(),
     ];
     lines.extend(rows(plan, style));
@@ -34,6 +39,7 @@ fn rows(plan: &Plan, style: Style) -> Vec<String> {
     let columns = [
         titled("meets", text(&|row| if row.meets { "yes" } else { "no" }.to_owned()), Align::Left),
         titled("change", text(&|row| row.deploy.to_owned()), Align::Left),
+        titled("starved", text(&|row| row.starved.len().to_string()), Align::Right),
         quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))),
         quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
         quantities("Jain sta.", &numbers(&|row| Quantity::plain(row.report.indices.jain_stations))),
@@ -98,6 +104,10 @@ fn short(snippet: &str) -> String {
 fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
     match plan.rows.first() {
         None => vec![style.bold("Nothing was tried.")],
+        Some(row) if !row.meets && !row.starved.is_empty() => vec![style.bold(&format!(
+            "No candidate meets this without starving somebody. The first row is the closest; do not use it: it starves {}.",
+            row.starved.join(", ")
+        ))],
         Some(row) if !row.meets => vec![style.bold("No candidate meets this. The first row is the closest.")],
         Some(row) if row.snippet.is_empty() => vec![style.bold("The cell as it is meets this: change nothing.")],
         Some(row) => {
@@ -128,8 +138,10 @@ pub(crate) fn csv(plan: &Plan) -> String {
         ("predicted_up_down_ratio", |row| predicted(row.prediction.up_down_ratio)),
         ("predicted_delay_mean_s", |row| predicted(row.prediction.delay_mean_s)),
     ];
-    let labels = |(_, row): (usize, &Row)| vec![row.meets.to_string(), row.deploy.to_owned(), short(&row.snippet)];
-    csv::table(&["meets", "change", "remedy"], COLUMNS, &plan.rows, labels, |row| row.report.replicas)
+    let labels = |(_, row): (usize, &Row)| {
+        vec![row.meets.to_string(), row.deploy.to_owned(), row.starved.len().to_string(), short(&row.snippet)]
+    };
+    csv::table(&["meets", "change", "starved", "remedy"], COLUMNS, &plan.rows, labels, |row| row.report.replicas)
 }
 
 fn predicted(value: Option<f64>) -> Estimate {

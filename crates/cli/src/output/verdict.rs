@@ -21,10 +21,41 @@ pub(crate) fn verdict(report: &Report) -> String {
         (0, _) | (_, 0) => stations(report),
         _ => directions(report),
     };
+    let who = match starving(report) {
+        Some(starving) => format!("{starving}: {}", in_mid_sentence(&who)),
+        None => who,
+    };
     match ap_queue(report) {
         Some(queue) => format!("{who}; {queue}."),
         None => format!("{who}."),
     }
+}
+
+/// Who gets next to nothing, if anybody does; a mean over a direction hides it.
+pub(crate) fn starving(report: &Report) -> Option<String> {
+    let per_replica = |estimate: Estimate| estimate.mean.filter(|mean| *mean > 0.0);
+    let number = |mean: f64| if mean < 1.0 { format!("{mean:.2}") } else { format!("{mean:.3}") };
+    let number = |mean: f64| {
+        let text = number(mean);
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    let (flows, stations) = (report.flows.len(), report.stations.len());
+    let what = match (per_replica(report.indices.starved_flows), per_replica(report.indices.starved_stations)) {
+        (Some(mean), _) => format!("{} of {} starve", number(mean), plural(flows, "flow")),
+        (None, Some(mean)) => format!("{} of {} starve", number(mean), plural(stations, "station")),
+        (None, None) => return None,
+    };
+    Some(format!("{what} (below 5 % of the max-min share; mean of the replicas)"))
+}
+
+/// A clause that begins with a word of its own, not with a station's name, goes on in lower case.
+fn in_mid_sentence(clause: &str) -> String {
+    let own = ["Uploads ", "Downloads ", "Another ", "All ", "The ", "There "];
+    let mut text = clause.to_owned();
+    if own.iter().any(|word| text.starts_with(word)) {
+        text[..1].make_ascii_lowercase();
+    }
+    text
 }
 
 /// Both directions have flows.
@@ -129,6 +160,22 @@ mod tests {
         says(&report, "Uploads get 2.0x what downloads get (uncertain: more replicas would tell)");
         report.indices.up_down_ratio = Estimate { mean: None, ci95: None, n: 9 };
         says(&report, "Uploads take everything");
+    }
+
+    #[test]
+    fn who_starves_is_said_before_any_mean() {
+        let mut report = fixture::report();
+        report.indices.up_down_ratio = sure(1.05);
+        report.indices.starved_flows = sure(2.0);
+        says(
+            &report,
+            "2 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): uploads and downloads",
+        );
+        report.indices.starved_flows = sure(0.0);
+        report.indices.starved_stations = sure(0.4);
+        says(&report, "0.4 of 5 stations starve");
+        report.indices.starved_stations = Estimate::default();
+        says(&report, "Uploads and downloads get the same");
     }
 
     #[test]

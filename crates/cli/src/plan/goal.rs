@@ -51,6 +51,8 @@ pub(crate) struct Wish {
     pub(crate) max_delay_s: Option<f64>,
     /// How far a ratio may be off, as a share.
     pub(crate) tolerance: f64,
+    /// Share of the max-min share below which a flow or a station starves.
+    pub(crate) floor: f64,
 }
 
 impl Wish {
@@ -145,7 +147,7 @@ mod tests {
     #[test]
     fn the_fixture_is_far_from_fair_and_meets_what_it_is() {
         let report = fixture::report();
-        let wish = |goals: &[Goal]| Wish { goals: goals.to_vec(), max_delay_s: None, tolerance: 0.1 };
+        let wish = |goals: &[Goal]| Wish { goals: goals.to_vec(), max_delay_s: None, tolerance: 0.1, floor: 0.05 };
         let level = report.indices.fairness_level_first_station.mean.unwrap();
         assert!(wish(&[Goal::Level(1.0)]).shortfall(&report, 1.0) > 10.0);
         let ratio = report.indices.up_down_ratio.mean.unwrap();

@@ -6,7 +6,7 @@ mod search;
 
 use std::io::IsTerminal;
 
-use fairair_core::metrics::Report;
+use fairair_core::metrics::{Report, Starved};
 use fairair_core::remedy::{Deploy, candidates};
 use fairair_core::scenario::Scenario;
 use fairair_sim::replicas::Pool;
@@ -33,6 +33,10 @@ pub(crate) struct Plan {
     pub(crate) goals: Vec<String>,
     pub(crate) max_delay_s: Option<f64>,
     pub(crate) tolerance: f64,
+    /// Share of the max-min share that every flow and station keeps in whatever meets the wish.
+    pub(crate) floor: f64,
+    /// Flows and stations of the cell as it is that are below the floor.
+    pub(crate) as_is_starved: Vec<String>,
     /// Whether the first row meets the wish; if not, it is the closest.
     pub(crate) met: bool,
     /// Candidates that were tried.
@@ -48,6 +52,8 @@ pub(crate) struct Row {
     pub(crate) meets: bool,
     /// What has to be changed: `-`, `AP` or `box`.
     pub(crate) deploy: &'static str,
+    /// Flows and stations that are below the floor in any replica.
+    pub(crate) starved: Vec<String>,
     /// What to write into the scenario file; empty: nothing.
     pub(crate) snippet: String,
     /// What a model says of it, without simulating.
@@ -71,7 +77,8 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Deployment::Box => Some(Deploy::Box),
     };
     let candidates = candidates(&scenario, deploy);
-    let Some(Found { verified, tried, as_is_bps }) = search(candidates, &wish, &pool, interrupt::flag()) else {
+    let Some(Found { verified, tried, as_is_bps, as_is_starved }) = search(candidates, &wish, &pool, interrupt::flag())
+    else {
         return Ok(Exit::Interrupted);
     };
     let rows: Vec<Row> = verified
@@ -79,6 +86,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         .map(|v| Row {
             meets: v.meets,
             deploy: v.candidate.deploy.name(),
+            starved: names(&scenario, &v.starved),
             prediction: Prediction::of(&v.candidate.scenario),
             snippet: v.candidate.snippet,
             report: v.report,
@@ -86,10 +94,12 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         .collect();
     let plan = Plan {
         schema: SCHEMA,
-        name: scenario.name,
+        name: scenario.name.clone(),
         goals: wish.goals.iter().map(ToString::to_string).collect(),
         max_delay_s: wish.max_delay_s,
         tolerance: wish.tolerance,
+        floor: wish.floor,
+        as_is_starved: names(&scenario, &as_is_starved),
         met: rows.first().is_some_and(|row| row.meets),
         tried,
         as_is_goodput_bps: as_is_bps,
@@ -103,6 +113,15 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Format::Csv => output::plan::csv(&plan),
     })?;
     Ok(if plan.met { Exit::Success } else { Exit::Unmet })
+}
+
+/// Starving stations by name, starving flows by position from 0 and station.
+fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
+    let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
+    let owners: Vec<usize> = scenario.flows().map(|(station, _)| station).collect();
+    let flows = starved.flows.iter().map(|flow| format!("flow {flow} of {}", station(owners[*flow])));
+    let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
+    flows.chain(stations).collect()
 }
 
 /// The wish, or what is wrong with it.
@@ -142,5 +161,6 @@ fn wish(args: &PlanArgs, scenario: &Scenario) -> Result<Wish, CliError> {
         goals: args.goal.clone(),
         max_delay_s: args.max_delay.map(fairair_core::units::Duration::as_secs_f64),
         tolerance: args.tolerance.0 / 100.0,
+        floor: args.floor.0 / 100.0,
     })
 }

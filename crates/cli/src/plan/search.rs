@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::atomic::AtomicBool;
 
-use fairair_core::metrics::{Provenance, Report};
+use fairair_core::metrics::{MaxMin, Provenance, Report, Starved};
 use fairair_core::model::capacity::{Stream, Transmitter, carry};
 use fairair_core::model::dcf::Backoff;
 use fairair_core::packet::TCP_IP_HEADER;
@@ -65,8 +65,10 @@ const CLOSEST: f64 = 0.5;
 pub(crate) struct Verified {
     pub(crate) candidate: Candidate,
     pub(crate) report: Report,
-    /// Whether it meets the wish with room to spare.
+    /// Whether it meets the wish with room to spare, and nobody starves.
     pub(crate) meets: bool,
+    /// Who is below the floor in any replica.
+    pub(crate) starved: Starved,
     shortfall: f64,
 }
 
@@ -84,6 +86,8 @@ pub(crate) struct Found {
     pub(crate) tried: usize,
     /// Goodput of the cell as it is.
     pub(crate) as_is_bps: f64,
+    /// Who starves in the cell as it is.
+    pub(crate) as_is_starved: Starved,
 }
 
 /// Searches among `candidates`, the cell as it is first of them, and their neighbours; `None` when `cancel` was set.
@@ -92,6 +96,7 @@ pub(crate) fn search(candidates: Vec<Candidate>, wish: &Wish, pool: &Pool, cance
     let look = |candidates, round: Round| look(candidates, &round, pace, wish, pool, cancel);
     let mut seen = look(candidates, FIRST)?;
     let as_is = seen.first().map_or(0.0, Verified::goodput);
+    let as_is_starved = seen.first().map_or_else(Starved::default, |v| v.starved.clone());
     for _ in 0..REFINEMENTS {
         rank(&mut seen, as_is);
         let mut between: Vec<Candidate> = Vec::new();
@@ -121,8 +126,9 @@ pub(crate) fn search(candidates: Vec<Candidate>, wish: &Wish, pool: &Pool, cance
     }
     rank(&mut verified, as_is);
     let best = best_of(&verified);
-    let (doubtful, mut sure): (Vec<Verified>, Vec<Verified>) =
-        verified.into_iter().partition(|v| !v.meets && v.goodput() > WORTH * best && wish.seems_met(&v.report));
+    let (doubtful, mut sure): (Vec<Verified>, Vec<Verified>) = verified
+        .into_iter()
+        .partition(|v| !v.meets && v.starved.is_nobody() && v.goodput() > WORTH * best && wish.seems_met(&v.report));
     let (again, rest) = doubtful.split_at(doubtful.len().min(DOUBTFUL));
     sure.extend_from_slice(rest);
     sure.extend(look(again.iter().map(|v| v.candidate.clone()).collect(), LONGER)?);
@@ -130,7 +136,7 @@ pub(crate) fn search(candidates: Vec<Candidate>, wish: &Wish, pool: &Pool, cance
     rank(&mut verified, as_is);
     prefer_simple(&mut verified);
     verified.truncate(FINAL);
-    Some(Found { verified, tried, as_is_bps: as_is })
+    Some(Found { verified, tried, as_is_bps: as_is, as_is_starved })
 }
 
 /// Goodput of the best that meets the wish.
@@ -141,7 +147,8 @@ fn best_of(all: &[Verified]) -> f64 {
 /// The last places of the last round for those that carry more than any that passed, and seem to pass.
 fn doubtful_among(ranked: Vec<Verified>, wish: &Wish) -> Vec<Verified> {
     let best = best_of(&ranked);
-    let doubtful = |v: &Verified| !v.meets && v.goodput() > WORTH * best && wish.seems_met(&v.report);
+    let doubtful =
+        |v: &Verified| !v.meets && v.starved.is_nobody() && v.goodput() > WORTH * best && wish.seems_met(&v.report);
     let (mut doubted, mut order): (Vec<Verified>, Vec<Verified>) = ranked.into_iter().partition(doubtful);
     doubted.sort_by(|a, b| b.goodput().total_cmp(&a.goodput()));
     let at = order.len().min(FINAL.saturating_sub(doubted.len().min(DOUBTFUL)));
@@ -249,11 +256,35 @@ fn look(
                     until_ci: None,
                 },
             );
-            let shortfall = wish.shortfall(&report, round.margin);
-            Verified { candidate, meets: shortfall <= 0.0, shortfall, report }
+            let starved = starved(scenario, records, wish.floor);
+            // A starved flow is further from any wish than a ratio that is off by ten tolerances.
+            let shortfall =
+                wish.shortfall(&report, round.margin) + 10.0 * (starved.flows.len() + starved.stations.len()) as f64;
+            Verified { candidate, meets: shortfall <= 0.0, starved, shortfall, report }
         },
     );
     Some(verified.collect())
+}
+
+/// Who is below `floor` of the max-min share in any of the replicas: alike flows may starve in turn.
+fn starved(scenario: &Scenario, records: &[Record], floor: f64) -> Starved {
+    let mut all = Starved::default();
+    for record in records {
+        let seconds = record.measured.as_secs_f64().max(1e-9);
+        let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
+        let mut stations = vec![0.0; record.stations.len()];
+        for (flow, goodput) in record.flows.iter().zip(&flows) {
+            stations[flow.station] += goodput;
+        }
+        let here = MaxMin::of(scenario, flows.iter().sum()).starved(floor, &flows, &stations);
+        all.flows.extend(here.flows);
+        all.stations.extend(here.stations);
+    }
+    for list in [&mut all.flows, &mut all.stations] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    all
 }
 
 /// The scenario with the round's length and seeds of its own. A scenario in which flows come and go keeps its time.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
 use super::rows::{DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
+use super::starvation::{FLOOR, MaxMin, Starved};
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
@@ -138,7 +139,14 @@ impl Cell<'_> {
                 Some((goodputs[0], mean(&goodputs[1..])?))
             }),
             fairness_level: self.fairness_levels(),
+            starved_flows: self.mean(|replica| Some(self.starved(replica).flows.len() as f64)),
+            starved_stations: self.mean(|replica| Some(self.starved(replica).stations.len() as f64)),
         }
+    }
+
+    fn starved(&self, replica: &Replica) -> Starved {
+        let stations: Vec<f64> = (0..replica.stations.len()).filter_map(|index| replica.station(index)).collect();
+        MaxMin::of(self.scenario, replica.total()).starved(FLOOR, &replica.flows, &stations)
     }
 
     fn fairness_levels(&self) -> Option<Vec<Vec<Estimate>>> {

@@ -12,6 +12,7 @@ mod fingerprint;
 mod indices;
 mod report;
 mod rows;
+mod starvation;
 
 pub use aggregate::Provenance;
 pub use columns::{Column, FLOW_COLUMNS, STATION_COLUMNS};
@@ -28,6 +29,7 @@ pub use report::{
 pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
 };
+pub use starvation::{FLOOR, MaxMin, Starved};
 
 #[cfg(test)]
 mod tests;

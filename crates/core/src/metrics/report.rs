@@ -244,6 +244,12 @@ pub struct Indices {
     /// `eta[i][j]`: goodput of station i over that of station j, as quotients of means over replicas, 0-based;
     /// null with more than 32 stations.
     pub fairness_level: Option<Vec<Vec<Estimate>>>,
+    /// Flows a replica with less than 5 % of their max-min share of the replica's goodput, given what they ask for.
+    #[serde(default)]
+    pub starved_flows: Estimate,
+    /// Stations a replica with less than 5 % of their max-min share.
+    #[serde(default)]
+    pub starved_stations: Estimate,
 }
 
 /// The MAC beside the stations' rows.

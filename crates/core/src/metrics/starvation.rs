@@ -1,0 +1,271 @@
+//! Who starves: what each flow and station would have if the cell were shared max-min by what they ask for, and who
+//! gets next to nothing of that.
+
+use crate::packet::TCP_IP_HEADER;
+use crate::scenario::{Flow, Scenario, Traffic, Wire};
+use crate::units::Duration;
+
+/// Goodput below this share of the max-min share is starvation ("critically starved").
+pub const FLOOR: f64 = 0.05;
+
+/// Steps of the bisection for the water level: more than a double's mantissa needs.
+const BISECTIONS: usize = 100;
+
+/// The max-min shares of a cell, in bit/s of goodput.
+///
+/// All flows rise together until the goodput of the cell is given away; a flow that asks for less keeps what it asks
+/// for. Stations rise together in the same way, a station asking for what its flows ask for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MaxMin {
+    /// One a flow, in the scenario's order; none for a flow that cannot be judged.
+    pub flows: Vec<Option<f64>>,
+    /// One a station, in the scenario's order; none without a flow that can be judged.
+    pub stations: Vec<Option<f64>>,
+    /// Whether a flow asks for less than an equal part.
+    pub flow_is_limited: Vec<bool>,
+    /// Whether a station asks for less than an equal part.
+    pub station_is_limited: Vec<bool>,
+}
+
+/// Positions of those that starve.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Starved {
+    /// Flows.
+    pub flows: Vec<usize>,
+    /// Stations.
+    pub stations: Vec<usize>,
+}
+
+impl Starved {
+    /// Nobody starves.
+    pub fn is_nobody(&self) -> bool {
+        self.flows.is_empty() && self.stations.is_empty()
+    }
+}
+
+impl MaxMin {
+    /// The shares of `total_bps` of goodput among the flows of `scenario`.
+    pub fn of(scenario: &Scenario, total_bps: f64) -> Self {
+        let asked: Vec<(usize, Option<Asked>)> =
+            scenario.flows().map(|(station, flow)| (station, Asked::of(scenario, flow))).collect();
+        let flow_at = |level: f64, (_, asked): &(usize, Option<Asked>)| asked.map(|asked| asked.at(level));
+        let level = water_level(total_bps, |level| asked.iter().filter_map(|flow| flow_at(level, flow)).sum());
+        let flows: Vec<Option<f64>> = asked.iter().map(|flow| flow_at(level, flow)).collect();
+        let station_at = |level: f64, index: usize| -> Option<f64> {
+            let own = asked.iter().filter(|(station, _)| *station == index);
+            let sums: Vec<f64> = own.filter_map(|flow| flow_at(level, flow)).collect();
+            (!sums.is_empty()).then(|| sums.iter().sum::<f64>().min(level))
+        };
+        let count = scenario.stations.len();
+        let of_stations = water_level(total_bps, |level| (0..count).filter_map(|index| station_at(level, index)).sum());
+        let stations: Vec<Option<f64>> = (0..count).map(|index| station_at(of_stations, index)).collect();
+        // A bulk flow asks for all that it is given: less than 99 % of the level is a limit of its own.
+        let limited = |share: &Option<f64>, level: f64| share.is_some_and(|share| share < 0.99 * level);
+        MaxMin {
+            flow_is_limited: flows.iter().map(|share| limited(share, level)).collect(),
+            station_is_limited: stations.iter().map(|share| limited(share, of_stations)).collect(),
+            flows,
+            stations,
+        }
+    }
+
+    /// Who has less than `floor` of its share, given goodputs in bit/s.
+    pub fn starved(&self, floor: f64, flows: &[f64], stations: &[f64]) -> Starved {
+        let below = |shares: &[Option<f64>], goodputs: &[f64]| -> Vec<usize> {
+            let pairs = shares.iter().zip(goodputs).enumerate();
+            pairs.filter_map(|(index, (share, goodput))| (*goodput < floor * (*share)?).then_some(index)).collect()
+        };
+        Starved { flows: below(&self.flows, flows), stations: below(&self.stations, stations) }
+    }
+}
+
+/// The level at which `sum` reaches `total`; what nobody asks for is left over.
+fn water_level(total: f64, sum: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, total.max(0.0) * 1e3 + 1.0);
+    for _ in 0..BISECTIONS {
+        let middle = 0.5 * (low + high);
+        if sum(middle) < total { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// What a flow asks for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    /// Part of the measured time in which it is there.
+    present: f64,
+    /// Most that it takes while it sends: its rate, its window over the round trip of its wires, or its wires.
+    most: f64,
+    /// Files with pauses: bits of a file, mean seconds of a burst and of a pause.
+    paused: Option<(f64, f64, f64)>,
+}
+
+impl Asked {
+    /// Nothing for a flow of a given number of files that starts before the measured time: how much of them is left is
+    /// not known.
+    fn of(scenario: &Scenario, flow: &Flow) -> Option<Self> {
+        let (from, to) = (scenario.run.warmup, scenario.run.duration);
+        let measured = (to.as_secs_f64() - from.as_secs_f64()).max(1e-9);
+        let begins = flow.start.max(from).as_secs_f64();
+        let ends = flow.stop.unwrap_or(to).min(to).as_secs_f64();
+        let present = ((ends - begins) / measured).clamp(0.0, 1.0);
+        if present <= 0.0 {
+            return None;
+        }
+        let wires = std::iter::once(&scenario.wire).chain(&flow.wire);
+        let mut most = wires.clone().map(|wire| wire_goodput(wire, flow)).fold(f64::INFINITY, f64::min);
+        let round_trip: f64 = wires.map(|wire| 2.0 * wire.delay.as_secs_f64()).sum();
+        let mut paused = None;
+        match flow.traffic {
+            Traffic::Bulk => most = most.min(windows(flow, round_trip)),
+            Traffic::Files { size, count, burst, idle } => {
+                most =
+                    most.min(windows(flow, round_trip)).min(size.as_bits() as f64 / set_up(flow, size.0, round_trip));
+                if let Some(count) = count {
+                    if flow.start < from {
+                        return None;
+                    }
+                    most = most.min(f64::from(count) * size.as_bits() as f64 / measured / present);
+                }
+                if idle > Duration::ZERO {
+                    paused = Some((size.as_bits() as f64, burst.as_secs_f64(), idle.as_secs_f64()));
+                }
+            }
+            Traffic::UdpGreedy { .. } => {}
+            Traffic::UdpCbr { rate, .. } => most = most.min(rate.as_bps() as f64),
+        }
+        Some(Asked { present, most, paused })
+    }
+
+    /// What it takes where nobody gets more than `level` bit/s at a time.
+    fn at(self, level: f64) -> f64 {
+        let sending = level.min(self.most);
+        self.present
+            * match self.paused {
+                None => sending,
+                Some(_) if sending <= 0.0 => 0.0,
+                Some((bits, burst, idle)) => {
+                    // A file that has begun is brought to its end.
+                    let on = burst.max(bits / sending);
+                    sending * on / (on + idle)
+                }
+            }
+    }
+}
+
+/// Payload that a wire carries of a flow's full packets.
+fn wire_goodput(wire: &Wire, flow: &Flow) -> f64 {
+    let mss = f64::from(flow.tcp.mss);
+    wire.rate.as_bps() as f64 * mss / (mss + TCP_IP_HEADER as f64)
+}
+
+/// A window a round trip.
+fn windows(flow: &Flow, round_trip: f64) -> f64 {
+    f64::from(flow.tcp.window) * f64::from(flow.tcp.mss) * 8.0 / round_trip
+}
+
+/// Least time that a file of `bytes` takes: the handshake and the rounds of slow start.
+fn set_up(flow: &Flow, bytes: u64, round_trip: f64) -> f64 {
+    let segments = bytes as f64 / f64::from(flow.tcp.mss.max(1));
+    let rounds = (segments / f64::from(flow.tcp.initial_cwnd.max(1)) + 1.0).log2().ceil().max(1.0);
+    round_trip * (1.0 + rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(stations: &str) -> Scenario {
+        let text = format!("name = \"cell\"\n[run]\nduration = \"120 s\"\nwarmup = \"20 s\"\n{stations}");
+        Scenario::from_toml(&text, "cell.toml").unwrap()
+    }
+
+    #[track_caller]
+    fn close(got: Option<f64>, expected: f64) {
+        let got = got.expect("can be judged");
+        assert!((got / expected - 1.0).abs() < 1e-6, "{got} is not {expected}");
+    }
+
+    #[test]
+    fn who_asks_for_less_leaves_the_rest_to_the_others() {
+        let scenario = cell(
+            r#"
+            [[station]]
+            name = "sensor"
+            flows = [{ direction = "up", kind = "udp", rate = "50 kbit/s" }]
+            [[station]]
+            name = "bulk"
+            count = 2
+            flows = [{ direction = "down" }]
+            [[station]]
+            name = "idle"
+            "#,
+        );
+        let shares = MaxMin::of(&scenario, 4_050_000.0);
+        close(shares.flows[0], 50_000.0);
+        close(shares.flows[1], 2_000_000.0);
+        assert_eq!(shares.station_is_limited, [true, false, false, false]);
+        assert_eq!(shares.stations[3], None);
+        let starved =
+            shares.starved(FLOOR, &[50_000.0, 90_000.0, 3_910_000.0], &[50_000.0, 90_000.0, 3_910_000.0, 0.0]);
+        assert_eq!(starved, Starved { flows: vec![1], stations: vec![1] });
+        assert!(shares.starved(0.01, &[50_000.0, 90_000.0, 0.9e6], &[5e4, 9e4, 1e6, 0.0]).is_nobody());
+    }
+
+    #[test]
+    fn a_station_of_many_flows_has_one_share_and_its_flows_have_one_each() {
+        let scenario = cell(
+            r#"
+            [[station]]
+            name = "greedy"
+            flows = [{ direction = "up", count = 3 }]
+            [[station]]
+            name = "modest"
+            flows = [{ direction = "down" }]
+            "#,
+        );
+        let shares = MaxMin::of(&scenario, 4e6);
+        close(shares.flows[3], 1e6);
+        close(shares.stations[0], 2e6);
+        close(shares.stations[1], 2e6);
+        assert!(!shares.flow_is_limited[0] && !shares.station_is_limited[1]);
+    }
+
+    #[test]
+    fn pauses_windows_and_absences_are_limits_of_the_flow() {
+        let scenario = cell(
+            r#"
+            [[station]]
+            name = "web"
+            flows = [{ direction = "down", kind = "files", size = "10 kB", burst = "500 ms", idle = "500 ms" }]
+            [[station]]
+            name = "satellite"
+            flows = [{ direction = "down", tcp = { window = 4 }, wire = { delay = "300 ms" } }]
+            [[station]]
+            name = "late"
+            flows = [{ direction = "down", start = "70 s" }]
+            [[station]]
+            name = "bulk"
+            flows = [{ direction = "up" }]
+            [[station]]
+            name = "over"
+            flows = [{ direction = "up", kind = "files", size = "1 MB", files = 1 }]
+            "#,
+        );
+        let shares = MaxMin::of(&scenario, 4e6);
+        close(shares.flows[1], 4.0 * 1460.0 * 8.0 / 0.6);
+        let level = (4e6 - shares.flows[1].unwrap()) / 2.0;
+        // Half of the time each; the bulk upload all of it.
+        close(shares.flows[0], level / 2.0);
+        close(shares.flows[2], level / 2.0);
+        close(shares.flows[3], level);
+        assert_eq!(shares.flows[4], None, "it may be over before anything is measured");
+        assert_eq!(shares.flow_is_limited, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn nothing_to_share_starves_nobody_and_does_not_hang() {
+        let scenario = cell("[[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }]");
+        assert!(MaxMin::of(&scenario, 0.0).starved(FLOOR, &[0.0], &[0.0]).is_nobody());
+    }
+}
