@@ -1,6 +1,7 @@
 """The same sweep on a Dask cluster: one argument more, the same bits."""
 
 import sys
+from typing import Any
 
 import xarray as xr
 
@@ -16,7 +17,8 @@ def main() -> None:
     )
     grid = {"ap.queue.limit": [10, 50, 200], "tcp.window": [10, 20]}
     address = sys.argv[1] if len(sys.argv) > 1 else None
-    with Client(address) if address else Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
+    connect: Any = Client  # Dask has no types
+    with connect(address) if address else connect(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         data = fairair.sweep(cell, grid, replicas=2, executor=client)
     xr.testing.assert_identical(data, fairair.sweep(cell, grid, replicas=2))
     print(data["jain_flows"].to_pandas().round(2))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import json
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._progress import bar
 from fairair._testbed import TestbedRun
 from fairair.result import Result
 from fairair.scenario import Scenario
@@ -34,6 +36,10 @@ def run(
     model: str | None = None,
     remedy: str | None = None,
     jobs: int = 0,
+    until_ci: float | str | None = None,
+    max_replicas: int = 1000,
+    pcap: str | PathLike[str] | None = None,
+    progress: bool | None = False,
 ) -> Result:
     """Ask an engine who gets the air.
 
@@ -57,6 +63,16 @@ def run(
         Name of a remedy to apply first; `remedies` lists them.
     jobs : int, default 0
         Threads; 0 is one a processor. For the testbed, replicas side by side; 0 is one after the other.
+    until_ci : float or str, optional
+        Simulate on until the 95 % half-widths of the total goodput and of the mean flow goodput of each direction that
+        is not starved are below this part of their means: ``0.02`` or ``"2 %"``. The first batch has the scenario's
+        replicas, at least 5. ``.to_dict()["until_ci"]`` says whether it was reached.
+    max_replicas : int, default 1000
+        Most replicas that `until_ci` may take.
+    pcap : path-like, optional
+        Where to write the frames on the air in replica 0, with radiotap headers, for Wireshark. The simulator's only.
+    progress : bool, optional
+        True shows a bar, None does on terminals and in notebooks.
 
     Returns
     -------
@@ -81,12 +97,35 @@ def run(
         raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     if model is not None and engine != "model":
         raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
+    precision = _percent(until_ci, engine, cell, max_replicas)
+    if pcap is not None and engine != "sim":
+        raise FairAirError("pcap", f"engine={engine!r} has no frames to capture", 'write engine="sim"')
     if engine == "testbed":
         if remedy is not None:
             raise FairAirError("remedy", "the testbed applies no remedy by name", "write it into the scenario")
         with TestbedRun(cell, max(1, jobs)) as running:
             return running.result()
-    return Result(_native.run(cell._json(), engine, model, remedy, jobs))
+    file = None if pcap is None else fspath(pcap)
+    with bar("replicas", cell.replicas, wanted=progress) as tell:
+        return Result(_native.run(cell._json(), engine, model, remedy, jobs, precision, max_replicas, file, tell))
+
+
+def _percent(until_ci: float | str | None, engine: str, cell: Scenario, most: int) -> float | None:
+    """Return a precision in per cent."""
+    if until_ci is None:
+        return None
+    if engine != "sim":
+        raise FairAirError("until_ci", f"engine={engine!r} adds no replicas", 'write engine="sim", or leave it out')
+    try:
+        percent = float(until_ci.rstrip("% ")) if isinstance(until_ci, str) else 100.0 * until_ci
+    except ValueError:
+        percent = float("nan")
+    if not 0.0 < percent < 100.0:
+        raise FairAirError("until_ci", f"{until_ci!r} is no part between 0 and 1", 'write 0.02 or "2 %"')
+    if not max(2, cell.replicas) <= most <= 1_000_000:
+        fix = "allow 2 to 1,000,000, and no fewer than the scenario's replicas"
+        raise FairAirError("max_replicas", f"{most} allows too few or too many", fix)
+    return percent
 
 
 class Remedy(NamedTuple):
@@ -134,6 +173,12 @@ class Comparison(NamedTuple):
         frame.index.name = "remedy"
         return frame
 
+    def _repr_html_(self) -> str:
+        shown = ["goodput_bps", "goodput_bps_ci95", "jain_stations", "jain_flows", "fairness_level", "up_down_ratio"]
+        head = f"<b>{html.escape(self.scenario.name)}</b> under {len(self.results)} remedies, means over replicas"
+        table: str = self.table[shown].to_html(float_format="{:.4g}".format)
+        return f"<div>{head}{table}</div>"
+
 
 def compare(
     scenario: Scenario | str | PathLike[str],
@@ -142,6 +187,7 @@ def compare(
     replicas: int | None = None,
     seed: int | None = None,
     jobs: int = 0,
+    progress: bool | None = None,
 ) -> Comparison:
     """Simulate a scenario as it is and under each remedy.
 
@@ -153,6 +199,8 @@ def compare(
         Remedies, all by default.
     replicas, seed, jobs : int, optional
         As in `run`.
+    progress : bool, optional
+        Show a bar; by default on terminals and in notebooks only.
 
     Returns
     -------
@@ -169,8 +217,12 @@ def compare(
     for name in chosen:
         if name not in [*known, "none"]:
             raise FairAirError("names", f"there is no remedy called {name!r}", f"use one of: {', '.join(known)}")
-    results = {"none": run(cell, jobs=jobs)}
-    results.update((name, run(cell, remedy=name, jobs=jobs)) for name in chosen if name != "none")
+    names = ["none", *(name for name in chosen if name != "none")]
+    results = {}
+    with bar("remedies", len(names), wanted=progress) as tell:
+        for name in names:
+            results[name] = run(cell, remedy=None if name == "none" else name, jobs=jobs)
+            tell(len(results), len(names))
     return Comparison(cell, results)
 
 

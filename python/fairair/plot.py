@@ -1,12 +1,14 @@
 """Plots of results and sweeps: one style, colours that the colour-blind tell apart, units on every axis.
 
-Every function draws into `ax` or a new figure and returns the axes: ``plot.goodput(result).figure.savefig(...)``.
+Every function draws into `ax` or a new figure and returns the axes: ``plot.save(plot.goodput(result), "goodput.svg")``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
@@ -14,6 +16,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import SubFigure
 
 from fairair._errors import FairAirError
 from fairair.engine import Comparison
@@ -22,7 +25,7 @@ from fairair.result import Result
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["COLOURS", "against", "cwnd", "goodput", "queue", "remedies", "style", "transfer_cdf"]
+__all__ = ["COLOURS", "against", "cwnd", "goodput", "queue", "remedies", "save", "style", "transfer_cdf"]
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito's, without their yellow, which is too faint on white."""
@@ -52,6 +55,25 @@ def style() -> Iterator[None]:
     """Use the package's style for the plots inside."""
     with mpl.rc_context(_STYLE):
         yield
+
+
+def save(ax: Axes, path: str | PathLike[str]) -> Path:
+    """Write the figure that `ax` belongs to; the ending of `path` says as what, and missing folders are made.
+
+    Raises
+    ------
+    FairAirError
+        The file cannot be written, or there is no such format.
+    """
+    target, canvas = Path(path), ax.figure
+    while isinstance(canvas, SubFigure):
+        canvas = canvas.figure
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        canvas.savefig(target)
+    except (OSError, ValueError) as error:
+        raise FairAirError(str(path), f"cannot write the plot: {error}", "name a file such as out/plot.svg") from None
+    return target
 
 
 def _axes(ax: Axes | None) -> Axes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 from collections.abc import Mapping
 from os import PathLike, fspath
@@ -171,12 +172,32 @@ class Scenario:
     def __reduce__(self) -> tuple[type[Scenario], tuple[dict[str, Any]]]:
         return (Scenario, (self._document,))
 
+    def _repr_html_(self) -> str:
+        document = self._document
+        rows = [("AP", json.dumps(document.get("ap", {"queue": "default"})))]
+        rows += [(f"{s['name']}, {s.get('count', 1)}", _described(s)) for s in document["station"]]
+        rows += [("box", json.dumps(document["enforce"]))] if "enforce" in document else []
+        cells = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        full = html.escape(self.to_toml())
+        return (
+            f"<div><b>{html.escape(self.name)}</b> {html.escape(repr(self))}<table>{cells}</table>"
+            f"<details><summary>scenario file</summary><pre>{full}</pre></details></div>"
+        )
+
     def __repr__(self) -> str:
         stations, replicas = len(self._checked["stations"]), self.replicas
         return (
             f"Scenario({self.name!r}: {stations} station{'s' * (stations != 1)}, {self.flow_count} flows, "
             f"{self._document['run']['duration']}, {replicas} replica{'s' * (replicas != 1)})"
         )
+
+
+def _described(station: dict[str, Any]) -> str:
+    """Say in a line what the flows of a station of a document are."""
+    flows = [
+        f"{flow.get('count', 1)} {flow['direction']} {flow.get('kind', 'tcp')}" for flow in station.get("flows", ())
+    ]
+    return ", ".join(flows) or "no flows"
 
 
 def _to_json(value: Any, place: str = "scenario") -> str:

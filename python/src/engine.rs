@@ -1,12 +1,16 @@
 //! Engines: a scenario in, a report out.
 
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use fairair::{CliError, Effort, Percent, simulate};
 use fairair_core::metrics::{self, Provenance};
 use fairair_core::model::{Model, predict};
 use fairair_core::record::Record;
 use fairair_core::remedy::{REMEDIES, Remedy};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
-use fairair_sim::replicas::Pool;
 use pyo3::prelude::*;
 
 use crate::document;
@@ -103,8 +107,12 @@ pub(crate) fn remedies() -> Vec<(&'static str, &'static str, &'static str, &'sta
 }
 
 /// Asks an engine about a document, on `jobs` threads (0: one a processor).
+///
+/// The simulator adds replicas until half-widths are below `until_ci` per cent, `max_replicas` at most, and writes the
+/// frames of replica 0 to `pcap`. `progress` is called with the replicas that are done and planned.
 #[pyfunction]
-#[pyo3(signature = (document, engine, model, remedy_name, jobs))]
+#[pyo3(signature = (document, engine, model, remedy_name, jobs, until_ci=None, max_replicas=1000, pcap=None, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "the Python half names each of them")]
 pub(crate) fn run(
     py: Python<'_>,
     document: &str,
@@ -112,23 +120,56 @@ pub(crate) fn run(
     model: Option<&str>,
     remedy_name: Option<&str>,
     jobs: usize,
+    until_ci: Option<f64>,
+    max_replicas: u32,
+    pcap: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let engine = Engine::named(engine, model)?;
     let mut scenario = document::scenario(&document::parse(document)?)?;
     if let Some(name) = remedy_name {
         scenario = remedy(name)?.applied(&scenario);
     }
-    let report = interruptible(py, move |cancel| match engine {
+    let effort = Effort { jobs, until_ci: until_ci.map(Percent), max_replicas };
+    let reached = Arc::new(Mutex::new((0, 0)));
+    let heard = Arc::clone(&reached);
+    let mut told = (0, 0);
+    let look = |py: Python<'_>| match &progress {
+        Some(progress) => {
+            let now = *heard.lock().unwrap_or_else(PoisonError::into_inner);
+            if now != told {
+                told = now;
+                progress.call1(py, now)?;
+            }
+            Ok(())
+        }
+        None => Ok(()),
+    };
+    let work = move |cancel: &AtomicBool| match engine {
         Engine::Model(_) => engine.report(&scenario).map(Report::without_transfers),
         Engine::Sim => {
-            let pool = Pool::new(jobs).map_err(|error| {
-                BadInput::new("jobs", format!("cannot start the worker threads: {error}"), "ask for fewer jobs")
-            })?;
-            let replicas = scenario.run.replicas;
-            let records = pool.run(0..replicas, cancel, |replica| fairair_sim::run(&scenario, replica), |_| ());
-            let report = metrics::Report::new(&scenario, &records, simulated(replicas));
-            Ok(Report { report, transfers: transfers(&records) })
+            let note = |done, planned| {
+                // Replicas that end together may come in another order.
+                let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
+                *reached = (done, planned).max(*reached);
+            };
+            let run = simulate(&scenario, effort, pcap.as_deref(), cancel, note).map_err(|error| refused(&error))?;
+            let provenance = Provenance { until_ci: run.until_ci, ..simulated(run.planned) };
+            let report = metrics::Report::new(&scenario, &run.records, provenance);
+            Ok(Report { report, transfers: transfers(&run.records) })
         }
-    })??;
-    Ok(report)
+    };
+    Ok(interruptible(py, work, look)??)
+}
+
+/// What kept a simulation from being run, or its capture from being written.
+fn refused(error: &CliError) -> BadInput {
+    match error {
+        CliError::Unwritable { path, reason } | CliError::Write { path, reason } => BadInput::new(
+            path.display().to_string(),
+            format!("cannot write the capture: {reason}"),
+            "name a file that you may write to",
+        ),
+        other => BadInput::new("jobs", other.to_string(), "ask for fewer jobs"),
+    }
 }

@@ -15,9 +15,11 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs `work` on a thread of its own without the GIL. A signal handler that raises (Ctrl-C) sets the flag that `work`
 /// was given and returns at once; what is under way then ends by itself and is dropped.
+/// Meanwhile `look` is called again and again; what it raises ends the wait too.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+    mut look: impl FnMut(Python<'_>) -> PyResult<()>,
 ) -> PyResult<T> {
     let cancel = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancel);
@@ -30,7 +32,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
         match py.detach(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK)) {
             Ok(result) => return Ok(result),
             Err(RecvTimeoutError::Timeout) => {
-                if let Err(raised) = py.check_signals() {
+                if let Err(raised) = py.check_signals().and_then(|()| look(py)) {
                     cancel.store(true, Ordering::SeqCst);
                     return Err(raised);
                 }

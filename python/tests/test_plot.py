@@ -60,6 +60,17 @@ def test_remedies_have_a_row_each(cell: Scenario) -> None:
     assert {label.get_text() for label in ax.get_yticklabels()} == {"none", "vsb", "las"}
 
 
+def test_a_plot_is_saved_or_says_why_not(cell: Scenario, tmp_path: Path) -> None:
+    ax = plot.goodput(fairair.run(cell, replicas=1))
+    written = plot.save(ax, tmp_path / "new" / "folder" / "goodput.svg")
+    assert written.read_text().startswith("<?xml")
+    with pytest.raises(FairAirError, match="cannot write the plot"):
+        plot.save(ax, tmp_path / "goodput.docx")
+    (tmp_path / "file").touch()
+    with pytest.raises(FairAirError, match="cannot write the plot"):
+        plot.save(ax, tmp_path / "file" / "goodput.svg")
+
+
 def test_the_style_leaves_the_users_own_alone(cell: Scenario) -> None:
     before = dict(mpl.rcParams)
     plot.goodput(fairair.run(cell, replicas=1))

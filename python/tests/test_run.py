@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -210,3 +211,88 @@ def test_the_testbed_answers_in_the_same_tables(cell: Scenario) -> None:
     assert result.engine == "testbed"
     assert list(result.stations.index) == ["sta1", "other-1", "other-2", "other-3", "other-4"]
     assert result.stations.loc["sta1", "goodput_up_bps"] > 0
+
+
+def test_replicas_are_added_until_the_interval_is_narrow(cell: Scenario) -> None:
+    short = cell.with_({"run.duration": "6 s"})
+    result = fairair.run(short, until_ci=0.03)
+    report = result.to_dict()
+    assert report["until_ci"] == {"target_percent": 3.0, "reached": True}
+    assert report["replicas"] >= 5
+    total = result.summary.loc["goodput_bps"]
+    assert total["ci95"] <= 0.03 * total["mean"]
+    assert fairair.run(short, until_ci="3 %").to_json() == result.to_json()
+    most = fairair.run(short, until_ci=1e-9, max_replicas=6).to_dict()
+    assert (most["replicas"], most["until_ci"]["reached"]) == (6, False)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"until_ci": 2}, "until_ci: 2 is no part between 0 and 1"),
+        ({"until_ci": "two"}, "until_ci: 'two'"),
+        ({"until_ci": 0.02, "engine": "model"}, "adds no replicas"),
+        ({"until_ci": 0.02, "max_replicas": 2}, "max_replicas: 2 allows"),
+        ({"pcap": "air.pcap", "engine": "model"}, "no frames to capture"),
+        ({"pcap": "/nowhere/air.pcap"}, "/nowhere/air.pcap: cannot write the capture"),
+    ],
+)
+def test_what_a_run_cannot_do_is_refused(cell: Scenario, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(FairAirError, match=words):
+        fairair.run(cell, **options)
+
+
+def test_a_run_writes_its_frames(cell: Scenario, tmp_path: Path) -> None:
+    short = cell.with_({"run.duration": "2 s", "run.warmup": "1 s", "run.replicas": 2})
+    file = tmp_path / "air.pcap"
+    captured = fairair.run(short, pcap=file)
+    assert captured.to_json() == fairair.run(short).to_json(), "a monitor changes nothing"
+    (tmp_path / "cell.toml").write_text(short.to_toml())
+    line = [sys.executable, "-m", "fairair", "run", "cell.toml", "--pcap", "command.pcap", "--format", "json"]
+    subprocess.run(line, cwd=tmp_path, check=True, capture_output=True)
+    assert file.read_bytes() == (tmp_path / "command.pcap").read_bytes()
+    assert len(file.read_bytes()) > 10_000
+
+
+def test_notebooks_show_scenarios_and_comparisons(cell: Scenario) -> None:
+    shown = cell.with_({"name": "<b>ad"})._repr_html_()
+    assert "&lt;b&gt;ad" in shown
+    assert "<b>ad" not in shown
+    assert "sta1" in shown
+    assert "3 up tcp" in shown
+    comparison = fairair.compare(cell.with_({"run.duration": "3 s"}), ["las"], replicas=2)
+    table = comparison._repr_html_()
+    assert "las" in table
+    assert "under 2 remedies" in table
+    assert f"{comparison.table.loc['las', 'jain_stations']:.4g}" in table
+
+
+def test_progress_goes_to_whoever_looks(
+    cell: Scenario, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short = cell.with_({"run.duration": "3 s"})
+    fairair.run(short)
+    fairair.compare(short, ["las"], replicas=1)
+    assert capsys.readouterr().err == "", "nobody looks"
+    fairair.compare(short, ["las"], replicas=1, progress=True)
+    assert "2/2" in capsys.readouterr().err
+
+    drawn: list[str] = []
+
+    class Handle:
+        def update(self, shown: Any) -> None:
+            drawn.append(shown._repr_html_())
+
+    def display(shown: Any, display_id: bool) -> Handle:
+        drawn.append(shown._repr_html_())
+        return Handle()
+
+    monkeypatch.setattr("fairair._progress.in_notebook", lambda: True)
+    monkeypatch.setattr("IPython.display.display", display)
+    fairair.compare(short, ["las"], replicas=1)
+    assert 'value="0" max="2"' in drawn[0]
+    assert "remedies 2/2" in drawn[-1]
+    before = len(drawn)
+    fairair.run(short.with_({"run.duration": "300 s"}), progress=True, replicas=4)
+    assert "replicas" in drawn[before]
+    assert capsys.readouterr().err == ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +21,8 @@ import xarray as xr
 
 import fairair
 from fairair import FairAirError, Scenario
+from fairair.sweeps import Grid
+from fairair.sweeps.executors import run_chunk
 
 GRID: dict[str, Any] = {"ap.queue.limit": [20, 75], "station.sta1.flows.0.count": range(1, 4)}
 
@@ -111,6 +115,66 @@ def test_a_store_is_of_one_sweep(short: Scenario, tmp_path: Path) -> None:
     with pytest.raises(FairAirError, match="cannot write the store"):
         fairair.sweep(short, {"ap.queue.limit": [20]}, store=other / "thesis.tex" / "store")
     assert _kept(store) == 1
+
+
+def test_a_store_names_what_filled_it(short: Scenario, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    data = fairair.sweep(short.with_({"run.seed": 7}), {"ap.queue.limit": [20]}, store=store)
+    manifest = json.loads((store / "sweep.json").read_text())
+    native = hashlib.sha256(Path(str(fairair._native.__file__)).read_bytes()).hexdigest()
+    assert manifest["engine_digest"] == native[:16] == data.attrs["engine_digest"]
+    assert manifest["seed"] == data.attrs["seed"] == 7
+    assert manifest["version"] == data.attrs["version"] == fairair.__version__
+    assert manifest["date"].startswith(data.attrs["date"])
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True, check=False
+    )
+    assert (manifest["commit"] or "").partition("+")[0] == head.stdout.strip()
+    part = next(store.glob("part-*.parquet"))
+    kept = json.loads(pq.read_schema(part).metadata[b"fairair"])
+    assert kept == {**{key: manifest[key] for key in ("version", "engine_digest", "commit", "date")}, "seed": 7}
+    assert fairair.sweep(short, {"run.seed": [1, 2]}).attrs["seed"] == "swept"
+
+
+def test_a_store_of_another_engine_is_refused_or_begun_anew(
+    short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, grid = tmp_path / "store", {"ap.queue.limit": [20, 75]}
+    first = fairair.sweep(short, grid, store=store)
+    monkeypatch.setattr("fairair.sweeps.store.digest", lambda: "0123456789abcdef")
+    with pytest.raises(
+        FairAirError, match=r"another engine filled this store: .*; this one is .*0123456789abcdef"
+    ) as told:
+        fairair.sweep(short, grid, store=store)
+    assert "restart=True" in told.value.fix
+    assert _kept(store) == 2, "a refusal removes nothing"
+    with pytest.raises(FairAirError, match="another sweep: scenario"):
+        fairair.sweep(short.with_({"run.duration": "4 s"}), grid, store=store, restart=True)
+    assert _kept(store) == 2, "the store of another sweep is not emptied"
+    again = fairair.sweep(short, grid, store=store, restart=True)
+    assert _kept(store) == 2
+    assert json.loads((store / "sweep.json").read_text())["engine_digest"] == "0123456789abcdef"
+    xr.testing.assert_equal(again, first)
+
+
+def test_a_store_from_before_digests_is_refused_or_begun_anew(short: Scenario, tmp_path: Path) -> None:
+    store, grid = tmp_path / "store", {"ap.queue.limit": [20]}
+    fairair.sweep(short, grid, store=store)
+    manifest = json.loads((store / "sweep.json").read_text())
+    for key in ("engine_digest", "seed", "commit", "date"):
+        del manifest[key]
+    (store / "sweep.json").write_text(json.dumps({**manifest, "schema": "fairair.sweep/1"}))
+    with pytest.raises(FairAirError, match=r"another engine filled this store: .*\+unknown"):
+        fairair.sweep(short, grid, store=store)
+    fairair.sweep(short, grid, store=store, restart=True)
+    assert json.loads((store / "sweep.json").read_text())["schema"] == "fairair.sweep/2"
+
+
+def test_a_worker_with_another_engine_is_refused(short: Scenario) -> None:
+    grid = Grid(short, {"ap.queue.limit": [20]})
+    axes = [(axis.path, axis.values) for axis in grid.axes]
+    with pytest.raises(FairAirError, match="this worker has another engine"):
+        run_chunk(short._json(), axes, np.arange(1), "sim", None, "0123456789abcdef")
 
 
 def test_a_store_is_taken_up_and_grows(short: Scenario, tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 //! Replicas in batches: one as planned, or as many as a wanted precision takes.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use fairair_core::metrics::{DirectionReport, Estimate, Provenance, Report, UntilCi};
 use fairair_core::record::Record;
@@ -18,16 +19,54 @@ const STARVED: f64 = 0.05;
 /// Replicas that `--until-ci` runs at least: two that agree by chance would end the run too soon.
 const FIRST_BATCH: u32 = 5;
 
+/// How many replicas to run, and on how many threads.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Effort {
+    /// Threads; 0 is one a processor.
+    pub jobs: usize,
+    /// The wanted precision; without it the scenario's replicas are run.
+    pub until_ci: Option<Percent>,
+    /// Most replicas that the precision may take.
+    pub max_replicas: u32,
+}
+
+impl From<&RunArgs> for Effort {
+    fn from(args: &RunArgs) -> Self {
+        Effort { jobs: args.jobs.unwrap_or(0).into(), until_ci: args.until_ci, max_replicas: args.max_replicas }
+    }
+}
+
 /// What was run.
-pub(crate) struct Execution {
+pub struct Execution {
     /// Of replicas 0, 1, ...
-    pub(crate) records: Vec<Record>,
+    pub records: Vec<Record>,
     /// Replicas that would have been run without an interruption.
-    pub(crate) planned: u32,
+    pub planned: u32,
     /// Whether it was stopped.
-    pub(crate) interrupted: bool,
+    pub interrupted: bool,
     /// The wanted precision and whether it was reached.
-    pub(crate) until_ci: Option<UntilCi>,
+    pub until_ci: Option<UntilCi>,
+}
+
+/// Runs a scenario as `fairair run` does, for programs: nothing is printed. With `pcap` the frames on the air in replica
+/// 0 are written to that file. `done` is told after each replica how many are done, and of how many.
+///
+/// # Errors
+/// A capture that cannot be written: before anything runs where that can be known, else after replica 0.
+pub fn simulate(
+    scenario: &Scenario,
+    effort: Effort,
+    pcap: Option<&Path>,
+    cancel: &AtomicBool,
+    done: impl Fn(u32, u32) + Sync,
+) -> Result<Execution, CliError> {
+    let capture = pcap.map(|path| Capture::open(path, scenario)).transpose()?;
+    let (ended, planned) = (AtomicU32::new(0), AtomicU32::new(0));
+    let told = Told {
+        plan: |replicas| planned.store(replicas, Ordering::SeqCst),
+        done: || done(ended.fetch_add(1, Ordering::SeqCst) + 1, planned.load(Ordering::SeqCst)),
+    };
+    batches(scenario, effort, capture.as_ref(), cancel, &told)
 }
 
 /// Runs the scenario as `args` ask, replica 0 with `capture`, until done or `cancel` is set.
@@ -37,17 +76,38 @@ pub(crate) fn execute(
     capture: Option<&Capture>,
     cancel: &AtomicBool,
 ) -> Result<Execution, CliError> {
-    let pool = Pool::new(args.jobs.unwrap_or(0).into()).map_err(|error| CliError::Threads(error.to_string()))?;
+    let effort = Effort::from(args);
+    let progress = Progress::new(first_batch(scenario, effort));
+    let told = Told { plan: |replicas| progress.plan(replicas), done: || progress.done() };
+    batches(scenario, effort, capture, cancel, &told)
+}
+
+/// Who hears how far a run is.
+struct Told<P, D> {
+    /// So many replicas are planned.
+    plan: P,
+    /// One more is done.
+    done: D,
+}
+
+fn batches(
+    scenario: &Scenario,
+    args: Effort,
+    capture: Option<&Capture>,
+    cancel: &AtomicBool,
+    told: &Told<impl Fn(u32), impl Fn() + Sync>,
+) -> Result<Execution, CliError> {
+    let pool = Pool::new(args.jobs).map_err(|error| CliError::Threads(error.to_string()))?;
     let mut planned = first_batch(scenario, args);
-    let progress = Progress::new(planned);
-    let simulate = |replica: u32| match capture {
+    (told.plan)(planned);
+    let replica = |replica: u32| match capture {
         Some(capture) if replica == 0 => capture.run(scenario),
         _ => Ok(fairair_sim::run(scenario, replica)),
     };
     let mut records: Vec<Record> = Vec::new();
     loop {
         let batch: Range<u32> = records.len() as u32..planned;
-        for record in pool.run(batch, cancel, simulate, |_| progress.done()) {
+        for record in pool.run(batch, cancel, replica, |_| (told.done)()) {
             records.push(record?);
         }
         let interrupted = (records.len() as u32) < planned;
@@ -64,11 +124,11 @@ pub(crate) fn execute(
         }
         let target = target.map_or(f64::INFINITY, |Percent(percent)| percent / 100.0);
         planned = (planned + next_batch(planned, worst, target)).min(args.max_replicas);
-        progress.plan(planned);
+        (told.plan)(planned);
     }
 }
 
-fn first_batch(scenario: &Scenario, args: &RunArgs) -> u32 {
+fn first_batch(scenario: &Scenario, args: Effort) -> u32 {
     match args.until_ci {
         Some(_) => scenario.run.replicas.max(FIRST_BATCH).min(args.max_replicas),
         None => scenario.run.replicas,
@@ -139,6 +199,16 @@ mod tests {
     fn the_planned_replicas_are_run() {
         let run = execute(&fixture::scenario(), &args(&[]), None, &AtomicBool::new(false)).unwrap();
         assert_eq!((run.records.len(), run.planned, run.interrupted, run.until_ci), (3, 3, false, None));
+    }
+
+    #[test]
+    fn a_program_gets_what_the_command_gets_and_hears_of_each_replica() {
+        let effort = Effort { jobs: 1, until_ci: None, max_replicas: 1000 };
+        let heard = std::sync::Mutex::new(Vec::new());
+        let note = |done, planned| heard.lock().unwrap().push((done, planned));
+        let run = simulate(&fixture::scenario(), effort, None, &AtomicBool::new(false), note).unwrap();
+        assert_eq!((run.records.len(), run.planned, run.interrupted), (3, 3, false));
+        assert_eq!(heard.into_inner().unwrap(), [(1, 3), (2, 3), (3, 3)]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub use args::{
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
+pub use execute::{Effort, Execution, simulate};
 pub use model::model_command;
 pub use plan::{Goal, plan_command};
 pub use run::run_command;

@@ -8,21 +8,13 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from fairair import _native
+from fairair._engine_id import version
 from fairair._errors import FairAirError
 
-__all__ = ["Store", "version"]
-
-
-@cache
-def version() -> str:
-    """Version of the engines: the package's and a digest of its native half."""
-    digest = hashlib.sha256(Path(str(_native.__file__)).read_bytes()).hexdigest()
-    return f"{_native.VERSION}+{digest[:16]}"
+__all__ = ["Store"]
 
 
 class Store:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fairair import _native
+from fairair._engine_id import digest, version
 from fairair._errors import FairAirError
 from fairair.sweeps.grid import Grid
 
@@ -30,8 +31,12 @@ def run_chunk(
     points: npt.NDArray[np.int64],
     engine: str,
     model: str | None,
+    wanted: str,
 ) -> Columns:
-    """Run points on one thread of a worker and return their columns."""
+    """Run points on one thread of a worker and return their columns; `wanted` is the digest of the engine."""
+    if digest() != wanted:
+        what = f"this worker has another engine: {version()}, not {wanted}"
+        raise FairAirError("executor", what, "install the same build of FairAir on all workers")
     batch = _native.Batch(document, axes, points, engine, model)
     batch.start(1)
     try:
@@ -49,7 +54,7 @@ def chunks_on(executor: Any, grid: Grid, points: npt.NDArray[np.int64]) -> Itera
     axes = [(axis.path, axis.values) for axis in grid.axes]
 
     def arguments(chunk: npt.NDArray[np.int64]) -> tuple[Any, ...]:
-        return (document, axes, chunk, grid.engine, grid.model)
+        return (document, axes, chunk, grid.engine, grid.model, digest())
 
     if isinstance(executor, Executor):
         threads = int(getattr(executor, "_max_workers", 1))

@@ -55,7 +55,7 @@ class Grid:
     """
 
     def __init__(
-        self, scenario: Scenario, axes: Mapping[str, Iterable[Any]], engine: str = "sim", model: str | None = None
+        self, scenario: Scenario, axes: Mapping[str, object], engine: str = "sim", model: str | None = None
     ) -> None:
         if not axes:
             raise FairAirError("grid", "the grid is empty", 'name at least one parameter, as {"ap.queue.limit": [50]}')
@@ -69,6 +69,12 @@ class Grid:
         self.size = math.prod(self.shape)
         self.batch(np.empty(0, dtype=np.int64)).check()
 
+    @property
+    def seed(self) -> int | None:
+        """Seed of all points; None where it is swept."""
+        swept = any(axis.path in ("run", "run.seed") for axis in self.axes)
+        return None if swept else int(self.scenario.expanded["run"]["seed"])
+
     def batch(self, points: npt.NDArray[np.int64]) -> _native.Batch:
         """Return `points` ready to run; those of the testbed only to be checked, as what runs here is the simulator."""
         engine = "sim" if self.engine == "testbed" else self.engine
@@ -81,7 +87,7 @@ class Grid:
         return self.scenario.with_({axis.path: json.loads(axis.values[index]) for axis, index in chosen})
 
 
-def _axis(path: str, values: Iterable[Any]) -> Axis:
+def _axis(path: str, values: object) -> Axis:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise FairAirError(path, f"{values!r} is one value, not several", f"write a list: {{{path!r}: [...]}}")
     texts = [_to_json(value, path) for value in values]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import uuid
+from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fairair import _native
+from fairair._engine_id import commit, digest
 from fairair._errors import FairAirError
 from fairair.sweeps.grid import Grid
 
 __all__ = ["Store", "table_of"]
 
-_SCHEMA = "fairair.sweep/1"
+_SCHEMA = "fairair.sweep/2"
 _MANIFEST = "sweep.json"
 
 
@@ -64,26 +66,29 @@ class Store:
         A new directory, or one that an earlier run of the same sweep filled.
     grid : Grid
         What is swept.
+    restart : bool
+        Remove the finished points of another engine instead of refusing them.
 
     Raises
     ------
     FairAirError
-        It cannot be written, it is no store, or it is the store of another sweep.
+        It cannot be written, it is no store, it is the store of another sweep, or another engine filled it.
     """
 
-    def __init__(self, path: str | PathLike[str], grid: Grid) -> None:
+    def __init__(self, path: str | PathLike[str], grid: Grid, *, restart: bool = False) -> None:
         self.path = Path(path)
         self.grid = grid
         wanted = {
             "schema": _SCHEMA,
-            "version": _native.VERSION,
             "engine": grid.engine,
             "model": grid.model,
             "paths": sorted(axis.path for axis in grid.axes),
             "scenario": grid.scenario.to_dict(),
+            "seed": grid.seed,
         }
         if grid.engine == "testbed":
             wanted["kernel"] = platform.release()
+        self.origin = {"version": _native.VERSION, "engine_digest": digest(), "commit": commit(), "date": _now()}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             # Writing tells at once what a run of an hour would find out at its first point.
@@ -95,34 +100,50 @@ class Store:
                 fspath(path), f"cannot write the store: {error.strerror}", "name a directory that you may write to"
             ) from None
         manifest = self.path / _MANIFEST
+        begin = True
         if manifest.exists():
-            self._compare(manifest, wanted)
+            begin = self._taken_up(manifest, wanted, restart=restart)
         elif any(self.path.iterdir()):
             raise FairAirError(fspath(path), "this directory holds other files", "name a new or empty directory")
-        else:
-            self._replace(manifest, json.dumps(wanted, indent=1).encode())
+        if begin:
+            self._replace(manifest, json.dumps({**wanted, **self.origin}, indent=1).encode())
         for leftover in self.path.glob(".part-*"):
             leftover.unlink(missing_ok=True)
 
-    def _compare(self, manifest: Path, wanted: dict[str, Any]) -> None:
+    def _taken_up(self, manifest: Path, wanted: dict[str, Any], *, restart: bool) -> bool:
+        """Compare with what the directory is of; true when it was emptied for a new beginning."""
         fix = "name another directory, or sweep what this one is of"
         try:
             found = json.loads(manifest.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise FairAirError(fspath(manifest), f"this is no manifest of a sweep: {error}", fix) from None
+        there = found.get("schema") if isinstance(found, dict) else None
+        if not str(there).startswith("fairair.sweep/"):
+            raise FairAirError(fspath(manifest), "this is no manifest of a sweep", fix)
+        if not restart and (there != _SCHEMA or found.get("engine_digest") != self.origin["engine_digest"]):
+            problem = f"another engine filled this store: {_told(found)}; this one is {_told(self.origin)}"
+            again = "name another directory, run the engine that filled this one, or begin anew with restart=True"
+            raise FairAirError(fspath(self.path), problem, again)
         wanted = json.loads(json.dumps(wanted))
+        # An older manifest lacks keys; of what it says, the scenario must be this one, before anything is removed.
         for key, value in wanted.items():
-            there = found.get(key) if isinstance(found, dict) else None
-            if there != value:
+            there = found.get(key)
+            if there != value and key != "schema" and (key in found or not restart):
                 what = _difference(there, value, key)
                 raise FairAirError(fspath(self.path), f"this is the store of another sweep: {what}", fix)
+        if restart:
+            for part in self.path.glob("part-*.parquet"):
+                part.unlink(missing_ok=True)
+            return True
+        self.origin = {key: found.get(key) for key in self.origin}
+        return False
 
     def read(self) -> pa.Table | None:
         """Return the finished points of this grid, each once; None when there are none."""
         tables = []
         for part in sorted(self.path.glob("part-*.parquet")):
             try:
-                tables.append(pq.ParquetFile(part).read())
+                tables.append(pq.ParquetFile(part).read().replace_schema_metadata(None))
             except (OSError, pa.ArrowInvalid) as error:
                 raise FairAirError(
                     fspath(part), f"cannot read this part: {error}", "remove it; its points run again"
@@ -139,6 +160,7 @@ class Store:
         part = self.path / f"part-{uuid.uuid4().hex}.parquet"
         temporary = part.with_name(f".{part.name}")
         paths = [axis.path for axis in self.grid.axes]
+        table = table.replace_schema_metadata({"fairair": json.dumps({**self.origin, "seed": self.grid.seed})})
         pq.write_table(table, temporary, use_dictionary=[*paths, "station.list.element"], write_statistics=False)
         temporary.rename(part)
 
@@ -146,6 +168,17 @@ class Store:
         temporary = path.with_name(f".{path.name}-{uuid.uuid4().hex}")
         temporary.write_bytes(content)
         temporary.replace(path)
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _told(origin: dict[str, Any]) -> str:
+    """Name an engine: version, digest, and when and from which commit where that is known."""
+    text = f"{origin.get('version')}+{origin.get('engine_digest') or 'unknown'}"
+    where = [str(origin[key]) for key in ("date", "commit") if origin.get(key)]
+    return f"{text} ({', '.join(where)})" if where else text
 
 
 def _difference(found: Any, wanted: Any, key: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
+from datetime import datetime, timezone
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fairair import _native
+from fairair._engine_id import commit, digest
 from fairair._errors import FairAirError
+from fairair._progress import bar
 from fairair._testbed import TestbedRun
 from fairair.engine import _scenario
 from fairair.scenario import Scenario
@@ -35,7 +37,7 @@ _LOOK_S = 0.1
 
 def sweep(
     scenario: Scenario | str | PathLike[str],
-    grid: Mapping[str, Iterable[Any]],
+    grid: Mapping[str, object],
     *,
     replicas: int | None = None,
     seed: int | None = None,
@@ -45,6 +47,7 @@ def sweep(
     executor: Executor | Any | None = None,
     jobs: int = 0,
     progress: bool | None = None,
+    restart: bool = False,
 ) -> xr.Dataset:
     """Run a scenario over a grid of parameters.
 
@@ -60,7 +63,7 @@ def sweep(
         As in `fairair.run`. The testbed runs here only, in real time, and needs root.
     store : path-like, optional
         A directory that keeps finished points as Parquet. Stopped in any way and started again, a sweep runs only what is
-        not there; it may have grown by values.
+        not there; it may have grown by values. What another engine computed (its digest tells) is refused.
     executor : optional
         Where points run: None for threads of this process (Rust's, not Python's), a `concurrent.futures.Executor`, or
         a ``dask.distributed.Client``. The values are the same to the last bit.
@@ -68,13 +71,16 @@ def sweep(
         Threads when there is no `executor`; 0 is one a processor. For the testbed, replicas side by side, of one point or
         several; 0 is one at a time.
     progress : bool, optional
-        Show a bar with the time that is left on stderr; by default on terminals only.
+        Show a bar with the time that is left; by default on terminals and in notebooks only.
+    restart : bool, default False
+        Remove what another engine left in `store`, and begin anew.
 
     Returns
     -------
     xarray.Dataset
         One dimension a path, in order; variables by measure, with ``units`` and ``long_name``, the half-width of the 95 %
-        confidence interval as ``..._ci95``; ``station_...`` by station too. What does not exist is NaN.
+        confidence interval as ``..._ci95``; ``station_...`` by station too. What does not exist is NaN. Attributes say
+        what made it: ``version``, ``engine_digest``, ``commit`` (empty outside a checkout), ``seed``, and the day, ``date``.
 
     Raises
     ------
@@ -102,7 +108,7 @@ def sweep(
             "executor", "the testbed does not run elsewhere", "leave `executor` out; `jobs` runs several"
         )
     cells = Grid(_scenario(scenario, replicas, seed), grid, engine, model)
-    kept = Store(store, cells) if store is not None else None
+    kept = Store(store, cells, restart=restart) if store is not None else None
     tables: list[pa.Table] = []
     todo = np.arange(cells.size, dtype=np.int64)
     if kept is not None and (found := kept.read()) is not None:
@@ -119,7 +125,14 @@ def sweep(
         return count
 
     if len(todo):
-        with _bar(cells.size, cells.size - len(todo), progress) as advance:
+        with bar("sweep", cells.size, cells.size - len(todo), wanted=progress) as tell:
+            done = cells.size - len(todo)
+
+            def advance(count: int) -> None:
+                nonlocal done
+                done += count
+                tell(done, cells.size)
+
             if engine == "testbed":
                 _on_testbed(cells, todo, jobs, keep, advance)
             elif executor is None:
@@ -127,7 +140,8 @@ def sweep(
             else:
                 for columns in chunks_on(executor, cells, todo):
                     advance(keep(columns))
-    return _dataset(cells, pa.concat_tables(tables))
+    origin = kept.origin if kept is not None else None
+    return _dataset(cells, pa.concat_tables(tables), origin)
 
 
 def _on_threads(
@@ -184,37 +198,7 @@ def _on_testbed(
             running.stop()
 
 
-class _bar:  # noqa: N801 # used like a function
-    """A progress bar on stderr, or nothing."""
-
-    def __init__(self, total: int, done: int, wanted: bool | None) -> None:
-        self._bar: Any = None
-        if wanted or (wanted is None and sys.stderr.isatty()):
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (
-                TextColumn("sweep"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
-            )
-            self._bar = Progress(*columns, console=Console(stderr=True))
-            self._task = self._bar.add_task("sweep", total=total, completed=done)
-
-    def __enter__(self) -> Callable[[int], None]:
-        if self._bar is None:
-            return lambda _: None
-        self._bar.start()
-        return lambda count: self._bar.advance(self._task, count)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def _dataset(grid: Grid, table: pa.Table) -> xr.Dataset:
+def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> xr.Dataset:
     import xarray as xr
 
     points = points_of(grid, table)
@@ -244,14 +228,20 @@ def _dataset(grid: Grid, table: pa.Table) -> xr.Dataset:
 
     coordinates: dict[str, Any] = {axis.path: axis.labels for axis in grid.axes}
     coordinates["station"] = names
-    attributes = {
+    about: dict[str, Any] = {
         "scenario": grid.scenario.to_toml(),
         "engine": grid.engine,
         "model": grid.model or "",
+        # Attributes of netCDF have no null.
+        "seed": "swept" if grid.seed is None else grid.seed,
         "version": _native.VERSION,
+        "engine_digest": digest(),
+        "commit": (origin["commit"] if origin else commit()) or "",
+        # The day alone: the same sweep gives the same attributes in the morning and in the evening.
+        "date": str(origin["date"] if origin else datetime.now(timezone.utc).isoformat())[:10],
         "confidence": "x_ci95 is the half-width of the 95 % confidence interval of x",
     }
-    return xr.Dataset(data, coordinates, attributes)
+    return xr.Dataset(data, coordinates, about)
 
 
 def _with_ci(measures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
