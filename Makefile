@@ -33,9 +33,12 @@ testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, fi
 bench: setup ## measure speed, beside ns-2 where it is installed
 	cargo bench --locked -p fairair-sim --bench whole --bench parts
 
-vsb-bars: setup-test ## measure the live box against its bars, on testbeds (root; 25 minutes)
-	cargo build --release --locked -p fairair --bin fairair --example vsb_bars
+vsb-bars: setup-test ## measure the live box against its bars, on testbeds and on a radio of kernel queues (root; an hour)
+	cargo build --release --locked -p fairair --bin fairair --example vsb_bars --example vsb_radio
 	target/release/examples/vsb_bars
+	target/release/examples/vsb_radio takes-hold
+	target/release/examples/vsb_radio takes-hold --deaf
+	target/release/examples/vsb_radio latency
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv

@@ -1,0 +1,262 @@
+//! What is measured, and the bars.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::sleep;
+use std::time::Duration;
+
+use fairair_core::metrics::jain_index;
+use fairair_core::rng::Rng;
+
+use crate::live::Live;
+use crate::load::{Load, Wants, percentile, ping};
+use crate::radio::{Cell, Mode, Radio};
+
+type Result<T> = std::result::Result<T, String>;
+
+const RATES: [u32; 5] = [5, 20, 50, 100, 200];
+const BUFFERS: [u32; 3] = [20, 75, 500];
+const STATIONS: usize = 5;
+/// From the event until the measurement, and its length, in seconds.
+const SETTLES: u64 = 10;
+const MEASURED: f64 = 12.0;
+
+/// What happens under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    Start,
+    Kill,
+    Reload,
+}
+
+/// Which questions stations answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ears {
+    Ping,
+    Arp,
+    Neither,
+}
+
+#[derive(Clone, Debug)]
+struct Case {
+    cell: Cell,
+    event: Event,
+    /// What each station wants.
+    wants: Vec<Wants>,
+    ears: Ears,
+}
+
+impl Case {
+    fn name(&self) -> String {
+        let Cell { mode, mbps, buffer, .. } = self.cell;
+        format!("{:?} {} {mbps} Mbit/s {buffer} packets", self.event, mode.name()).to_lowercase()
+    }
+}
+
+/// What a case showed.
+#[derive(Clone, Debug)]
+struct Seen {
+    /// Level and goodput without the box.
+    before: (f64, f64),
+    after: (f64, f64),
+    jain: f64,
+    pool: String,
+    log: String,
+}
+
+/// Goodput of the first station over the mean of the others.
+fn level(goodputs: &[f64]) -> f64 {
+    let others = &goodputs[1..];
+    goodputs[0] * others.len() as f64 / others.iter().sum::<f64>()
+}
+
+/// The first station uploads, the others download; more connections by chance.
+fn load_of(rng: &mut Rng) -> Vec<Wants> {
+    let mut chance = |most: u32| 1 + (rng.uniform() * f64::from(most)) as u32;
+    let uploads = chance(4);
+    let mut wants = vec![Wants { up: uploads, down: 0 }];
+    wants.extend((1..STATIONS).map(|_| Wants { up: 0, down: chance(2) }));
+    wants
+}
+
+/// All combinations in an order of their own for each seed.
+fn cases(seed: u64, ears: Ears) -> Vec<Case> {
+    let mut rng = Rng::fork(seed, "combinations");
+    let mut cases = Vec::new();
+    for mode in [Mode::Routed, Mode::Bridged] {
+        for event in [Event::Start, Event::Kill, Event::Reload] {
+            for mbps in RATES {
+                for buffer in BUFFERS {
+                    let cell = Cell { mode, mbps, buffer, stations: STATIONS };
+                    cases.push((rng.uniform(), Case { cell, event, wants: load_of(&mut rng), ears }));
+                }
+            }
+        }
+    }
+    cases.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    cases.into_iter().map(|(_, case)| case).collect()
+}
+
+fn adaptive(mbps: u32) -> String {
+    format!("{{ kind = \"adaptive\", max = \"{mbps} Mbit/s\" }}")
+}
+
+fn run(fairair: &Path, case: &Case, number: usize) -> Result<Seen> {
+    let radio = Radio::new(case.cell, number)?;
+    match case.ears {
+        Ears::Ping => {}
+        Ears::Arp => radio.deafen()?,
+        Ears::Neither => radio.blind()?,
+    }
+    let mbps = case.cell.mbps;
+    let mut live = Live::new(fairair, &radio)?;
+    // A user does not know the true capacity: C may be much larger.
+    live.configure(&adaptive(mbps * 2), "", "")?;
+    let load = Load::start(&radio, &case.wants)?;
+    sleep(Duration::from_secs(4));
+    let unfair = load.goodputs(4.0);
+    live.start()?;
+    match case.event {
+        Event::Start => {}
+        Event::Kill => {
+            sleep(Duration::from_secs(12));
+            live.kill();
+            sleep(Duration::from_secs(1));
+            live.start()?;
+        }
+        Event::Reload => {
+            sleep(Duration::from_secs(12));
+            live.configure(&adaptive(mbps * 3), "", "")?;
+            live.vsb(&["reload"])?;
+        }
+    }
+    sleep(Duration::from_secs(SETTLES));
+    let fair = load.goodputs(MEASURED);
+    let seen = Seen {
+        before: (level(&unfair), unfair.iter().sum()),
+        after: (level(&fair), fair.iter().sum()),
+        jain: jain_index(&fair).unwrap_or(f64::NAN),
+        pool: live.pool(),
+        log: live.log(),
+    };
+    drop(load);
+    Ok(seen)
+}
+
+/// Bars 1 and 2 of the live box: fair from 10 s on, whatever happens under load.
+pub(crate) fn takes_hold(fairair: &Path, jobs: usize, seed: u64, count: usize, ears: Ears, only: &str) -> bool {
+    let mut cases = cases(seed, ears);
+    cases.retain(|case| case.name().contains(only));
+    cases.truncate(count);
+    println!("| case | flows of the stations | level, Jain | goodput over that without | without: level | C |");
+    println!("|---|---|---|---|---|---|");
+    let missed = AtomicUsize::new(0);
+    side_by_side(&cases, jobs, |number, case| {
+        let flows = case.wants.iter().map(|wants| format!("{}/{}", wants.up, wants.down)).collect::<Vec<_>>().join(" ");
+        match run(fairair, case, number) {
+            Ok(shown) => {
+                let is_fair = (0.95..=1.05).contains(&shown.after.0) || shown.jain >= 0.97;
+                let verdict = if is_fair { "" } else { " **missed**" };
+                println!(
+                    "| {} | {flows} | {:.3}, {:.4}{verdict} | {:.3} | {:.2} | {} |",
+                    case.name(),
+                    shown.after.0,
+                    shown.jain,
+                    shown.after.1 / shown.before.1,
+                    shown.before.0,
+                    shown.pool
+                );
+                if !is_fair {
+                    missed.fetch_add(1, Ordering::Relaxed);
+                    eprintln!("{}: {}", case.name(), shown.log);
+                }
+            }
+            Err(error) => {
+                missed.fetch_add(1, Ordering::Relaxed);
+                println!("| {} | {flows} | **failed**: {error} | | | |", case.name());
+            }
+        }
+    });
+    let missed = missed.into_inner();
+    println!(
+        "\n{} of {} combinations within the bar, seed {seed}, stations answer {ears:?}",
+        cases.len() - missed,
+        cases.len()
+    );
+    missed * 40 <= cases.len()
+}
+
+/// Bar 3 of the live box: pings beside bulk transfers, in ms at the median and at the 95th percentile.
+pub(crate) fn latency(fairair: &Path, jobs: usize, keys: &str) {
+    let all_down = vec![Wants { up: 0, down: 2 }; STATIONS];
+    let mut one_up = vec![Wants { up: 0, down: 1 }; STATIONS];
+    one_up[0] = Wants { up: 2, down: 0 };
+    let mut capped = one_up.clone();
+    capped[1] = Wants { up: 0, down: 2 };
+    let cap = "[[station]]\nname = \"capped\"\naddresses = [\"10.1.0.11\"]\ncap = \"0.3 Mbit/s\"\n";
+    let cases = [
+        ("uploader at 5 Mbit/s", 5, one_up.clone(), "", 0),
+        ("another at 5 Mbit/s", 5, one_up.clone(), "", 2),
+        ("a downloader of five at 200 Mbit/s", 200, all_down, "", 0),
+        ("uploader at 200 Mbit/s", 200, one_up, "", 0),
+        ("a station capped at 0.3 Mbit/s of 5", 5, capped, cap, 1),
+    ];
+    println!("| pings to | without the box: median, p95 ms | with | goodput over that without | level |");
+    println!("|---|---|---|---|---|");
+    side_by_side(&cases, jobs, |number, (name, mbps, wants, tables, asked)| {
+        let one = || -> Result<String> {
+            let cell = Cell { mode: Mode::Routed, mbps: *mbps, buffer: 75, stations: STATIONS };
+            let radio = Radio::new(cell, number)?;
+            let mut live = Live::new(fairair, &radio)?;
+            let capacity = format!("\"{} kbit/s\"", mbps * 930);
+            live.configure(&capacity, keys, tables)?;
+            let load = Load::start(&radio, wants)?;
+            sleep(Duration::from_secs(3));
+            let address = Radio::station_address(*asked);
+            let pinged = |seconds: u32| -> Result<(Vec<f64>, Vec<f64>)> {
+                std::thread::scope(|scope| {
+                    let pings = scope.spawn(|| ping(&radio.host, &address, seconds));
+                    let goodputs = load.goodputs(f64::from(seconds));
+                    Ok((pings.join().map_err(|_| "a thread died".to_owned())??, goodputs))
+                })
+            };
+            let (before, unfair) = pinged(6)?;
+            live.start()?;
+            sleep(Duration::from_secs(8));
+            let (after, fair) = pinged(12)?;
+            let sum = |goodputs: &[f64]| goodputs.iter().sum::<f64>();
+            Ok(format!(
+                "{:.1}, {:.1} | {:.1}, {:.1} | {:.3} | {:.3}",
+                percentile(&before, 0.5),
+                percentile(&before, 0.95),
+                percentile(&after, 0.5),
+                percentile(&after, 0.95),
+                sum(&fair) / sum(&unfair),
+                level(&fair)
+            ))
+        };
+        let told = one().unwrap_or_else(|error| format!("**failed**: {error} | | |"));
+        println!("| {name} | {told} |");
+    });
+}
+
+/// Does all of `work`, `jobs` at a time.
+fn side_by_side<T: Sync>(work: &[T], jobs: usize, run: impl Fn(usize, &T) + Sync) {
+    let (next, run) = (AtomicUsize::new(0), &run);
+    let all = Mutex::new(());
+    std::thread::scope(|scope| {
+        for job in 0..jobs.max(1) {
+            let (next, _) = (&next, &all);
+            scope.spawn(move || {
+                // Cells do not all begin at the same moment.
+                sleep(Duration::from_millis(700 * job as u64));
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = work.get(index) else { return };
+                    run(index, item);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,88 @@
+//! Measures the live box on a radio that is not our own emulation: HTB on one IFB (root; `make vsb-bars`).
+//!
+//! `takes-hold`: start, restart after kill -9 and reload under load, at rates from 5 to 200 Mbit/s, for several buffers of the
+//! access point, routed and bridged. `latency`: pings beside bulk transfers.
+
+mod cases;
+mod live;
+mod load;
+mod radio;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Measures the live box on a radio of the kernel's queues.
+#[derive(Debug, Parser)]
+struct Args {
+    /// The command `fairair` [default: beside this program].
+    #[arg(long, global = true)]
+    fairair: Option<PathBuf>,
+    /// Cells side by side.
+    #[arg(long, global = true, default_value_t = 3)]
+    jobs: usize,
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Level and Jain's index from 10 s after a start, a restart or a reload under load.
+    TakesHold {
+        /// Chooses among the 90 combinations, and the loads.
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        /// How many of them.
+        #[arg(long, default_value_t = 40)]
+        count: usize,
+        /// Stations answer no ping.
+        #[arg(long)]
+        deaf: bool,
+        /// Stations answer neither ping nor ARP.
+        #[arg(long)]
+        blind: bool,
+        /// Only combinations whose name contains this text.
+        #[arg(long, default_value = "")]
+        only: String,
+    },
+    /// Round-trip times of pings beside bulk transfers.
+    Latency {
+        /// Lines of the configuration in front of its tables, such as `queue = 200`.
+        #[arg(long, default_value = "")]
+        keys: String,
+    },
+}
+
+fn main() -> ExitCode {
+    match measured(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measured(args: &Args) -> Result<bool, String> {
+    if !fairair_linux::is_root() {
+        return Err("the radio needs root: it makes network namespaces".to_owned());
+    }
+    let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("fairair"));
+    let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
+    match &args.what {
+        What::TakesHold { seed, count, deaf, blind, only } => {
+            let ears = match (blind, deaf) {
+                (true, _) => cases::Ears::Neither,
+                (false, true) => cases::Ears::Arp,
+                (false, false) => cases::Ears::Ping,
+            };
+            Ok(cases::takes_hold(&fairair, args.jobs, *seed, *count, ears, only))
+        }
+        What::Latency { keys } => {
+            cases::latency(&fairair, args.jobs, keys);
+            Ok(true)
+        }
+    }
+}
