@@ -95,7 +95,7 @@ fn batches(
     args: Effort,
     capture: Option<&Capture>,
     cancel: &AtomicBool,
-    told: &Told<impl Fn(u32), impl Fn() + Sync>,
+    told: &Told<impl Fn(u32) + Sync, impl Fn() + Sync>,
 ) -> Result<Execution, CliError> {
     let pool = Pool::new(args.jobs).map_err(|error| CliError::Threads(error.to_string()))?;
     let mut planned = first_batch(scenario, args);
