@@ -134,7 +134,7 @@ pub(crate) fn run(
     let reached = Arc::new(Mutex::new((0, 0)));
     let heard = Arc::clone(&reached);
     let mut told = (0, 0);
-    let look = |py: Python<'_>| match &progress {
+    let look = move |py: Python<'_>| match &progress {
         Some(progress) => {
             let now = *heard.lock().unwrap_or_else(PoisonError::into_inner);
             if now != told {
