@@ -132,9 +132,21 @@ impl Bench {
     /// Makes the box a bridge: everybody sees everybody else without a router.
     pub(crate) fn bridge(&self) {
         self.ip(Place::Box, "addr flush dev wan\nlink set wan master lan\n");
-        self.ip(Place::Stations, "route add 10.2.0.0/16 dev eth0\n");
-        self.ip(Place::Other, "route add 10.2.0.0/16 dev eth0\n");
-        self.ip(Place::Host, "route add 10.1.0.0/16 dev eth0\n");
+        self.ip(Place::Stations, "route add 10.2.0.0/16 dev eth0\nroute add fd02::/64 dev eth0\n");
+        self.ip(Place::Other, "route add 10.2.0.0/16 dev eth0\nroute add fd02::/64 dev eth0\n");
+        self.ip(Place::Host, "route add 10.1.0.0/16 dev eth0\nroute add fd01::/64 dev eth0\n");
+    }
+
+    /// Makes the box a bridge that has no address at all, neither of IPv4 nor of IPv6.
+    pub(crate) fn bridge_without_address(&self) {
+        self.bridge();
+        for interface in ["lan", "lan0", "lan1", "wan"] {
+            let key = format!("net.ipv6.conf.{interface}.disable_ipv6=1");
+            self.run(Place::Box, &["sysctl", "-qw", &key]);
+            self.run(Place::Box, &["ip", "address", "flush", "dev", interface]);
+        }
+        let left = self.run(Place::Box, &["ip", "-o", "address", "show"]);
+        assert!(left.lines().all(|line| line.contains(" lo ")), "{left}");
     }
 
     /// MAC address of the device in `place`.

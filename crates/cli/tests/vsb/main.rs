@@ -9,6 +9,7 @@ mod agent;
 mod association;
 mod bars;
 mod bench;
+mod blind;
 mod capacity;
 mod check;
 mod discovery;

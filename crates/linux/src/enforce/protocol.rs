@@ -122,6 +122,16 @@ pub struct PoolReport {
     pub probes: [u64; 3],
 }
 
+/// How a station is asked for the round-trip time to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Manner {
+    /// ICMP or ICMPv6 echo request.
+    Echo,
+    /// ARP request or neighbour solicitation.
+    Neighbour,
+}
+
 /// A station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StationReport {
@@ -151,6 +161,9 @@ pub struct StationReport {
     pub backlog: u32,
     /// Packets dropped since the class was made.
     pub drops: u64,
+    /// In which way it answers probes; `None`: it was not asked, or answers none.
+    #[serde(default)]
+    pub answers: Option<Manner>,
 }
 
 /// Why a station gets its rate.

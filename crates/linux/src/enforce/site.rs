@@ -1,5 +1,6 @@
 //! Who is there: pools, stations, their classes. Pure bookkeeping; [`Site::layout`] says what the kernel should hold.
 
+mod admit;
 mod air;
 mod place;
 #[cfg(test)]
@@ -13,13 +14,12 @@ use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
 use self::air::is_rate_told;
-use super::config::{Ap, Config, Gso, Mac, Matcher, Mode, Plan};
+use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
-
 /// A station with a class of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
@@ -266,7 +266,13 @@ impl Site {
             let same = |station: &Station| by_address(station) && (station.mac.is_none() || sighting.mac.is_none());
             self.stations.iter().position(same)
         });
-        let Some(known) = known else { return self.admit(sighting, address, source, interfaces, now_s) };
+        let Some(known) = known else {
+            return if sighting.is_hearsay {
+                Ok(false)
+            } else {
+                self.admit(sighting, address, source, interfaces, now_s)
+            };
+        };
         let owned_by_file = |station: &Station| station.source == Source::Config;
         let taken = self.stations.iter().position(by_address);
         let mut changed = false;
@@ -274,9 +280,14 @@ impl Site {
             && taken != Some(known)
             && !taken.is_some_and(|taken| owned_by_file(&self.stations[taken]))
         {
-            self.vacate(address);
+            // Where classes go by MAC address nobody loses anything by what another says.
+            let keeps = sighting.is_hearsay && self.config.mode == Mode::Bridged;
+            changed = !(keeps && self.stations[known].addresses.contains(&address));
+            if !keeps {
+                self.vacate(address);
+            }
             self.stations[known].addresses.insert(address);
-            changed = true;
+            self.shorten(known, address);
         }
         let station = &mut self.stations[known];
         if matches!(source, Source::Leases | Source::Association) {
@@ -302,63 +313,6 @@ impl Site {
             changed = true;
         }
         Ok(changed)
-    }
-
-    /// A station that was not known gets a class, if it is clear which AP it is at.
-    fn admit(
-        &mut self,
-        sighting: &Sighting,
-        address: Option<IpAddr>,
-        source: Source,
-        interfaces: &BTreeMap<u32, String>,
-        now_s: u64,
-    ) -> Result<bool, Full> {
-        let key = match self.config.mode {
-            Mode::Routed => address.map(Key::Ip),
-            Mode::Bridged => sighting.mac.map(Key::Mac),
-        };
-        // An index that is unknown is none of ours.
-        let device = sighting.interface.map(|index| interfaces.get(&index).map_or("", String::as_str));
-        let Some(pool) = self.pool_at(address, sighting.mac, device, source) else {
-            return Ok(false);
-        };
-        let Some(key) = key else { return Ok(false) };
-        if let Some(address) = address {
-            if self.stations.iter().any(|own| own.source == Source::Config && own.addresses.contains(&address)) {
-                return Ok(false);
-            }
-            self.vacate(address);
-        }
-        let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
-        let free = |name: &&String| !self.stations.iter().any(|other| other.name == **name);
-        let name = sighting.name.as_ref().filter(free).cloned().unwrap_or(own);
-        let slot = self.slot()?;
-        self.stations.push(Station {
-            name,
-            pool,
-            slot,
-            mac: sighting.mac,
-            addresses: address.into_iter().collect(),
-            plan: Plan::default(),
-            rate: sighting.rate,
-            source,
-            seen_s: now_s,
-        });
-        Ok(true)
-    }
-
-    fn is_excluded(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
-        self.config.exclude.iter().any(|matcher| match matcher {
-            Matcher::Net(net) => address.is_some_and(|address| net.contains(&address)),
-            Matcher::Mac(own) => mac == Some(*own),
-        })
-    }
-
-    /// Takes `address` from whoever has it.
-    fn vacate(&mut self, address: IpAddr) {
-        for station in &mut self.stations {
-            station.addresses.remove(&address);
-        }
     }
 
     /// Packets of the stations at `slots` passed; stations that were found and then silent for too long go. Answers

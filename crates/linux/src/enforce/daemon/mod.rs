@@ -134,7 +134,7 @@ impl Daemon {
             None => None,
             Some(address) => Some(Metrics::listen(address).map_err(system("cannot listen for metrics"))?),
         };
-        let probes = Probes::open().map_err(system("cannot open a socket for probes"))?;
+        let probes = Probes::open(site.config().mode).map_err(system("cannot open a socket for probes"))?;
         let netfilter = Netfilter::new(site.config().mode).map_err(system("cannot talk to nftables"))?;
         let engine = Engine::start(site.layout(mtu), &path, &directory)?;
         let mut ticks = interval(TICK);

@@ -1,13 +1,24 @@
-//! ICMP and ICMPv6 echo requests that pass by the shaper.
+//! Probes that pass by the shaper: ICMP and ICMPv6 echo requests, or ARP and ND where a station does not answer those.
 
+mod manner;
+mod neighbour;
+
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Read as _};
 use std::net::{IpAddr, SocketAddr};
+use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::io::unix::AsyncFd;
 
+use self::manner::Habits;
+use self::neighbour::Neighbours;
+use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::BYPASS;
+use crate::enforce::frames::checksum;
+use crate::enforce::protocol::Manner;
+use crate::enforce::site::Station;
 
 const REQUEST: u8 = 8;
 const REPLY: u8 = 0;
@@ -17,9 +28,102 @@ const HEADER: usize = 8;
 /// Pool, number, tag.
 const PAYLOAD: usize = 24;
 
-/// One raw socket an IP version.
+/// Number of an echo request that nobody waits for.
+const TRIAL: u64 = u64::MAX;
+/// How a station answers is kept in mind for so long after it was last asked.
+const MEMORY: Duration = Duration::from_mins(10);
+
+/// All ways to ask, and how each station is asked.
 #[derive(Debug)]
 pub(super) struct Probes {
+    echoes: Echoes,
+    neighbours: Neighbours,
+    /// By number of the class.
+    habits: BTreeMap<u16, Asked>,
+}
+
+/// A station that is asked.
+#[derive(Debug)]
+struct Asked {
+    pool: u16,
+    mac: Option<Mac>,
+    habits: Habits,
+}
+
+impl Probes {
+    /// Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` for the priority.
+    pub(super) fn open(mode: Mode) -> io::Result<Self> {
+        let (echoes, neighbours) = (Echoes::open()?, Neighbours::open(mode)?);
+        Ok(Probes { echoes, neighbours, habits: BTreeMap::new() })
+    }
+
+    /// Asks `station` behind `interface`, in the way that it answers. A station that cannot be asked has a probe lost.
+    pub(super) fn ask(&mut self, station: &Station, interface: &str, echo: Echo) -> io::Result<()> {
+        let now = Instant::now();
+        self.neighbours.refresh(now)?;
+        let fresh = || Asked { pool: station.pool, mac: station.mac, habits: Habits::new(now) };
+        self.habits.retain(|slot, own| *slot == station.slot || now < own.habits.asked_at + MEMORY);
+        let own = self.habits.entry(station.slot).or_insert_with(fresh);
+        // Another station has the class.
+        if (own.pool, own.mac) != (station.pool, station.mac) {
+            *own = fresh();
+        }
+        let neighbours = &self.neighbours;
+        let may = |manner, address| match manner {
+            Manner::Echo => neighbours.reaches(interface, address),
+            Manner::Neighbour => station.mac.is_some() && neighbours.may_ask(interface, address, now),
+        };
+        let Some(question) = own.habits.ask(now, echo.id, &station.addresses, may) else { return Ok(()) };
+        match (question.manner, station.mac) {
+            (Manner::Neighbour, Some(mac)) => {
+                if question.is_trial_due {
+                    let pool = station.slot;
+                    self.echoes.send(question.address, Echo { pool, id: TRIAL })?;
+                }
+                self.neighbours.ask(interface, mac, question.address)
+            }
+            _ => self.echoes.send(question.address, echo),
+        }
+    }
+
+    /// How the station with class `slot` is asked; `None`: it has not answered.
+    pub(super) fn manner(&self, slot: u16) -> Option<Manner> {
+        self.habits.get(&slot).and_then(|own| own.habits.manner())
+    }
+
+    /// The next answer to a probe of ours.
+    pub(super) async fn next(&mut self) -> Echo {
+        loop {
+            tokio::select! {
+                echo = self.echoes.next() => {
+                    let now = Instant::now();
+                    if echo.id == TRIAL {
+                        if let Some(own) = self.habits.get_mut(&echo.pool) {
+                            own.habits.trial_answered();
+                        }
+                        continue;
+                    }
+                    for own in self.habits.values_mut().filter(|own| own.pool == echo.pool) {
+                        own.habits.echoed(now, echo.id);
+                    }
+                    return echo;
+                }
+                (mac, address) = self.neighbours.next() => {
+                    let now = Instant::now();
+                    for own in self.habits.values_mut().filter(|own| own.mac == Some(mac)) {
+                        if let Some(id) = own.habits.advertised(now, address) {
+                            return Echo { pool: own.pool, id };
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One raw socket an IP version.
+#[derive(Debug)]
+struct Echoes {
     v4: AsyncFd<Socket>,
     v6: Option<AsyncFd<Socket>>,
     /// Makes tags that no station can guess, so that it answers for itself and only what it was asked.
@@ -33,9 +137,9 @@ pub(super) struct Echo {
     pub(super) id: u64,
 }
 
-impl Probes {
-    /// Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` for the priority. Without IPv6 in the kernel there is one socket.
-    pub(super) fn open() -> io::Result<Self> {
+impl Echoes {
+    /// Without IPv6 in the kernel there is one socket.
+    fn open() -> io::Result<Self> {
         let open = |domain, protocol| {
             let socket = Socket::new_raw(domain, Type::RAW, Some(protocol))?;
             socket.set_nonblocking(true)?;
@@ -43,11 +147,11 @@ impl Probes {
             register(socket)
         };
         let v6 = open(Domain::IPV6, Protocol::ICMPV6).ok();
-        Ok(Probes { v4: open(Domain::IPV4, Protocol::ICMPV4)?, v6, secret: RandomState::new() })
+        Ok(Echoes { v4: open(Domain::IPV4, Protocol::ICMPV4)?, v6, secret: RandomState::new() })
     }
 
     /// Asks `to`.
-    pub(super) fn send(&self, to: IpAddr, echo: Echo) -> io::Result<()> {
+    fn send(&self, to: IpAddr, echo: Echo) -> io::Result<()> {
         let socket = match to {
             IpAddr::V4(_) => &self.v4,
             IpAddr::V6(_) => self.v6.as_ref().ok_or(io::ErrorKind::Unsupported)?,
@@ -57,8 +161,8 @@ impl Probes {
         socket.get_ref().send_to(&packet, &SockAddr::from(SocketAddr::new(to, 0))).map(drop)
     }
 
-    /// The next reply to a probe of ours.
-    pub(super) async fn next(&self) -> Echo {
+    /// The next reply to an echo request of ours.
+    async fn next(&self) -> Echo {
         let mut four = [0; 2048];
         let mut six = [0; 2048];
         loop {
@@ -95,8 +199,8 @@ impl Probes {
 }
 
 #[allow(unsafe_code)]
-fn register(socket: Socket) -> io::Result<AsyncFd<Socket>> {
-    // SAFETY: a `Socket` owns its descriptor, and names the same one for as long as it lives.
+fn register<S: std::os::fd::AsRawFd>(socket: S) -> io::Result<AsyncFd<S>> {
+    // SAFETY: each socket here owns its descriptor, and names the same one for as long as it lives.
     unsafe { AsyncFd::register(socket) }.map_err(io::Error::from)
 }
 
@@ -112,9 +216,7 @@ async fn receive(socket: &AsyncFd<Socket>, buffer: &mut [u8]) -> Option<usize> {
 fn request(kind: u8, payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![kind, 0, 0, 0, 0xfa, 0x1a, 0, 1];
     packet.extend(payload);
-    let sum = packet.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum::<u32>();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
+    let checksum = checksum(&packet);
     packet[2..4].copy_from_slice(&checksum.to_be_bytes());
     packet
 }

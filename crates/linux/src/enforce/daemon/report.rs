@@ -70,6 +70,7 @@ impl Daemon {
             bytes: class.bytes,
             backlog: class.backlog,
             drops: u64::from(class.drops),
+            answers: self.probes.manner(station.slot),
         }
     }
 

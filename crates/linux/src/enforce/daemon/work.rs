@@ -138,10 +138,11 @@ impl Daemon {
         let mut failed = None;
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
             while let Some((id, slot)) = pool.poll_probe(now) {
-                let station = self.site.stations().iter().find(|station| station.slot == slot);
-                let Some(address) = station.and_then(|station| station.addresses.first().copied()) else { continue };
+                let Some(station) = self.site.stations().iter().find(|station| station.slot == slot) else { continue };
+                let own = self.site.pools().values().find(|own| own.id == pool.id);
+                let interface = own.map_or("", |own| own.ap.interface.as_str());
                 // A station that cannot be reached has a probe lost; that is the machine's to judge.
-                if let Err(error) = self.probes.send(address, Echo { pool: pool.id, id }) {
+                if let Err(error) = self.probes.ask(station, interface, Echo { pool: pool.id, id }) {
                     failed = Some(format!("cannot send a probe: {error}"));
                 }
             }

@@ -24,7 +24,7 @@ pub use classes::{ClassStats, Classes};
 pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
-pub use links::{Link, link_named, links};
+pub use links::{Link, OwnAddress, link_named, links, own_addresses};
 pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
 pub use preview::Preview;

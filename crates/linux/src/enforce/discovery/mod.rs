@@ -4,6 +4,7 @@ mod associations;
 mod hostapd;
 mod kernel;
 mod leases;
+mod passing;
 mod scouts;
 mod snmp;
 mod survey;
@@ -13,13 +14,14 @@ use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
-use super::config::{Config, Mac};
+use super::config::{Config, Mac, Mode};
 use super::site::Source;
 
 pub use associations::Associations;
 pub use hostapd::Hostapd;
 pub use kernel::{FirstSight, Neighbours};
 pub use leases::{Dnsmasq, Kea};
+pub use passing::Passing;
 pub use scouts::{News, Scouts};
 pub use snmp::Snmp;
 pub use survey::{Iw, parse_iw};
@@ -40,6 +42,8 @@ pub struct Sighting {
     pub name: Option<String>,
     /// PHY rate of its data frames.
     pub rate: Option<Bitrate>,
+    /// The device alone says so, and anybody may say so of any address: no ground for a class.
+    pub is_hearsay: bool,
 }
 
 /// A way to find stations. Each has a thread of its own ([`Scouts`]), so it may wait.
@@ -76,6 +80,11 @@ pub fn ways(config: &Config) -> std::io::Result<Vec<Box<dyn Discovery>>> {
     let mut ways: Vec<Box<dyn Discovery>> = Vec::new();
     if wanted.neighbours {
         ways.push(Box::new(Neighbours::new(config.mode)));
+        if config.mode == Mode::Bridged {
+            let mut interfaces: Vec<_> = config.aps.iter().map(|ap| ap.interface.clone()).collect();
+            interfaces.dedup();
+            ways.push(Box::new(Passing::new(interfaces)));
+        }
     }
     if wanted.first_sight {
         ways.push(Box::new(FirstSight::new(config.mode)?));

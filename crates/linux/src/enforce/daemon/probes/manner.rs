@@ -1,0 +1,259 @@
+//! How each station is asked: by echo request, or by ARP and ND where it does not answer those.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use crate::enforce::protocol::Manner;
+
+/// So many echo requests, or questions by ARP or ND, without an answer, over at least [`PATIENCE`], and the station is asked in
+/// another way.
+const MISSES: [u32; 2] = [3, 2];
+/// Time that an answer may take at least; twice the last round-trip time if that is longer.
+const PATIENCE: Duration = Duration::from_millis(600);
+/// Time for which no second question by ARP or ND goes to the same address, at least; thrice the last round-trip time if that is
+/// longer.
+const ALONE: Duration = Duration::from_millis(500);
+/// A question that is older has no answer.
+const FORGOTTEN: Duration = Duration::from_secs(2);
+/// How often a station that is asked by ARP or ND is tried by echo request, too.
+const TRIAL: Duration = Duration::from_mins(1);
+
+/// A question on its way.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    id: u64,
+    at: Instant,
+    manner: Manner,
+    address: IpAddr,
+}
+
+/// What is known of how a station answers.
+#[derive(Debug)]
+pub(super) struct Habits {
+    manner: Manner,
+    address: Option<IpAddr>,
+    /// The oldest first.
+    waiting: VecDeque<Asked>,
+    /// Questions in the present way since the last answer, and when the first of them left.
+    unanswered: (u32, Instant),
+    answered_at: Option<Instant>,
+    rtt: Duration,
+    tried_at: Instant,
+    pub(super) asked_at: Instant,
+}
+
+/// What to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Question {
+    pub(super) manner: Manner,
+    pub(super) address: IpAddr,
+    /// Besides, the address is tried by an echo request that nobody waits for.
+    pub(super) is_trial_due: bool,
+}
+
+impl Habits {
+    pub(super) fn new(now: Instant) -> Self {
+        Habits {
+            manner: Manner::Echo,
+            address: None,
+            waiting: VecDeque::new(),
+            unanswered: (0, now),
+            answered_at: None,
+            rtt: Duration::ZERO,
+            tried_at: now,
+            asked_at: now,
+        }
+    }
+
+    /// How it answers, if it does.
+    pub(super) fn manner(&self) -> Option<Manner> {
+        self.answered_at.map(|_| self.manner)
+    }
+
+    /// How to ask the station that has `addresses`, with probe `id`; `may` says which ways there are. `None`: in none, or a
+    /// question is on its way whose answer could not be told from this one's.
+    pub(super) fn ask(
+        &mut self,
+        now: Instant,
+        id: u64,
+        addresses: &BTreeSet<IpAddr>,
+        may: impl Fn(Manner, IpAddr) -> bool,
+    ) -> Option<Question> {
+        self.asked_at = now;
+        let patience = PATIENCE.max(self.rtt * 2);
+        let ways = || {
+            let by = |manner| addresses.iter().map(move |address| (manner, *address));
+            by(Manner::Echo).chain(by(Manner::Neighbour)).filter(|(manner, address)| may(*manner, *address))
+        };
+        let (unanswered, since) = self.unanswered;
+        let is_missed = unanswered >= MISSES[usize::from(self.manner == Manner::Neighbour)] && since + patience <= now;
+        let present = self.address.map(|address| (self.manner, address)).filter(|own| ways().any(|way| way == *own));
+        let next = if let Some(present) = present.filter(|_| !is_missed) {
+            present
+        } else {
+            self.unanswered = (0, now);
+            if is_missed {
+                self.answered_at = None;
+            }
+            // First the same address in the other way, then the other addresses in turn.
+            let other = present.filter(|(manner, _)| *manner == Manner::Echo);
+            let other =
+                other.map(|(_, address)| (Manner::Neighbour, address)).filter(|own| ways().any(|way| way == *own));
+            let after = || self.address.and_then(|own| ways().find(|(_, to)| *to > own));
+            other.or_else(after).or_else(|| ways().next())?
+        };
+        (self.manner, self.address) = (next.0, Some(next.1));
+        let (manner, address) = next;
+        self.waiting.retain(|asked| now < asked.at + FORGOTTEN);
+        // The answer to ARP or ND has nothing that tells for which question it is.
+        let alone = ALONE.max(self.rtt * 3);
+        let is_out = |own: &Asked| own.manner == manner && own.address == address && now < own.at + alone;
+        if manner == Manner::Neighbour && self.waiting.iter().any(is_out) {
+            return None;
+        }
+        self.waiting.push_back(Asked { id, at: now, manner, address });
+        self.unanswered = (self.unanswered.0 + 1, if self.unanswered.0 == 0 { now } else { self.unanswered.1 });
+        let is_trial_due = manner == Manner::Neighbour && now >= self.tried_at + TRIAL && may(Manner::Echo, address);
+        if is_trial_due || manner == Manner::Echo {
+            self.tried_at = now;
+        }
+        Some(Question { manner, address, is_trial_due })
+    }
+
+    /// Echo request `id` is answered.
+    pub(super) fn echoed(&mut self, now: Instant, id: u64) {
+        let Some(asked) = self.waiting.iter().find(|own| own.id == id && own.manner == Manner::Echo).copied() else {
+            return;
+        };
+        self.answered(now, asked);
+    }
+
+    /// `address` is answered for by ARP or ND: the probe that asked, if one did and no other may have.
+    pub(super) fn advertised(&mut self, now: Instant, address: IpAddr) -> Option<u64> {
+        let asked = |own: &&Asked| own.manner == Manner::Neighbour && own.address == address;
+        let own: Vec<_> = self.waiting.iter().filter(asked).copied().collect();
+        let last = *own.last()?;
+        let rtt = self.rtt;
+        self.answered(now, last);
+        if own.len() > 1 {
+            self.rtt = rtt;
+            return None;
+        }
+        Some(last.id)
+    }
+
+    /// A trial by echo request is answered.
+    pub(super) fn trial_answered(&mut self) {
+        self.manner = Manner::Echo;
+        self.unanswered.0 = 0;
+    }
+
+    fn answered(&mut self, now: Instant, asked: Asked) {
+        self.rtt = now.saturating_duration_since(asked.at);
+        self.answered_at = Some(now);
+        (self.manner, self.address) = (asked.manner, Some(asked.address));
+        self.unanswered.0 = 0;
+        self.waiting.retain(|own| own.at > asked.at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STEP: Duration = Duration::from_millis(100);
+
+    fn addresses(list: &[&str]) -> BTreeSet<IpAddr> {
+        list.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    /// Asks every 100 ms; `answers` says what is answered, at once. How it was asked in the end, and how many were answered.
+    fn asked(
+        habits: &mut Habits,
+        now: &mut Instant,
+        own: &BTreeSet<IpAddr>,
+        times: u64,
+        answers: impl Fn(Manner, IpAddr) -> bool,
+    ) -> (Option<Question>, usize) {
+        let (mut last, mut answered) = (None, 0);
+        for id in 0..times {
+            *now += STEP;
+            let Some(question) = habits.ask(*now, id, own, |_, _| true) else { continue };
+            if answers(question.manner, question.address) {
+                answered += 1;
+                match question.manner {
+                    Manner::Echo => habits.echoed(*now, id),
+                    Manner::Neighbour => assert_eq!(habits.advertised(*now, question.address), Some(id)),
+                }
+            }
+            if question.is_trial_due && answers(Manner::Echo, question.address) {
+                habits.trial_answered();
+            }
+            last = Some(question);
+        }
+        (last, answered)
+    }
+
+    #[test]
+    fn a_station_that_ignores_echo_requests_is_asked_by_arp_within_a_second_and_kept() {
+        let mut now = Instant::now();
+        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let is_neighbour = |manner, _| manner == Manner::Neighbour;
+        let (_, answered) = asked(&mut habits, &mut now, &own, 10, is_neighbour);
+        assert!(answered >= 3, "{answered} of ten");
+        let (last, answered) = asked(&mut habits, &mut now, &own, 100, is_neighbour);
+        assert_eq!((last.unwrap().manner, answered), (Manner::Neighbour, 100));
+        // It answers echo requests again: that is found within a minute.
+        let (last, _) = asked(&mut habits, &mut now, &own, 620, |_, _| true);
+        assert_eq!(last.unwrap().manner, Manner::Echo);
+    }
+
+    #[test]
+    fn a_station_that_answers_at_one_of_its_addresses_is_found_there() {
+        let mut now = Instant::now();
+        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2", "10.9.0.1", "fd01::2"]));
+        let at: IpAddr = "fd01::2".parse().unwrap();
+        let only = |manner, address| manner == Manner::Neighbour && address == at;
+        asked(&mut habits, &mut now, &own, 60, only);
+        let (last, answered) = asked(&mut habits, &mut now, &own, 20, only);
+        assert_eq!((last.map(|last| (last.manner, last.address)), answered), (Some((Manner::Neighbour, at)), 20));
+        // It has that address no longer.
+        let own = addresses(&["10.1.0.2"]);
+        let (last, _) = asked(&mut habits, &mut now, &own, 1, |_, _| true);
+        assert_eq!(last.unwrap().address, "10.1.0.2".parse::<IpAddr>().unwrap());
+    }
+
+    #[test]
+    fn a_deaf_station_is_asked_in_all_ways_in_turn_and_has_none() {
+        let mut now = Instant::now();
+        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let mut manners = Vec::new();
+        for id in 0..100 {
+            now += STEP;
+            manners.extend(habits.ask(now, id, &own, |_, _| true).map(|question| question.manner));
+        }
+        assert!(manners.contains(&Manner::Echo) && manners.contains(&Manner::Neighbour));
+        assert!(manners[50..].contains(&Manner::Echo) && manners[50..].contains(&Manner::Neighbour), "{manners:?}");
+        assert_eq!(habits.manner(), None);
+    }
+
+    #[test]
+    fn what_was_not_asked_is_no_answer_and_one_question_is_out_at_a_time() {
+        let now = Instant::now();
+        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let only = |manner, _| manner == Manner::Neighbour;
+        let at: IpAddr = "10.1.0.2".parse().unwrap();
+        assert_eq!(habits.advertised(now, at), None);
+        assert!(habits.ask(now, 7, &own, only).is_some());
+        assert_eq!(habits.ask(now + STEP, 8, &own, only), None);
+        assert_eq!(habits.advertised(now + STEP, "10.1.0.3".parse().unwrap()), None);
+        assert_eq!(habits.advertised(now + STEP, at), Some(7));
+        assert_eq!(habits.advertised(now + STEP, at), None, "once");
+        // Two are out after a while without an answer: which of them the next answer is for nobody knows.
+        assert!(habits.ask(now, 9, &own, only).is_some() && habits.ask(now + ALONE, 10, &own, only).is_some());
+        assert_eq!(habits.advertised(now + ALONE + STEP, at), None);
+        assert!(habits.ask(now + ALONE + STEP, 11, &own, only).is_some());
+        assert_eq!(habits.advertised(now + ALONE + STEP, at), Some(11));
+    }
+}
