@@ -100,6 +100,8 @@ fn batches(
     let pool = Pool::new(args.jobs).map_err(|error| CliError::Threads(error.to_string()))?;
     let mut planned = first_batch(scenario, args);
     (told.plan)(planned);
+    // The whole of `told` cannot be shared between threads.
+    let done = &told.done;
     let replica = |replica: u32| match capture {
         Some(capture) if replica == 0 => capture.run(scenario),
         _ => Ok(fairair_sim::run(scenario, replica)),
@@ -107,7 +109,7 @@ fn batches(
     let mut records: Vec<Record> = Vec::new();
     loop {
         let batch: Range<u32> = records.len() as u32..planned;
-        for record in pool.run(batch, cancel, replica, |_| (told.done)()) {
+        for record in pool.run(batch, cancel, replica, |_| done()) {
             records.push(record?);
         }
         let interrupted = (records.len() as u32) < planned;
