@@ -80,6 +80,8 @@ need_test_tools() {
     have nft && have tc || [ "$(uname)" != Linux ] || apt_install nftables iproute2 || say "without nft and tc the tests of vsb are skipped"
     have strace || [ "$(uname)" != Linux ] || apt_install strace || say "without strace the test of netlink errors is skipped"
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
+    [ "$(uname)" != Linux ] || scripts/test-programs.sh ||
+        say "without them the tests of vsb with real hostapd, snmpd, dnsmasq and promtool are skipped"
     have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
         say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
 }

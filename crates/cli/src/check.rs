@@ -1,10 +1,11 @@
 //! `fairair check`.
 
 use fairair_core::scenario::Scenario;
+use fairair_core::units::plural;
 
 use crate::args::CheckArgs;
 use crate::error::{CliError, Exit};
-use crate::output::{self, plural};
+use crate::output;
 
 /// Reads a scenario and says in one line what it is.
 ///

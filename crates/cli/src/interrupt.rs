@@ -28,3 +28,10 @@ pub(crate) fn flag_saying(what: &'static str) -> &'static AtomicBool {
     });
     &INTERRUPTED
 }
+
+/// The first signal ends this process with success, at once: for a command that only watches.
+pub(crate) fn ends_quietly() {
+    HANDLER.call_once(|| {
+        let _ = ctrlc::set_handler(|| std::process::exit(i32::from(Exit::Success.code())));
+    });
+}

@@ -12,8 +12,8 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-pub use text::QuantityError;
 pub(crate) use text::{Quantity, clip, quote};
+pub use text::{QuantityError, plural};
 
 const NANOS: u64 = 1_000_000_000;
 

@@ -13,7 +13,7 @@ pub(crate) mod table;
 mod testbed;
 mod verdict;
 
-pub(crate) use verdict::{plural, starving};
+pub(crate) use verdict::starving;
 
 use std::io::{self, ErrorKind, Write};
 

@@ -3,12 +3,13 @@
 use fairair_core::metrics::{ByClass, Estimate, Report, StationReport};
 use fairair_core::packet::Direction;
 use fairair_core::scenario::{Preset, Scenario, Station};
+use fairair_core::units::plural;
 
 use super::Style;
 use super::grid::{Align, bar, pad, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use super::testbed;
-use super::verdict::{plural, verdict};
+use super::verdict::verdict;
 
 /// More rows than this are folded by group.
 const ROWS: usize = 12;

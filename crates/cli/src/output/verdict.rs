@@ -1,6 +1,7 @@
 //! One sentence in plain words: who gets the air, and what the AP's queue has to do with it.
 
 use fairair_core::metrics::{Estimate, Report};
+use fairair_core::units::plural;
 
 use super::quantity::{per_cent, times};
 
@@ -119,11 +120,6 @@ fn ap_queue(report: &Report) -> Option<String> {
         [] => "the AP's queue drops hardly anything".to_owned(),
         drops => format!("the AP's queue drops {}", drops.join(" and ")),
     })
-}
-
-/// `1 station`, `2 stations`.
-pub(crate) fn plural(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

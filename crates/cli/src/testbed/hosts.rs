@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use fairair_core::scenario::Scenario;
+use fairair_core::units::plural;
 use fairair_linux::command::entering;
 use fairair_linux::emulate::{self, Entry, Options};
 
@@ -113,7 +114,7 @@ pub(super) fn clean() -> Result<Exit, CliError> {
     let removed = emulate::clean().map_err(|error| explained(&error))?;
     output::print(&match removed.len() {
         0 => "nothing was left behind\n".to_owned(),
-        n => format!("removed {}: {}\n", output::plural(n, "namespace"), removed.join(", ")),
+        n => format!("removed {}: {}\n", plural(n, "namespace"), removed.join(", ")),
     })?;
     Ok(Exit::Success)
 }

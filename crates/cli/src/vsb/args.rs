@@ -44,7 +44,9 @@ pub enum VsbCommand {
     /// Write the man pages of `fairair vsb` to a directory.
     #[command(hide = true)]
     Man(ManArgs),
-    /// Stop the daemon, or clean up after one that was killed: everything is as before.
+    /// Stop the daemon, or clean up after one that was killed, and say whether everything is as before.
+    ///
+    /// Exit code 1 if something is not, since others changed it meanwhile; what the box had added is gone all the same.
     Stop(ClientArgs),
 }
 

@@ -13,13 +13,16 @@ use fairair_linux::enforce::daemon::{self, Options};
 use fairair_linux::enforce::datapath::{Engine, Restored};
 use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
-use fairair_linux::enforce::state::Lock;
+use fairair_linux::enforce::state::{Lock, State};
 
 use args::{ClientArgs, RunArgs};
 pub use args::{VsbArgs, VsbCommand};
 
 use crate::error::{CliError, Exit};
 use crate::output::{print, say};
+
+/// How long [`top`] waits for a daemon that is gone.
+const AWAY: Duration = Duration::from_secs(10);
 
 /// Runs `fairair vsb`.
 ///
@@ -48,7 +51,8 @@ fn run(args: &RunArgs) -> Result<Exit, CliError> {
     let confirm_within = args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos()));
     let options = Options { config: args.config.clone(), confirm_within };
     match daemon::run(&options) {
-        Ok(restored) => Ok(told(&restored)),
+        // Its log has said what differs. The unit takes this code for no reason to restart.
+        Ok(restored) => Ok(if restored.differences.is_empty() { Exit::Success } else { Exit::Unmet }),
         Err(error) => Err(failed(error)),
     }
 }
@@ -79,50 +83,75 @@ fn man(directory: &Path) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-/// Shows the busiest stations each second.
+/// Shows the busiest stations each second. A daemon that is started anew meanwhile is shown again.
 fn top(args: &ClientArgs) -> Result<Exit, CliError> {
-    let interrupted = crate::interrupt::flag();
-    while !interrupted.load(std::sync::atomic::Ordering::SeqCst) {
-        let wanted = |what| ask(&args.state, what).map_err(|error| silent(&args.state, &error));
-        if let (Ok(status), Ok(Answer::Stations(mut stations))) = (wanted(Ask::Status)?, wanted(Ask::Stations)?) {
-            stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
-            stations.truncate(30);
-            // To the upper left, and the rest of the screen cleared.
-            print(&format!("\u{1b}[H\u{1b}[J{}\n{}", text::of(&status), text::of(&Answer::Stations(stations))))?;
+    crate::interrupt::ends_quietly();
+    let mut answered = None;
+    loop {
+        match look(&args.state) {
+            Ok(shown) => {
+                answered = Some(Instant::now());
+                // To the upper left, and the rest of the screen cleared.
+                print(&format!("\u{1b}[H\u{1b}[J{shown}"))?;
+            }
+            Err(error) => match answered {
+                None => return Err(error),
+                Some(at) if at.elapsed() > AWAY => {
+                    let what = format!("the daemon has not answered for {} s: {error}", AWAY.as_secs());
+                    let help = "it was stopped, or its log says why it ended".to_owned();
+                    return Err(CliError::Box { what, help, is_input: false });
+                }
+                Some(_) => print("\u{1b}[H\u{1b}[Kthe daemon does not answer; Ctrl-C ends\n")?,
+            },
         }
         std::thread::sleep(Duration::from_secs(1));
     }
-    Ok(Exit::Success)
+}
+
+/// One screen of [`top`].
+fn look(state: &Path) -> Result<String, CliError> {
+    let status = answer(state, Ask::Status)?;
+    let stations = match answer(state, Ask::Stations)? {
+        Answer::Stations(mut stations) => {
+            stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
+            stations.truncate(30);
+            Answer::Stations(stations)
+        }
+        other => other,
+    };
+    Ok(format!("{}\n{}", text::of(&status), text::of(&stations)))
 }
 
 /// Asks the daemon and prints its answer.
 fn show(args: &ClientArgs, what: Ask) -> Result<Exit, CliError> {
-    let answer = ask(&args.state, what).map_err(|error| silent(&args.state, &error))?;
-    let answer =
-        answer.map_err(|what| CliError::Box { what, help: "see the daemon's log".to_owned(), is_input: false })?;
+    let answer = answer(&args.state, what)?;
     print(&if args.json { text::json(&answer) } else { text::of(&answer) })?;
     Ok(Exit::Success)
+}
+
+/// The daemon's answer; that it refuses is an error, too.
+fn answer(state: &Path, what: Ask) -> Result<Answer, CliError> {
+    let answer = ask(state, what).map_err(|error| silent(state, &error))?;
+    answer.map_err(|what| CliError::Box { what, help: "see the daemon's log".to_owned(), is_input: false })
 }
 
 /// Stops the daemon, or cleans up after one that was killed.
 fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
     match ask(&args.state, Ask::Stop) {
-        Ok(Ok(Answer::Done(_))) => {
+        Ok(Ok(Answer::Stopped(restored))) => {
             wait_until_it_ended()?;
-            if let Ok(true) = Engine::is_present() {
-                let what = "the daemon ended, but could not take everything back".to_owned();
-                return Err(CliError::Box {
-                    what,
-                    help: "see its log, then run `fairair vsb stop` again".to_owned(),
-                    is_input: false,
-                });
-            }
-            say("stopped: everything is as before");
+            told("stopped", args, restored)
+        }
+        Ok(Ok(_)) => {
+            wait_until_it_ended()?;
+            say("stopped; that daemon is of another version: its log says whether everything is as before");
             Ok(Exit::Success)
         }
-        Ok(other) => {
-            let what = format!("the daemon does not stop: {other:?}");
-            Err(CliError::Box { what, help: "send it SIGTERM".to_owned(), is_input: false })
+        Ok(Err(error)) => {
+            wait_until_it_ended()?;
+            let what = format!("the daemon ended, but could not take everything back: {error}");
+            let help = "mend that, then run `fairair vsb stop` again".to_owned();
+            Err(CliError::Box { what, help, is_input: false })
         }
         Err(error) => {
             let Ok(Some(_lock)) = Lock::take() else { return Err(silent(&args.state, &error)) };
@@ -131,10 +160,21 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
                 return Ok(Exit::Success);
             }
             let restored = Engine::restore(&args.state).map_err(|error| failed(error.into()))?;
-            say("no daemon ran; what it had left is gone");
-            Ok(told(&restored))
+            told("no daemon ran; what it had left is gone", args, restored)
         }
     }
+}
+
+/// Says whether everything is as before; if not, that is a failure.
+fn told(what: &str, args: &ClientArgs, restored: Restored) -> Result<Exit, CliError> {
+    let exit = if restored.differences.is_empty() { Exit::Success } else { Exit::Failure };
+    let answer = Answer::Stopped(restored);
+    if args.json {
+        print(&text::json(&answer))?;
+    } else {
+        say(&format!("{what}: {}", text::of(&answer).trim_end()));
+    }
+    Ok(exit)
 }
 
 /// The daemon lets go of its lock when everything is as before.
@@ -150,20 +190,33 @@ fn wait_until_it_ended() -> Result<(), CliError> {
     Err(CliError::Box { what, help: "see its log".to_owned(), is_input: false })
 }
 
-fn told(restored: &Restored) -> Exit {
-    for difference in &restored.differences {
-        say(&format!("not as before: {difference}"));
-    }
-    if restored.differences.is_empty() { Exit::Success } else { Exit::Failure }
-}
-
+/// Why there is no answer.
 fn silent(directory: &Path, error: &io::Error) -> CliError {
-    CliError::Box {
-        what: format!("no daemon answers at {}/vsb.sock: {error}", directory.display()),
-        help: "start it with `fairair vsb run CONFIG`; if its configuration has another `state`, name it with --state"
-            .to_owned(),
-        is_input: false,
-    }
+    let socket = State::socket(directory);
+    let (place, start) = (socket.display(), "start it with `fairair vsb run CONFIG`");
+    let (what, help) = match error.kind() {
+        io::ErrorKind::PermissionDenied => (
+            format!("may not open the control socket {place}: {error}"),
+            format!("run this as root, as the daemon's user, or as a member of the group of {}", directory.display()),
+        ),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            (format!("the daemon at {place} does not answer: {error}"), "see its log".to_owned())
+        }
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => (
+            format!("the daemon at {place} gave no answer that this version reads: {error}"),
+            "see its log; after an upgrade restart it".to_owned(),
+        ),
+        _ if Lock::is_held() => (
+            format!("a daemon runs in this network namespace, but none answers at {place}: {error}"),
+            "name the `state` of its configuration with --state".to_owned(),
+        ),
+        io::ErrorKind::NotFound => (
+            format!("no daemon runs: {place}: {error}"),
+            format!("{start}; a daemon in another network namespace answers where its `state` is (--state)"),
+        ),
+        _ => (format!("no daemon answers at {place}: {error}"), start.to_owned()),
+    };
+    CliError::Box { what, help, is_input: false }
 }
 
 fn failed(error: VsbError) -> CliError {

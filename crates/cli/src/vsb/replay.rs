@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fairair_core::control::log::{Replayed, replay};
 use fairair_core::control::{CapacityParams, Decision};
-use fairair_core::units::Instant;
+use fairair_core::units::{Instant, plural};
 use fairair_linux::enforce::config::Config;
 use fairair_linux::enforce::log::read;
 
@@ -45,7 +45,7 @@ pub(super) fn replay_command(args: &ReplayArgs) -> Result<Exit, CliError> {
 fn beside(ap: &str, told: &Replayed) -> String {
     let same = if told.recorded == told.replayed { "all the same" } else { "not the same" };
     let (recorded, replayed) = (told.recorded.len(), told.replayed.len());
-    let mut text = format!("{ap:?}: {recorded} decisions recorded, {replayed} replayed, {same}\n");
+    let mut text = format!("{ap:?}: {} recorded, {replayed} replayed, {same}\n", plural(recorded, "decision"));
     let _ = writeln!(text, "{:>10}  {:40}  replayed", "s", "recorded");
     let (mut then, mut now) = (told.recorded.iter().peekable(), told.replayed.iter().peekable());
     loop {

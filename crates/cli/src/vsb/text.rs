@@ -19,6 +19,12 @@ pub(super) fn of(answer: &Answer) -> String {
         Answer::Explain(explanation) => explain(explanation),
         Answer::Preview(preview) => preview.commands.clone(),
         Answer::Done(told) => format!("{told}\n"),
+        Answer::Stopped(restored) if restored.differences.is_empty() => "everything is as before\n".to_owned(),
+        Answer::Stopped(restored) => {
+            let lines =
+                restored.differences.iter().map(|difference| format!("\nnot as before: {}", printable(difference)));
+            format!("what the box had added is gone{}\n", lines.collect::<String>())
+        }
     }
 }
 

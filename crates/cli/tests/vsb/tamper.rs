@@ -19,7 +19,7 @@ fn what_others_take_away_comes_back() {
         ("nft flush chain inet fairair classify", "changed by others"),
         ("nft delete table inet fairair", "changed by others"),
         ("nft flush map inet fairair class4", "changed by others"),
-        ("tc class del dev fairair0 classid 1:1000", "1 classes were gone"),
+        ("tc class del dev fairair0 classid 1:1000", "1 class gone"),
         ("tc qdisc del dev fairair0 root", "classes of fairair0 were gone"),
         ("tc qdisc replace dev fairair0 root pfifo", "classes of fairair0 were gone"),
         ("ip link set fairair0 down", "fairair0 was down"),

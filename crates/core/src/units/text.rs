@@ -227,9 +227,25 @@ macro_rules! as_text {
 
 as_text!(Duration, Bytes, Bitrate);
 
+/// `1 station`, `2 stations`, `3 classes`: `count` and the right form of `noun`, which is given in the singular.
+pub fn plural(count: usize, noun: &str) -> String {
+    let ending = match count {
+        1 => "",
+        _ if noun.ends_with('s') => "es",
+        _ => "s",
+    };
+    format!("{count} {noun}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_has_the_right_form_of_its_noun() {
+        let told = [plural(0, "pool"), plural(1, "pool"), plural(2, "pool"), plural(1, "class"), plural(7, "class")];
+        assert_eq!(told, ["0 pools", "1 pool", "2 pools", "1 class", "7 classes"]);
+    }
 
     fn fix<T: FromStr<Err = QuantityError> + std::fmt::Debug>(text: &str) -> String {
         text.parse::<T>().unwrap_err().to_string()

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fairair_core::units::plural;
+
 use super::config::{Config, Mode};
 use super::daemon::mtu;
 use super::datapath::{Engine, Layout, PREFERENCES, Preview, Tools, links, neighbours};
@@ -97,10 +99,13 @@ fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, St
     }
     let seen = neighbours().map_or(0, |table| table.len());
     let found = site.stations().len() - named;
-    preflight.say("ok", &format!("{named} stations are named, {found} more found among {seen} neighbours"));
+    preflight.say(
+        "ok",
+        &format!("{} named, {found} more found among {}", plural(named, "station"), plural(seen, "neighbour")),
+    );
     let without_address = site.stations().iter().filter(|station| station.addresses.is_empty()).count();
     if without_address > 0 && site.config().mode == Mode::Routed {
-        preflight.say("note", &format!("{without_address} stations have no address yet"));
+        preflight.say("note", &format!("{} without an address yet", plural(without_address, "station")));
     }
 }
 

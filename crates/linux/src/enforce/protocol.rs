@@ -10,7 +10,7 @@ use fairair_core::units::Bitrate;
 use serde::{Deserialize, Serialize};
 
 use super::config::Mac;
-use super::datapath::Preview;
+use super::datapath::{Preview, Restored};
 use super::site::Source;
 use super::state;
 
@@ -72,6 +72,8 @@ pub enum Answer {
     Preview(Preview),
     /// Done.
     Done(String),
+    /// To [`Ask::Stop`], when everything was taken back.
+    Stopped(Restored),
 }
 
 /// The daemon and its pools.

@@ -8,10 +8,23 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::datapath::Dump;
 
 const VERSION: u32 = 1;
+/// Name of [`Lock`], in the abstract namespace of sockets.
+const LOCK: &str = "fairair-vsb";
+
+/// The state file cannot be read or written.
+#[derive(Debug, Error)]
+#[error("state file {}: {reason}", path.display())]
+pub struct StateError {
+    /// The file.
+    pub path: PathBuf,
+    /// The system's words.
+    pub reason: io::Error,
+}
 
 /// Contents of the state file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,14 +61,37 @@ impl State {
     ///
     /// # Errors
     /// It cannot be read, or is none of this version.
-    pub fn load(directory: &Path) -> io::Result<Option<State>> {
+    pub fn load(directory: &Path) -> Result<Option<State>, StateError> {
+        Self::read(directory).map_err(|reason| StateError { path: Self::file(directory), reason })
+    }
+
+    /// Reads it to take back what it names. A damaged file is renamed to `vsb.json.damaged`, so that it blocks nothing.
+    /// Without contents comes the reason why they are missing, in words.
+    ///
+    /// # Errors
+    /// The system's. A file that may not be read is not damaged.
+    pub fn recover(directory: &Path) -> Result<Result<State, String>, StateError> {
+        let path = Self::file(directory);
+        match Self::load(directory) {
+            Ok(Some(state)) => Ok(Ok(state)),
+            Ok(None) => Ok(Err(format!("the state file {} is missing", path.display()))),
+            Err(error) if matches!(error.reason.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
+                let aside = directory.join("vsb.json.damaged");
+                fs::rename(&path, &aside).map_err(|reason| StateError { path, reason })?;
+                Ok(Err(format!("{error}; the damaged file is now {}", aside.display())))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read(directory: &Path) -> io::Result<Option<State>> {
         let text = match fs::read(Self::file(directory)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
         let state: State = serde_json::from_slice(&text)?;
         if state.version != VERSION {
-            let words = format!("{} has version {}, not {VERSION}", Self::file(directory).display(), state.version);
+            let words = format!("it has version {}, not {VERSION}", state.version);
             return Err(io::Error::new(io::ErrorKind::InvalidData, words));
         }
         Ok(Some(state))
@@ -65,7 +101,11 @@ impl State {
     ///
     /// # Errors
     /// The system's.
-    pub fn save(&self, directory: &Path) -> io::Result<()> {
+    pub fn save(&self, directory: &Path) -> Result<(), StateError> {
+        self.write(directory).map_err(|reason| StateError { path: Self::file(directory), reason })
+    }
+
+    fn write(&self, directory: &Path) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o750).create(directory)?;
         let temporary = directory.join(".vsb.json.new");
         let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
@@ -79,10 +119,11 @@ impl State {
     ///
     /// # Errors
     /// The system's; no file is fine.
-    pub fn remove(directory: &Path) -> io::Result<()> {
-        match fs::remove_file(Self::file(directory)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            other => other,
+    pub fn remove(directory: &Path) -> Result<(), StateError> {
+        let path = Self::file(directory);
+        match fs::remove_file(&path) {
+            Err(reason) if reason.kind() != io::ErrorKind::NotFound => Err(StateError { path, reason }),
+            _ => Ok(()),
         }
     }
 }
@@ -99,10 +140,51 @@ impl Lock {
     /// # Errors
     /// The system has no sockets left.
     pub fn take() -> io::Result<Option<Lock>> {
-        match UnixListener::bind_addr(&SocketAddr::from_abstract_name("fairair-vsb")?) {
+        match UnixListener::bind_addr(&SocketAddr::from_abstract_name(LOCK)?) {
             Ok(name) => Ok(Some(Lock { _name: name })),
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether a process has it. Who asks by [`Self::take`] would keep a daemon from starting at that moment.
+    pub fn is_held() -> bool {
+        let sockets = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+        sockets.lines().any(|line| line.ends_with(&format!(" @{LOCK}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a power failure or a full disk leaves of the file blocks nobody, and is not thrown away.
+    #[test]
+    fn a_damaged_file_is_put_aside_and_told() {
+        for (damaged, told) in [("", "EOF"), ("{\"version\": 1", "EOF"), ("{}", "missing field"), ("\0\0", "expected")]
+        {
+            let directory = tempfile::tempdir().unwrap();
+            fs::write(State::file(directory.path()), damaged).unwrap();
+            let why = State::recover(directory.path()).unwrap().unwrap_err();
+            assert!(why.contains(told) && why.contains("vsb.json.damaged"), "{why}");
+            assert_eq!(fs::read_to_string(directory.path().join("vsb.json.damaged")).unwrap(), damaged);
+            assert!(State::recover(directory.path()).unwrap().unwrap_err().contains("is missing"));
+        }
+    }
+
+    #[test]
+    fn what_is_saved_is_recovered() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = State::new("vsb.toml".into(), "table ip own {\n}\n".to_owned());
+        state.save(directory.path()).unwrap();
+        assert_eq!(State::recover(directory.path()).unwrap(), Ok(state));
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(State::file(directory.path())).unwrap();
+        let error = State::recover(directory.path()).unwrap_err().to_string();
+        assert!(error.starts_with("state file ") && error.contains("vsb.json: "), "{error}");
     }
 }

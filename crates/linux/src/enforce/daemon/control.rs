@@ -3,22 +3,25 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::super::error::VsbError;
 use super::super::protocol::{Answer, Ask, LONGEST_REQUEST, Request, Response, VERSION};
 use super::super::state::State;
+use super::clients::{Clients, Progress};
 
-/// A client that is silent, or does not read, is left.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Most clients at once; the others wait.
+/// A client that has not sent its request by then is left.
+const REQUEST: Duration = Duration::from_secs(2);
+/// A client that has not read its answer by then is left.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Most clients at once.
 const CLIENTS: usize = 16;
 
 /// A request that waits for its answer.
@@ -40,7 +43,8 @@ impl Query {
 pub(super) struct Controls {
     path: PathBuf,
     queries: mpsc::Receiver<Query>,
-    room: Arc<Semaphore>,
+    /// Each client that is owed an answer holds a clone.
+    owed: Arc<()>,
 }
 
 impl Controls {
@@ -48,12 +52,12 @@ impl Controls {
     /// says that nobody listens there.
     pub(super) fn listen(directory: &Path) -> Result<Controls, VsbError> {
         let path = State::socket(directory);
-        let failed = |reason| VsbError::File { path: path.clone(), reason };
+        let failed = |reason| VsbError::Socket { path: path.clone(), reason };
         let listener = bind(directory, &path).map_err(failed)?;
         let (sender, queries) = mpsc::channel(CLIENTS);
-        let room = Arc::new(Semaphore::new(CLIENTS));
-        tokio::spawn(accept(listener, sender, room.clone()));
-        Ok(Controls { path, queries, room })
+        let owed = Arc::new(());
+        tokio::spawn(accept(listener, sender, Arc::downgrade(&owed)));
+        Ok(Controls { path, queries, owed })
     }
 
     /// The next request.
@@ -61,15 +65,21 @@ impl Controls {
         self.queries.recv().await
     }
 
-    /// Takes no more requests, and lets the answers that were given reach their clients.
-    pub(super) async fn finish(&mut self) {
+    /// Takes no more requests, gives those who asked for the stop (`stops`, and whoever still waits) its result, and lets
+    /// the answers reach their clients.
+    pub(super) async fn finish(&mut self, mut stops: Vec<Query>, result: &Result<Answer, String>) {
         self.queries.close();
         while let Some(query) = self.queries.recv().await {
-            query.reply(Err("the daemon is stopping".to_owned()));
+            match query.ask {
+                Ask::Stop => stops.push(query),
+                _ => query.reply(Err("the daemon is stopping".to_owned())),
+            }
+        }
+        for query in stops {
+            query.reply(result.clone());
         }
         for _ in 0..200 {
-            // One is held for the client to come.
-            if self.room.available_permits() + 1 >= CLIENTS {
+            if Arc::strong_count(&self.owed) == 1 {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -96,17 +106,14 @@ fn bind(directory: &Path, path: &Path) -> io::Result<UnixListener> {
     Ok(listener)
 }
 
-async fn accept(listener: UnixListener, sender: mpsc::Sender<Query>, room: Arc<Semaphore>) {
+async fn accept(listener: UnixListener, sender: mpsc::Sender<Query>, owed: Weak<()>) {
+    let mut clients = Clients::new(CLIENTS);
     loop {
-        let Ok(permit) = room.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let sender = sender.clone();
-                tokio::spawn(async move {
-                    // A client's failure is the client's.
-                    let _ = timeout(PATIENCE, serve(stream, sender)).await;
-                    drop(permit);
-                });
+                let (sender, owed) = (sender.clone(), owed.clone());
+                // A client's failure is the client's.
+                clients.admit(async move |progress| drop(serve(stream, sender, owed, progress).await)).await;
             }
             Err(error) => {
                 warn!("control socket: {error}");
@@ -117,20 +124,34 @@ async fn accept(listener: UnixListener, sender: mpsc::Sender<Query>, room: Arc<S
 }
 
 /// One request, one answer.
-async fn serve(mut stream: UnixStream, sender: mpsc::Sender<Query>) -> io::Result<()> {
+async fn serve(
+    mut stream: UnixStream,
+    sender: mpsc::Sender<Query>,
+    owed: Weak<()>,
+    progress: Progress,
+) -> io::Result<()> {
     let (reading, mut writing) = stream.split();
     let mut line = String::new();
-    BufReader::new(reading.take(LONGEST_REQUEST)).read_line(&mut line).await?;
-    let answer = match Request::parse(&line) {
-        Ok(ask) => {
-            let (reply, answer) = oneshot::channel();
-            let _ = sender.send(Query { ask, reply }).await;
-            answer.await.unwrap_or_else(|_| Err("the daemon is stopping".to_owned()))
-        }
-        Err(error) => Err(error),
+    let read = timeout(REQUEST, BufReader::new(reading.take(LONGEST_REQUEST)).read_line(&mut line)).await;
+    let _owed = owed.upgrade();
+    let answer = match read.map_err(|_| format!("no request within {REQUEST:?}")) {
+        Err(late) => Err(late),
+        Ok(read) => match read.map(|_| Request::parse(&line))? {
+            Ok(ask) => {
+                progress.asked();
+                let (reply, answer) = oneshot::channel();
+                let _ = sender.send(Query { ask, reply }).await;
+                answer.await.unwrap_or_else(|_| Err("the daemon is stopping".to_owned()))
+            }
+            Err(error) => Err(error),
+        },
     };
+    progress.answered();
     let mut line = serde_json::to_vec(&Response { version: VERSION, answer })?;
     line.push(b'\n');
-    writing.write_all(&line).await?;
-    writing.shutdown().await
+    let written = timeout(ANSWER, async {
+        writing.write_all(&line).await?;
+        writing.shutdown().await
+    });
+    written.await?
 }

@@ -1,5 +1,6 @@
 //! The daemon: one thread that owns the datapath and does everything in turn.
 
+mod clients;
 mod control;
 mod found;
 mod metrics;
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fairair_core::units::Bytes;
+use fairair_core::units::{Bytes, plural};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 use tracing::{error, info, warn};
@@ -59,12 +60,16 @@ pub fn run(options: &Options) -> Result<Restored, VsbError> {
     runtime.block_on(async {
         let mut daemon = Daemon::start(config, path, options)?;
         let end = daemon.serve().await;
-        daemon.controls.finish().await;
-        let restored = daemon.engine.stop()?;
+        let restored = daemon.engine.stop();
+        // Who asked for the stop is given its result, in the same words as the log.
+        let told = restored.as_ref().map(|restored| Answer::Stopped(restored.clone()));
+        daemon.controls.finish(daemon.stops, &told.map_err(ToString::to_string)).await;
+        let restored = restored?;
         for difference in &restored.differences {
-            warn!("{difference}");
+            warn!("not as before: {difference}");
         }
-        info!("stopped; everything is as before");
+        let all = if restored.differences.is_empty() { "; everything is as before" } else { "" };
+        info!("stopped{all}");
         end.map(|()| restored)
     })
 }
@@ -100,6 +105,8 @@ struct Daemon {
     /// What the journal knows of each slot: bytes, drops.
     noted: BTreeMap<u16, (u64, u32)>,
     metrics: Option<Metrics>,
+    /// Clients that asked for the stop, and wait for its result.
+    stops: Vec<Query>,
     troubles: BTreeMap<&'static str, String>,
 }
 
@@ -110,7 +117,9 @@ impl Daemon {
         let directory = config.state.clone();
         if Engine::is_present()? {
             warn!("another run ended without cleaning up; what it left goes now");
-            Engine::restore(&directory)?;
+            for difference in Engine::restore(&directory)?.differences {
+                warn!("not as before that run: {difference}");
+            }
         }
         let mtu = mtu(&config)?;
         let site = Site::new(config)?;
@@ -132,7 +141,7 @@ impl Daemon {
         });
         let metrics = match site.config().metrics {
             None => None,
-            Some(address) => Some(Metrics::listen(address).map_err(system("cannot listen for metrics"))?),
+            Some(address) => Some(Metrics::listen(address).map_err(|reason| VsbError::Metrics { address, reason })?),
         };
         let probes = Probes::open(site.config().mode).map_err(system("cannot open a socket for probes"))?;
         let netfilter = Netfilter::new(site.config().mode).map_err(system("cannot talk to nftables"))?;
@@ -167,6 +176,7 @@ impl Daemon {
             log,
             noted: BTreeMap::new(),
             metrics,
+            stops: Vec::new(),
             troubles,
         };
         daemon.follow_config();
@@ -207,7 +217,6 @@ impl Daemon {
 
     /// Answers; true if the daemon is to end.
     fn answer(&mut self, query: Query) -> bool {
-        let mut ends = false;
         let answer = match &query.ask {
             Ask::Status => Ok(Answer::Status(self.status())),
             Ask::Stations => Ok(Answer::Stations(self.stations())),
@@ -219,12 +228,12 @@ impl Daemon {
                 None => "nothing had to be confirmed".to_owned(),
             })),
             Ask::Stop => {
-                ends = true;
-                Ok(Answer::Done("stopping".to_owned()))
+                self.stops.push(query);
+                return true;
             }
         };
         query.reply(answer);
-        ends
+        false
     }
 
     /// Reads the configuration again; a mistake in it changes nothing.
@@ -241,7 +250,8 @@ impl Daemon {
         self.mtu = mtu;
         self.site = site;
         self.follow_config();
-        Ok(format!("reloaded: {} pools, {} stations", self.site.pools().len(), self.site.stations().len()))
+        let (pools, stations) = (self.site.pools().len(), self.site.stations().len());
+        Ok(format!("reloaded: {}, {}", plural(pools, "pool"), plural(stations, "station")))
     }
 
     /// What [`Self::reload`] would do with the configuration `text`.

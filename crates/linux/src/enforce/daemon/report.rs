@@ -1,7 +1,7 @@
 //! What the daemon says of itself.
 
 use fairair_core::control::{CapacityParams, Reason, State};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, plural};
 
 use super::super::config::Matcher;
 use super::super::datapath::leaf_minor;
@@ -123,16 +123,17 @@ impl Daemon {
             let share = quanta(station) / sum.max(1.0) * capacity.as_bps() as f64;
             let share = Bitrate::from_bps(share as u64);
             because.push(format!(
-                "{} packets of it wait: it shares {capacity} with {others} others that are active; its weight makes that \
+                "its queue has {}: it shares {capacity} with {}; its weight makes that \
                  {share} if all of them want as much, and what they leave comes on top",
-                report.backlog
+                plural(report.backlog as usize, "packet"),
+                plural(others, "other active station")
             ));
         }
         because.push(format!("{} of {} is in use at {}", in_use, capacity, pool.ap.name));
         if report.drops > 0 {
             because.push(format!(
-                "{} of its packets were dropped since its queue of {} was full",
-                report.drops,
+                "{} dropped since its queue of {} was full",
+                plural(report.drops as usize, "packet"),
                 self.site.config().leaf.limit
             ));
         }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use fairair_core::units::Bitrate;
+use serde::{Deserialize, Serialize};
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
@@ -30,7 +31,7 @@ pub struct Engine {
 }
 
 /// What differs from the time before, when all that was added is gone again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Restored {
     /// One line each.
     pub differences: Vec<String>,
@@ -212,21 +213,45 @@ impl Engine {
     /// # Errors
     /// A tool's.
     pub fn stop(self) -> Result<Restored, DatapathError> {
-        Self::restore(&self.directory)
+        Self::take_back(&self.state, &self.directory)
     }
 
-    /// Takes back what the state file in `directory` says was added, and compares with what was there before. Without
-    /// a file what goes by our names is removed all the same.
+    /// Takes back what the state file in `directory` says was added, and compares with what was there before. Where the
+    /// file is missing or damaged, what the kernel holds by our names is removed.
     ///
     /// # Errors
     /// A tool's; the state file then stays for another try.
     pub fn restore(directory: &Path) -> Result<Restored, DatapathError> {
+        match State::recover(directory)? {
+            Ok(state) => Self::take_back(&state, directory),
+            Err(why) => Self::take_back_by_name(why),
+        }
+    }
+
+    /// Removes what goes by our names. `why` says why nothing else is known.
+    fn take_back_by_name(why: String) -> Result<Restored, DatapathError> {
         let tools = Tools;
-        let state = State::load(directory)?;
+        let redirected = tools.redirected()?;
+        for interface in &redirected {
+            tools.remove_filters(interface)?;
+        }
+        tools.remove_table()?;
+        drain();
+        tools.remove_ifb()?;
+        // An empty one is most likely ours.
+        for interface in &redirected {
+            tools.remove_clsact(interface)?;
+        }
+        let unknown = "what goes by FairAir's names is removed; how all else was before is not known";
+        Ok(Restored { differences: vec![why, unknown.to_owned()] })
+    }
+
+    fn take_back(state: &State, directory: &Path) -> Result<Restored, DatapathError> {
+        let tools = Tools;
         let mut restored = Restored::default();
         let links = links()?;
         // First the filters: from then on packets pass as before. Then what is in the IFB has a moment to leave.
-        for before in state.iter().flat_map(|state| &state.before) {
+        for before in &state.before {
             if let Some(link) = now(before, &links) {
                 tools.remove_filters(&link.name)?;
             }
@@ -234,7 +259,6 @@ impl Engine {
         tools.remove_table()?;
         drain();
         tools.remove_ifb()?;
-        let Some(state) = state else { return Ok(restored) };
         for before in &state.before {
             let interface = &before.interface;
             let Some(link) = now(before, &links) else {

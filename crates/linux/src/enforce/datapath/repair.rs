@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use fairair_core::units::plural;
+
 use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
 use super::layout::Key;
@@ -69,7 +71,7 @@ impl Engine {
         let (commands, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
         if missing > 0 {
             self.tools.tc(&commands)?;
-            health.mended.push(format!("{missing} classes were gone: made anew"));
+            health.mended.push(format!("{} gone: made anew", plural(missing, "class")));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::links::link_named;
 use super::{IFB, PREFERENCES, TABLE};
+use crate::enforce::state::StateError;
 
 /// Why the kernel could not be brought to what it should hold.
 #[derive(Debug, Error)]
@@ -32,6 +33,9 @@ pub enum DatapathError {
         /// What it said.
         words: String,
     },
+    /// What was there before cannot be kept, or read again.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// Netlink failed.
     #[error("netlink: {0}")]
     Netlink(#[from] std::io::Error),
@@ -182,6 +186,22 @@ impl Tools {
         Ok(())
     }
 
+    /// Interfaces with filters of ours.
+    ///
+    /// # Errors
+    /// `tc` is not there.
+    pub fn redirected(self) -> Result<Vec<String>, DatapathError> {
+        let mut redirected = Vec::new();
+        for line in run("tc", &["qdisc", "show"], "")?.lines().filter(|line| line.starts_with("qdisc clsact")) {
+            let mut words = line.split(' ').skip_while(|word| *word != "dev");
+            let Some(interface) = words.nth(1) else { continue };
+            if self.redirects(interface)?.contains("\nfilter") {
+                redirected.push(interface.to_owned());
+            }
+        }
+        Ok(redirected)
+    }
+
     /// What is on `interface`.
     ///
     /// # Errors
@@ -199,7 +219,7 @@ impl Tools {
         Ok(Dump { interface: interface.to_owned(), index, qdiscs, filters })
     }
 
-    /// All of nftables, ours left out.
+    /// All of nftables without counters, ours left out.
     ///
     /// # Errors
     /// This process may not.
@@ -207,7 +227,7 @@ impl Tools {
         let mut others = String::new();
         let mut is_ours = false;
         // Top-level blocks begin and end in the first column.
-        for line in run("nft", &["list", "ruleset"], "")?.lines() {
+        for line in run("nft", &["-s", "list", "ruleset"], "")?.lines() {
             is_ours |= line == format!("table inet {TABLE} {{") || line == format!("table bridge {TABLE} {{");
             if !is_ours {
                 others.push_str(line);
