@@ -33,6 +33,7 @@ macro_rules! needs_program {
         }
     };
 }
+pub(crate) use needs_program;
 
 /// A program in a namespace, ended when this is dropped.
 struct Running {

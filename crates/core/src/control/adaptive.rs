@@ -140,6 +140,11 @@ impl Adaptive {
         self.state
     }
 
+    /// See [`super::Capacity::delay`].
+    pub(super) fn delay(&self, now: Instant) -> Option<Duration> {
+        self.delays.median(now)
+    }
+
     /// When the next decision and probe are due.
     pub const fn poll_timeout(&self) -> Instant {
         self.next_tick

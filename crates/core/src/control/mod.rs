@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rng::Rng;
 use crate::shaper::Totals;
-use crate::units::{Bitrate, Instant};
+use crate::units::{Bitrate, Duration, Instant};
 
 /// What the box has counted of one station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +54,11 @@ pub enum State {
     NoSignal,
     /// Traffic, but no probe is answered: C stays.
     Blind,
+}
+
+impl State {
+    /// All of them.
+    pub const ALL: [State; 4] = [State::Run, State::Idle, State::NoSignal, State::Blind];
 }
 
 /// Why C is what it is.
@@ -254,6 +259,15 @@ impl Capacity {
         match self {
             Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
             Capacity::Adaptive(adaptive) => adaptive.state(),
+        }
+    }
+
+    /// Median over the stations of the last round-trip times above their baselines, as far as they are fresh at `now`.
+    /// `None`: no answer is fresh, or the machine keeps no baselines.
+    pub fn delay(&self, now: Instant) -> Option<Duration> {
+        match self {
+            Capacity::Adaptive(adaptive) => adaptive.delay(now),
+            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
         }
     }
 

@@ -120,8 +120,25 @@ pub struct PoolReport {
     pub drops: u64,
     /// Round-trip time of the last probe, in seconds.
     pub rtt_s: Option<f64>,
+    /// Median over the stations of the last round-trip times above their baselines, in seconds (`adaptive`).
+    #[serde(default)]
+    pub rtt_above_baseline_s: Option<f64>,
     /// Probes sent, answered and lost since the start.
     pub probes: [u64; 3],
+    /// The class that stations share until they have one of their own.
+    #[serde(default)]
+    pub newcomers: ClassReport,
+}
+
+/// What a class carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassReport {
+    /// IP bytes of both directions since the start.
+    pub bytes: u64,
+    /// Packets waiting now.
+    pub backlog: u32,
+    /// Packets dropped since the start.
+    pub drops: u64,
 }
 
 /// How a station is asked for the round-trip time to it.

@@ -1,27 +1,33 @@
-//! Prometheus metrics over the smallest HTTP that its scraper needs.
+//! The metrics' listener: HTTP/1.1 by hyper, one request a connection.
 
-use std::fmt::Write as _;
+mod exposition;
+
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::Duration;
 
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use self::exposition::{Format, text};
 use super::super::protocol::{StationReport, Status};
+use super::clients::{Clients, Progress};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A scraper that has not sent its request and read the answer by then is left.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most scrapers at once.
+const CLIENTS: usize = 32;
+/// The longest request, in bytes; hyper's least.
 const LONGEST_REQUEST: usize = 8192;
-
-type Labels = Vec<(String, String)>;
 
 /// The listener.
 #[derive(Debug)]
@@ -32,20 +38,22 @@ pub(super) struct Metrics {
 /// A scraper that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Scrape {
+    format: Format,
     reply: oneshot::Sender<String>,
 }
 
 impl Metrics {
+    /// Listens at `address`.
     pub(super) fn listen(address: SocketAddr) -> io::Result<Metrics> {
         let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let (sender, scrapes) = mpsc::channel(4);
         tokio::spawn(async move {
+            let mut clients = Clients::new(CLIENTS);
             loop {
                 match listener.accept().await {
-                    // One at a time: who is slow delays other scrapers, nothing else.
-                    Ok((stream, _)) => drop(timeout(PATIENCE, serve(stream, &sender)).await),
+                    Ok((stream, _)) => clients.admit(|progress| serve(stream, sender.clone(), progress)).await,
                     Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                 }
             }
@@ -65,86 +73,56 @@ impl Metrics {
 impl Scrape {
     pub(super) fn reply(self, status: &Status, stations: &[StationReport]) {
         // A scraper that has gone does not matter.
-        let _ = self.reply.send(text(status, stations));
+        let _ = self.reply.send(text(self.format, status, stations));
     }
 }
 
-async fn serve(mut stream: TcpStream, sender: &mpsc::Sender<Scrape>) -> io::Result<()> {
-    let mut request = vec![0; LONGEST_REQUEST];
-    let mut length = 0;
-    while !request[..length].windows(4).any(|end| end == b"\r\n\r\n") {
-        let read = stream.read(&mut request[length..]).await?;
-        length += read;
-        if read == 0 || length == request.len() {
-            return Ok(());
+/// One request, one answer. A scraper's failure is the scraper's.
+async fn serve(stream: TcpStream, sender: mpsc::Sender<Scrape>, progress: Progress) {
+    let service = service_fn(|request: Request<hyper::body::Incoming>| {
+        let (sender, progress) = (sender.clone(), progress.clone());
+        async move {
+            let answer = answer(request.method(), request.uri().path(), request.headers(), &sender, &progress).await;
+            Ok::<_, Infallible>(answer)
         }
-    }
-    let wanted = request.starts_with(b"GET /metrics ");
-    let (code, body) = if wanted {
-        let (reply, answer) = oneshot::channel();
-        let _ = sender.send(Scrape { reply }).await;
-        ("200 OK", answer.await.unwrap_or_default())
-    } else {
-        ("404 Not Found", "metrics are at /metrics\n".to_owned())
-    };
-    let mut head = String::new();
-    let _ =
-        write!(head, "HTTP/1.1 {code}\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n");
-    let _ = write!(head, "Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.shutdown().await
+    });
+    let mut http = http1::Builder::new();
+    http.keep_alive(false).max_buf_size(LONGEST_REQUEST);
+    let _ = timeout(PATIENCE, http.serve_connection(TokioIo::new(stream), service)).await;
 }
 
-/// All metrics in the OpenMetrics text format.
-fn text(status: &Status, stations: &[StationReport]) -> String {
-    let mut registry = Registry::with_prefix("fairair");
-    let gauge = |registry: &mut Registry, name: &str, help: &str| {
-        let family = Family::<Labels, Gauge<i64, AtomicI64>>::default();
-        registry.register(name, help, family.clone());
-        family
+async fn answer(
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    sender: &mpsc::Sender<Scrape>,
+    progress: &Progress,
+) -> Response<Full<Bytes>> {
+    let said = |code, kind, body: String| {
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        *response.status_mut() = code;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+        response
     };
-    let counter = |registry: &mut Registry, name: &str, help: &str| {
-        let family = Family::<Labels, Counter<u64, AtomicU64>>::default();
-        registry.register(name, help, family.clone());
-        family
-    };
-    let capacity = gauge(&mut registry, "capacity_bps", "C in IP bit/s of both directions");
-    let rate = gauge(&mut registry, "rate_bps", "IP bit/s through the pool in the last second");
-    let backlog = gauge(&mut registry, "backlog_packets", "Packets that wait in the pool");
-    let rtt = gauge(&mut registry, "rtt_microseconds", "Round-trip time of the last probe");
-    let state = gauge(&mut registry, "state", "1 for the state that the controller is in");
-    let count = gauge(&mut registry, "stations", "Stations with a class");
-    let troubles = gauge(&mut registry, "troubles", "What is wrong and lasts");
-    let drops = counter(&mut registry, "drops", "Packets dropped since their queue was full");
-    let probes = counter(&mut registry, "probes", "Probes by outcome");
-    let bytes = counter(&mut registry, "station_bytes", "IP bytes of both directions of a station");
-    let dropped = counter(&mut registry, "station_drops", "Packets of a station that were dropped");
-    let label = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    troubles.get_or_create(&Vec::new()).set(status.troubles.len() as i64);
-    for pool in &status.pools {
-        let ap = || vec![label("ap", &pool.ap)];
-        capacity.get_or_create(&ap()).set(pool.capacity.as_bps() as i64);
-        rate.get_or_create(&ap()).set(pool.rate.as_bps() as i64);
-        backlog.get_or_create(&ap()).set(pool.backlog as i64);
-        count.get_or_create(&ap()).set(pool.stations as i64);
-        drops.get_or_create(&ap()).inc_by(pool.drops);
-        if let Some(seconds) = pool.rtt_s {
-            rtt.get_or_create(&ap()).set((seconds * 1e6) as i64);
-        }
-        let name = format!("{:?}", pool.state).to_lowercase();
-        state.get_or_create(&vec![label("ap", &pool.ap), label("state", &name)]).set(1);
-        for (outcome, number) in ["sent", "answered", "lost"].into_iter().zip(pool.probes) {
-            probes.get_or_create(&vec![label("ap", &pool.ap), label("outcome", outcome)]).inc_by(number);
-        }
+    let plain = "text/plain; charset=utf-8";
+    if path != "/metrics" {
+        return said(StatusCode::NOT_FOUND, plain, "metrics are at /metrics\n".to_owned());
     }
-    for station in stations {
-        let labels = vec![label("ap", &station.ap), label("station", &station.name)];
-        bytes.get_or_create(&labels).inc_by(station.bytes);
-        dropped.get_or_create(&labels).inc_by(station.drops);
+    // hyper leaves the body of an answer to HEAD out.
+    if method != Method::GET && method != Method::HEAD {
+        let mut response = said(StatusCode::METHOD_NOT_ALLOWED, plain, "metrics are there for GET\n".to_owned());
+        response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
     }
-    let mut text = String::new();
-    // Writing to a string does not fail.
-    let _ = encode(&mut text, &registry);
-    text
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).collect::<Vec<_>>().join(",");
+    let format = Format::accepted(&accepted);
+    let (reply, answer) = oneshot::channel();
+    progress.asked();
+    let _ = sender.send(Scrape { format, reply }).await;
+    let answer = answer.await;
+    progress.answered();
+    match answer {
+        Ok(text) => said(StatusCode::OK, format.media_type(), text),
+        Err(_) => said(StatusCode::SERVICE_UNAVAILABLE, plain, "the daemon is stopping\n".to_owned()),
+    }
 }

@@ -23,7 +23,7 @@ use self::control::{Controls, Query};
 use self::metrics::Metrics;
 use self::pools::PoolControl;
 use self::probes::Probes;
-use self::rates::Rates;
+use self::rates::{Drops, Rates};
 use super::config::Config;
 use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named, links};
 use super::discovery::Scouts;
@@ -87,6 +87,7 @@ struct Daemon {
     ticks: Interval,
     counters: BTreeMap<u16, ClassStats>,
     rates: Rates,
+    drops: Drops,
     netfilter: Netfilter,
     arrivals: BTreeMap<u16, Arrivals>,
     /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
@@ -162,6 +163,7 @@ impl Daemon {
             ticks,
             counters: BTreeMap::new(),
             rates: Rates::default(),
+            drops: Drops::default(),
             netfilter,
             arrivals: BTreeMap::new(),
             udp: BTreeMap::new(),

@@ -31,6 +31,8 @@ pub(super) struct PoolControl {
     /// Probes on their way, to tell round-trip times.
     sent: BTreeMap<u64, Instant>,
     pub(super) rtt: Option<Duration>,
+    /// How much of the last round-trip times is above the stations' baselines.
+    pub(super) delay: Option<Duration>,
     tape: Tape,
 }
 
@@ -47,6 +49,7 @@ impl PoolControl {
             reason: Reason::Start,
             sent: BTreeMap::new(),
             rtt: None,
+            delay: None,
             tape: if is_logged { Tape::new(pool.ap.capacity, seed) } else { Tape::default() },
         }
     }
@@ -182,6 +185,7 @@ impl PoolControl {
             self.rtt = Some(now.saturating_since(sent_at));
             self.tape.reply(now, id, &self.views);
             self.capacity.handle_reply(now, id, &self.views);
+            self.delay = self.capacity.delay(now);
         }
     }
 

@@ -4,8 +4,8 @@ use fairair_core::control::{CapacityParams, Reason, State};
 use fairair_core::units::{Bitrate, plural};
 
 use super::super::config::Matcher;
-use super::super::datapath::leaf_minor;
-use super::super::protocol::{Explanation, PoolReport, StationReport, Status};
+use super::super::datapath::{leaf_minor, newcomers_minor};
+use super::super::protocol::{ClassReport, Explanation, PoolReport, StationReport, Status};
 use super::super::site::{SitePool, Station};
 use super::Daemon;
 use super::pools::PoolControl;
@@ -28,6 +28,7 @@ impl Daemon {
         let leaves = self.engine.layout().leaves.iter().filter(|(_, leaf)| leaf.pool == pool.id);
         let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counters.get(minor)).collect();
         let control = self.pools.iter().find(|control| control.id == pool.id);
+        let newcomers = self.counters.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
         PoolReport {
             ap: pool.ap.name.clone(),
             interface: pool.ap.interface.clone(),
@@ -43,9 +44,17 @@ impl Daemon {
             stations: self.site.stations().iter().filter(|station| station.pool == pool.id).count(),
             rate: self.rates.of_pool(pool.id),
             backlog: counters.iter().map(|class| u64::from(class.backlog)).sum(),
-            drops: counters.iter().map(|class| u64::from(class.drops)).sum(),
+            drops: self.drops.of_pool(pool.id),
             rtt_s: control.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
+            rtt_above_baseline_s: control
+                .and_then(|control| control.delay)
+                .map(fairair_core::units::Duration::as_secs_f64),
             probes: control.map_or([0; 3], PoolControl::probes),
+            newcomers: ClassReport {
+                bytes: newcomers.bytes,
+                backlog: newcomers.backlog,
+                drops: u64::from(newcomers.drops),
+            },
         }
     }
 

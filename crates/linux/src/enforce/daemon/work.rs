@@ -77,6 +77,8 @@ impl Daemon {
         let read = self.engine.read(&mut self.counters);
         self.watch(CLASSES, read.map_err(|error| format!("cannot read the counters: {error}")))?;
         self.rates.observe(begin, &self.counters);
+        let leaves = &self.engine.layout().leaves;
+        self.drops.observe(&self.counters, |minor| leaves.get(&minor).map(|leaf| leaf.pool));
         if self.pools.iter().any(|pool| !pool.is_fixed()) {
             let arrived = self.netfilter.arrivals(&mut self.arrivals);
             self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
