@@ -76,7 +76,8 @@ fn check(config: &Path) -> Result<Exit, CliError> {
 /// One page a subcommand, from the same words as `--help`.
 fn man(directory: &Path) -> Result<Exit, CliError> {
     use clap::CommandFactory as _;
-    let mut all = crate::Cli::command();
+    // `help` would have a page for each of the others.
+    let mut all = crate::Cli::command().mut_subcommand("vsb", |vsb| vsb.disable_help_subcommand(true));
     all.build();
     let vsb = all.find_subcommand("vsb").expect("it is one of ours").clone().name("fairair-vsb");
     clap_mangen::generate_to(vsb, directory).map_err(|error| CliError::write(directory, &error))?;

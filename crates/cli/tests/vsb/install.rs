@@ -37,8 +37,7 @@ fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
         let data = std::fs::metadata(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         assert_eq!(data.permissions().mode() & 0o7777, mode, "{}", path.display());
     }
-    let page = std::fs::read_to_string(root.join("usr/local/share/man/man1/fairair-vsb.1")).unwrap();
-    assert!(page.starts_with('.') && page.contains("replay"), "{page}");
+    manuals_are_what_the_unit_and_the_pages_name(root, &std::fs::read_to_string(&unit).unwrap());
     if Command::new("systemd-analyze").arg("--version").output().is_err() {
         eprintln!("*** SKIPPED (needs systemd-analyze): whether systemd accepts the unit ***");
         return;
@@ -53,6 +52,33 @@ fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
         .arg(format!("--root={}", root.display()))
         .arg("fairair-vsb.service"));
     println!("{}", told.lines().last().unwrap_or_default());
+}
+
+/// Each page that the unit's `Documentation=` or another page names is installed, nothing else is, and `man` shows it.
+#[track_caller]
+fn manuals_are_what_the_unit_and_the_pages_name(root: &Path, unit: &str) {
+    let manuals = root.join("usr/local/share/man");
+    let page = |name: &str, section: &str| manuals.join(format!("man{section}/{name}.{section}"));
+    let documentation = unit.lines().filter_map(|line| line.strip_prefix("Documentation="));
+    let named = documentation.flat_map(str::split_whitespace).filter_map(|uri| uri.strip_prefix("man:"));
+    let named: Vec<_> = named.filter_map(|name| name.strip_suffix(')')?.split_once('(')).collect();
+    assert_eq!(named, [("fairair-vsb", "1")]);
+    let first = std::fs::read_to_string(page("fairair-vsb", "1")).expect("the page that the unit names");
+    let of_commands = first.lines().filter_map(|line| line.strip_suffix("(1)")).map(|name| name.replace('\\', ""));
+    let mut pages: Vec<_> = of_commands.chain(["fairair-vsb".to_owned()]).map(|name| page(&name, "1")).collect();
+    pages.sort();
+    let there = std::fs::read_dir(manuals.join("man1")).expect("a directory");
+    let mut there: Vec<_> = there.map(|entry| entry.expect("an entry").path()).collect();
+    there.sort();
+    assert!(there == pages && pages.len() > 9, "{there:?} are installed, {pages:?} are named");
+    if Command::new("man").arg("--version").output().is_err() {
+        eprintln!("*** SKIPPED (needs man): whether man shows the pages ***");
+        return;
+    }
+    let run = page("fairair-vsb-run", "1");
+    let shown =
+        ok(Command::new("man").args(["--warnings", "-l"]).arg(run).env("MANPAGER", "cat").env("MANWIDTH", "100"));
+    assert!(shown.contains("CAP_NET_ADMIN") && !shown.contains("warning"), "{shown}");
 }
 
 /// Somebody without any right but two capabilities, who can get no more, runs and stops the box.
