@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Status};
+use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Status, WanReport};
 use unicode_width::UnicodeWidthStr as _;
 
 /// As JSON, the way the daemon sent it.
@@ -61,7 +61,28 @@ fn status(status: &Status) -> String {
             pool.rtt_s.map_or_else(|| "-".to_owned(), |rtt| format!("{:.1} ms", rtt * 1e3)),
         ]
     }));
-    text + "\n" + &table(&rows)
+    text + "\n" + &table(&rows) + &wan(&status.wan)
+}
+
+/// The Internet link; nothing without `[wan]`.
+fn wan(links: &[WanReport]) -> String {
+    if links.is_empty() {
+        return String::new();
+    }
+    let mut rows =
+        vec![["link", "carries", "in use", "bottleneck", "stations waiting", "waiting", "dropped"].map(str::to_owned)];
+    rows.extend(links.iter().map(|link| {
+        [
+            format!("{:?}", link.direction).to_lowercase(),
+            link.capacity.to_string(),
+            link.rate.to_string(),
+            if link.binds { "yes" } else { "no" }.to_owned(),
+            link.waiting.to_string(),
+            link.backlog.to_string(),
+            link.drops.to_string(),
+        ]
+    }));
+    format!("\n{}", table(&rows))
 }
 
 fn stations(stations: &[StationReport]) -> String {

@@ -23,4 +23,5 @@ mod operator;
 mod programs;
 mod shares;
 mod tamper;
+mod wan;
 mod worker;

@@ -7,7 +7,7 @@ use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
 use super::daemon::mtu;
-use super::datapath::{Engine, Layout, PREFERENCES, Preview, Tools, links, neighbours};
+use super::datapath::{Engine, Layout, PREFERENCES, Preview, Tools, links, neighbours, stage_preferences};
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
 use super::protocol::{Answer, Ask, ask};
@@ -84,7 +84,9 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
 
 /// Whether there are filters besides ours.
 fn others(filters: &str) -> bool {
-    let is_ours = |line: &str| PREFERENCES.iter().any(|(_, own)| line.contains(&format!(" pref {own} ")));
+    let is_ours = |line: &str| {
+        PREFERENCES.into_iter().chain(stage_preferences()).any(|(_, own)| line.contains(&format!(" pref {own} ")))
+    };
     filters.lines().any(|line| line.starts_with("filter") && !is_ours(line))
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fairair_core::control::{Reason, State};
+use fairair_core::packet::Direction;
 use fairair_core::units::Bitrate;
 use serde::{Deserialize, Serialize};
 
@@ -93,6 +94,30 @@ pub struct Status {
     pub troubles: Vec<String>,
     /// Pools by name of the AP.
     pub pools: Vec<PoolReport>,
+    /// The Internet link, each direction that is shaped.
+    #[serde(default)]
+    pub wan: Vec<WanReport>,
+}
+
+/// A direction of the Internet link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WanReport {
+    /// `up` or `down`.
+    pub direction: Direction,
+    /// What the configuration says that it carries, IP bytes.
+    pub capacity: Bitrate,
+    /// Rate in the last second, IP bytes.
+    pub rate: Bitrate,
+    /// Whether it is the bottleneck: packets waited for it in at least half of the last two seconds' looks.
+    pub binds: bool,
+    /// Classes of which packets wait for it now.
+    pub waiting: usize,
+    /// Packets waiting for it now.
+    pub backlog: u64,
+    /// Packets dropped since the start, or since the stage was made anew.
+    pub drops: u64,
+    /// IP bytes that were no station's: the box's own, and those of `exclude`.
+    pub others_bytes: u64,
 }
 
 /// A pool.
@@ -178,6 +203,9 @@ pub struct StationReport {
     pub bytes: u64,
     /// Packets waiting now.
     pub backlog: u32,
+    /// Packets waiting for the Internet link now.
+    #[serde(default)]
+    pub wan_backlog: u32,
     /// Packets dropped since the class was made.
     pub drops: u64,
     /// In which way it answers probes; `None`: it was not asked, or answers none.

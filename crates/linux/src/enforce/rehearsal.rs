@@ -4,11 +4,12 @@
 use std::fmt::Write as _;
 use std::thread;
 
+use fairair_core::packet::Direction;
 use nix::sched::{CloneFlags, unshare};
 use similar::TextDiff;
 
 use super::config::Mode;
-use super::datapath::{DatapathError, IFB, Preview, Script, Tools};
+use super::datapath::{DatapathError, Preview, Tools, stage};
 
 /// Does `preview` in a namespace of its own and compares with what `interfaces` and our table hold here: `+` would be
 /// there, `-` would no longer be, the lines between are as they are. Empty: nothing changes.
@@ -16,14 +17,21 @@ use super::datapath::{DatapathError, IFB, Preview, Script, Tools};
 /// # Errors
 /// This process may not make a namespace, or the kernel refuses a line.
 pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, String> {
+    // Also stages that are there now and then no longer.
+    let mut devices = preview.devices.clone();
+    devices.extend([Direction::Up, Direction::Down].map(|direction| stage(direction).to_owned()));
+    devices.sort();
+    devices.dedup();
     let rehearsed = thread::scope(|scope| {
         let rehearsal = scope.spawn(|| {
             unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("cannot make a network namespace: {error}"))?;
-            perform(preview).and_then(|()| picture(preview.mode, interfaces)).map_err(|error| error.to_string())
+            perform(preview)
+                .and_then(|()| picture(preview.mode, &devices, interfaces))
+                .map_err(|error| error.to_string())
         });
         rehearsal.join().unwrap_or_else(|_| Err("the rehearsal broke off".to_owned()))
     })?;
-    let here = picture(preview.mode, interfaces).map_err(|error| error.to_string())?;
+    let here = picture(preview.mode, &devices, interfaces).map_err(|error| error.to_string())?;
     let mut text = String::new();
     for ((title, now), (_, then)) in here.iter().zip(&rehearsed) {
         if now != then {
@@ -37,20 +45,25 @@ pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<St
 /// Everything that the engine does at a start, in this thread's namespace.
 fn perform(preview: &Preview) -> Result<(), DatapathError> {
     let tools = Tools;
-    tools.add_ifb()?;
+    for device in &preview.devices {
+        tools.add_ifb(device)?;
+    }
     tools.tc(&preview.whole_tc)?;
     for interface in &preview.interfaces {
         tools.add_stand_in(interface)?;
         tools.add_clsact(interface)?;
-        tools.tc(&Script::redirect(interface))?;
     }
+    tools.tc(&preview.whole_redirects)?;
     tools.nft(&preview.whole_nft)
 }
 
 /// All that is ours in this thread's namespace, by title, without what counts or is numbered by chance.
-fn picture(mode: Mode, interfaces: &[String]) -> Result<Vec<(String, String)>, DatapathError> {
+fn picture(mode: Mode, devices: &[String], interfaces: &[String]) -> Result<Vec<(String, String)>, DatapathError> {
     let tools = Tools;
-    let mut parts = vec![(format!("tc {IFB}"), lines(tools.classes(IFB)?.lines().map(classes)))];
+    let mut parts = Vec::new();
+    for device in devices {
+        parts.push((format!("tc {device}"), lines(tools.classes(device)?.lines().map(classes))));
+    }
     for interface in interfaces {
         let Ok(shown) = tools.redirects(interface) else {
             parts.push((format!("tc {interface}"), String::new()));

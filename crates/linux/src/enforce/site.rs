@@ -5,6 +5,7 @@ mod air;
 mod place;
 #[cfg(test)]
 mod tests;
+mod wan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -362,6 +363,7 @@ impl Site {
             pools: BTreeMap::new(),
             leaves: BTreeMap::new(),
             members: BTreeMap::new(),
+            wan: self.wan_link(),
         };
         for SitePool { id, ap, rate } in self.pools.values() {
             let splits = match config.gso {

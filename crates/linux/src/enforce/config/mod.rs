@@ -8,9 +8,11 @@ mod mac;
 mod read;
 #[cfg(test)]
 mod tests;
+mod wan;
 
 pub use discovery::{Discovery, HostapdConfig, MacPlace, RateColumn, Secret, SnmpConfig, SnmpTable};
 pub use mac::Mac;
+pub use wan::Wan;
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -52,6 +54,8 @@ pub struct Config {
     pub state: PathBuf,
     /// The journal's file; `None`: no journal.
     pub journal: Option<Journal>,
+    /// The Internet link; `None`: it is no bottleneck.
+    pub wan: Option<Wan>,
 }
 
 /// How packets pass the box.

@@ -16,6 +16,7 @@ use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
 use super::discovery::{self, Discovery};
+use super::wan;
 use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
 
 const ROOT: &[&str] = &[
@@ -36,6 +37,7 @@ const ROOT: &[&str] = &[
     "plan",
     "station",
     "discovery",
+    "wan",
 ];
 const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy", "basic_rate"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
@@ -49,6 +51,7 @@ const HOMES: Homes = &[
     ("[[discovery.hostapd]]", discovery::HOSTAPD),
     ("[[discovery.snmp]]", discovery::SNMP),
     ("[journal]", JOURNAL),
+    ("[wan]", wan::KEYS),
     ("the top of the file, before the first [table]", ROOT),
 ];
 
@@ -58,7 +61,7 @@ const MOST_STATIONS: usize = 3800;
 const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
 /// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
-const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
+pub(super) const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
 
 impl Config {
     /// Reads the configuration in the file at `path`.
@@ -122,6 +125,7 @@ fn config(root: &Table) -> Checked<Config> {
         metrics: parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?,
         state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
         journal: journal(root)?,
+        wan: wan::read(root)?,
     })
 }
 
@@ -156,7 +160,11 @@ pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
 /// An interface's name, safe to be part of a command.
 pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
-    if (1..=15).contains(&name.len()) && name.bytes().all(good) && !name.starts_with(['-', '.']) && name != "fairair0" {
+    if (1..=15).contains(&name.len())
+        && name.bytes().all(good)
+        && !name.starts_with(['-', '.'])
+        && !name.starts_with("fairair")
+    {
         return Ok(name.to_owned());
     }
     Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))

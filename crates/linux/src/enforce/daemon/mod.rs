@@ -8,12 +8,14 @@ mod pools;
 mod probes;
 mod rates;
 mod report;
+mod wan;
 mod work;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use fairair_core::packet::Direction;
 use fairair_core::units::{Bytes, plural};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
@@ -24,6 +26,7 @@ use self::metrics::Metrics;
 use self::pools::PoolControl;
 use self::probes::Probes;
 use self::rates::{Drops, Rates};
+use self::wan::LinkCounts;
 use super::config::Config;
 use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named, links};
 use super::discovery::Scouts;
@@ -88,6 +91,7 @@ struct Daemon {
     counters: BTreeMap<u16, ClassStats>,
     rates: Rates,
     drops: Drops,
+    links: BTreeMap<Direction, LinkCounts>,
     netfilter: Netfilter,
     arrivals: BTreeMap<u16, Arrivals>,
     /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
@@ -164,6 +168,7 @@ impl Daemon {
             counters: BTreeMap::new(),
             rates: Rates::default(),
             drops: Drops::default(),
+            links: BTreeMap::new(),
             netfilter,
             arrivals: BTreeMap::new(),
             udp: BTreeMap::new(),

@@ -21,6 +21,7 @@ impl Daemon {
             confirm_within_s: self.confirm.map(|confirm| left(confirm).as_secs_f64()),
             troubles: self.troubles.values().chain(self.scouts.troubles()).cloned().collect(),
             pools: self.site.pools().values().map(|pool| self.pool_report(pool)).collect(),
+            wan: self.wan_reports(),
         }
     }
 
@@ -78,6 +79,7 @@ impl Daemon {
             rate: self.rates.of_class(minor),
             bytes: class.bytes,
             backlog: class.backlog,
+            wan_backlog: self.waits_for_wan(minor),
             drops: u64::from(class.drops),
             answers: self.probes.manner(station.slot),
         }
@@ -124,7 +126,10 @@ impl Daemon {
         };
         let sum: f64 = busy.iter().map(|other| quanta(other)).sum();
         let others = busy.iter().filter(|other| other.slot != station.slot).count();
-        if report.backlog == 0 {
+        if report.wan_backlog > 0 {
+            let link = "packets of it wait for the Internet link ([wan]), which all stations share by weight";
+            because.push(format!("{} {link}: `fairair vsb status` has its rates", report.wan_backlog));
+        } else if report.backlog == 0 {
             because.push(format!("nothing of it waits in the box: it gets the {} that it asks for", report.rate));
         } else if station.plan.cap.is_some_and(|cap| report.rate.as_bps() as f64 > 0.9 * cap.as_bps() as f64) {
             because.push(format!("it has {}, all that its cap allows", report.rate));
@@ -139,6 +144,9 @@ impl Daemon {
             ));
         }
         because.push(format!("{} of {} is in use at {}", in_use, capacity, pool.ap.name));
+        if self.wan_binds() {
+            because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
+        }
         if report.drops > 0 {
             because.push(format!(
                 "{} dropped since its queue of {} was full",

@@ -55,6 +55,7 @@ impl Daemon {
         let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
         if self.ticks_done.is_multiple_of(SLOW) {
             self.count();
+            self.look_at_wan();
             // Without nftables' counters there is still something to mend.
             if self.troubles.contains_key(CLASSES) {
                 return;

@@ -6,7 +6,7 @@ use std::io;
 use fairair_core::units::Bitrate;
 
 use super::layout::pool_minor;
-use super::script::burst;
+use super::leaf::burst;
 use super::wire::{Requests, attribute, attributes, put, put_nested};
 
 const ROUTE: isize = 0;

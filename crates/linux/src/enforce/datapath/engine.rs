@@ -12,6 +12,7 @@ use super::classes::{ClassStats, Classes};
 use super::layout::{Layout, Pool};
 use super::links::{Link, link_named, links};
 use super::script::Script;
+use super::stages::{Stages, is_ours};
 use super::tools::{DatapathError, Dump, Tools};
 use super::watch::Watch;
 use crate::enforce::state::State;
@@ -26,6 +27,7 @@ pub struct Engine {
     /// Leaves that nobody names any more, until they are empty, and pools to go with the last of them.
     leaving: BTreeMap<u16, u16>,
     leaving_pools: Vec<u16>,
+    pub(super) stages: Stages,
     pub(super) state: State,
     pub(super) directory: PathBuf,
 }
@@ -61,7 +63,7 @@ impl Engine {
 
     fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
         let script = Script::create(&layout);
-        tools.add_ifb()?;
+        tools.add_ifb(IFB)?;
         tools.tc(&script.add)?;
         tools.nft(&script.nft)?;
         let mut engine = Engine {
@@ -71,10 +73,14 @@ impl Engine {
             layout,
             leaving: BTreeMap::new(),
             leaving_pools: Vec::new(),
+            stages: Stages::default(),
             state,
             directory: directory.to_owned(),
         };
         engine.note_rules()?;
+        for direction in engine.layout.wan.rates.clone().into_keys() {
+            engine.add_stage(direction)?;
+        }
         let interfaces: Vec<_> = engine.layout.interfaces().into_iter().map(str::to_owned).collect();
         for interface in &interfaces {
             engine.redirect(interface)?;
@@ -82,11 +88,15 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Sends what leaves `interface` to the IFB.
+    /// Sends what leaves `interface` to the IFB, through its stage of the Internet link where it has one.
     pub(super) fn redirect(&mut self, interface: &str) -> Result<(), DatapathError> {
         let link = link_named(interface)?;
         self.tools.add_clsact(interface)?;
-        self.tools.tc(&Script::redirect(interface))?;
+        self.add_relay(interface)?;
+        let uplinks = self.uplinks(&links()?);
+        let names: Vec<_> = uplinks.iter().map(|(name, _)| name.as_str()).collect();
+        self.tools.tc(&Script::redirect(&self.layout, interface, &names))?;
+        self.stages.hooked.insert(interface.to_owned(), uplinks);
         self.watch.bound.insert(link.name, link.index);
         Ok(())
     }
@@ -123,7 +133,8 @@ impl Engine {
         if !added.is_empty() {
             self.state.save(&self.directory)?;
         }
-        if let Err(error) = self.tools.tc(&script.add).and_then(|()| self.tools.nft(&script.nft)) {
+        let added_lines = self.tools.tc(&script.add).and_then(|()| self.change_stages(&layout));
+        if let Err(error) = added_lines.and_then(|()| self.tools.nft(&script.nft)) {
             self.undo(&layout);
             return Err(error);
         }
@@ -132,10 +143,11 @@ impl Engine {
         self.leaving_pools.retain(|id| !layout.pools.contains_key(id));
         self.leaving.extend(script.remove.iter().map(|minor| (*minor, self.layout.leaves[minor].pool)));
         self.leaving_pools.extend(self.layout.pools.keys().filter(|id| !layout.pools.contains_key(id)));
-        self.layout = layout;
+        let before = std::mem::replace(&mut self.layout, layout);
         if !script.nft.is_empty() {
             self.note_rules()?;
         }
+        self.hook_again(&before, &links)?;
         for interface in added {
             self.redirect(interface)?;
         }
@@ -146,16 +158,18 @@ impl Engine {
     }
 
     /// Takes back a change to `layout` that failed half-way. No packet has been sent to its new classes yet.
-    fn undo(&self, layout: &Layout) {
+    fn undo(&mut self, layout: &Layout) {
         let back = Script::between(layout, &self.layout);
         let pools = layout.pools.keys().filter(|id| !self.layout.pools.contains_key(id));
         let lines = back.remove.iter().map(|minor| Script::remove_leaf(*minor));
         let lines: String = lines.chain(pools.map(|id| Script::remove_pool(*id))).collect();
         self.tools.tc_all(&(back.add + &lines));
+        self.undo_stages(layout);
     }
 
     pub(super) fn leave(&mut self, interface: &str) -> Result<(), DatapathError> {
         self.tools.remove_filters(interface)?;
+        self.part(interface);
         let index = link_named(interface)?.index;
         let own = self.state.before.iter().find(|dump| dump.index == index).map(|dump| dump.interface.clone());
         if own.is_some_and(|own| self.state.clsact.contains(&own)) {
@@ -193,6 +207,7 @@ impl Engine {
     pub fn sweep(&mut self, now: &BTreeMap<u16, ClassStats>) -> Result<Vec<u16>, DatapathError> {
         let empty = |minor: &u16| now.get(minor).is_none_or(|class| class.backlog == 0);
         let gone: Vec<_> = self.leaving.keys().copied().filter(empty).collect();
+        let gone = self.sweep_stages(gone)?;
         // One that others removed cannot be removed again.
         let there = gone.iter().filter(|minor| now.contains_key(minor));
         let lines: String = there.map(|minor| Script::remove_leaf(*minor)).collect();
@@ -236,8 +251,7 @@ impl Engine {
             tools.remove_filters(interface)?;
         }
         tools.remove_table()?;
-        drain();
-        tools.remove_ifb()?;
+        remove_devices(tools, &links()?)?;
         // An empty one is most likely ours.
         for interface in &redirected {
             tools.remove_clsact(interface)?;
@@ -257,8 +271,7 @@ impl Engine {
             }
         }
         tools.remove_table()?;
-        drain();
-        tools.remove_ifb()?;
+        remove_devices(tools, &links)?;
         for before in &state.before {
             let interface = &before.interface;
             let Some(link) = now(before, &links) else {
@@ -287,7 +300,9 @@ impl Engine {
     /// A tool's.
     pub fn is_present() -> Result<bool, DatapathError> {
         let tools = Tools;
-        Ok(index(IFB).is_ok() || tools.table("inet")?.is_some() || tools.table("bridge")?.is_some())
+        Ok(links()?.iter().any(|link| is_ours(&link.name))
+            || tools.table("inet")?.is_some()
+            || tools.table("bridge")?.is_some())
     }
 }
 
@@ -313,10 +328,21 @@ fn owned(layout: &Layout) -> BTreeSet<String> {
     layout.interfaces().into_iter().map(str::to_owned).collect()
 }
 
-/// Waits until the IFB is empty, for at most two seconds.
-fn drain() {
-    let Ok(index) = index(IFB) else { return };
-    let Ok(mut classes) = Classes::new(index) else { return };
+/// Removes our devices, after what waits in them had a moment to leave.
+fn remove_devices(tools: Tools, links: &[Link]) -> Result<(), DatapathError> {
+    let mut devices: Vec<_> = links.iter().map(|link| link.name.as_str()).filter(|name| is_ours(name)).collect();
+    // Stages first: what leaves them may wait in a pool.
+    devices.sort_by_key(|name| *name == IFB);
+    for device in &devices {
+        drain(device);
+    }
+    devices.iter().try_for_each(|device| tools.remove_ifb(device))
+}
+
+/// Waits until the IFB `device` is empty, for at most two seconds.
+fn drain(device: &str) {
+    let Ok(link) = link_named(device) else { return };
+    let Ok(mut classes) = Classes::new(link.index) else { return };
     let mut now = BTreeMap::new();
     for _ in 0..40 {
         if classes.read(&mut now).is_err() || now.values().all(|class| class.backlog == 0) {
@@ -324,8 +350,4 @@ fn drain() {
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-}
-
-fn index(interface: &str) -> io::Result<u32> {
-    link_named(interface).map(|link| link.index)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::IpAddr;
 
+use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
 use fairair_core::units::Bitrate;
 use ipnet::IpNet;
@@ -58,6 +59,17 @@ pub struct LeafClass {
     pub cap: Option<Bitrate>,
 }
 
+/// The Internet link: a stage before the pools, with an HTB of its own for each direction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WanLink {
+    /// IP bit/s of each direction that is shaped; none: the link is no bottleneck.
+    pub rates: BTreeMap<Direction, Bitrate>,
+    /// IP bytes a round of each leaf, by minor number, and of what is no station's ([`OTHERS`](super::wan::OTHERS)).
+    pub quanta: BTreeMap<u16, u32>,
+    /// Packets that the kernel carries as one are split.
+    pub splits: bool,
+}
+
 /// Everything that the kernel should hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
@@ -81,12 +93,20 @@ pub struct Layout {
     pub leaves: BTreeMap<u16, LeafClass>,
     /// Which leaf an address belongs to.
     pub members: BTreeMap<Key, u16>,
+    /// The Internet link.
+    pub wan: WanLink,
 }
 
 impl Layout {
     /// All interfaces that are redirected, each once.
     pub fn interfaces(&self) -> BTreeSet<&str> {
         self.uplinks.iter().map(String::as_str).chain(self.pools.values().map(|pool| pool.interface.as_str())).collect()
+    }
+
+    /// The direction of what leaves `interface` towards or from the Internet, if that direction of the link is shaped.
+    pub fn staged(&self, interface: &str) -> Option<Direction> {
+        let direction = if self.uplinks.contains(interface) { Direction::Up } else { Direction::Down };
+        self.wan.rates.contains_key(&direction).then_some(direction)
     }
 }
 

@@ -8,22 +8,25 @@
 mod classes;
 mod engine;
 mod layout;
+mod leaf;
 mod links;
 mod neighbours;
 mod netfilter;
 mod preview;
 mod repair;
 mod script;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod wan;
 mod watch;
 mod wire;
 
 pub use classes::{ClassStats, Classes};
 pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
-pub use layout::{Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor, pool_minor, slot_of};
+pub use layout::{Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of};
 pub use links::{Link, OwnAddress, link_named, links, own_addresses};
 pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
@@ -31,6 +34,8 @@ pub use preview::Preview;
 pub use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
+pub(crate) use wan::preferences as stage_preferences;
+pub use wan::{LINK, OTHERS, stage};
 
 /// The IFB device that all pools share.
 pub const IFB: &str = "fairair0";

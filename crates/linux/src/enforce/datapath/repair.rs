@@ -33,6 +33,7 @@ impl Engine {
         let mut health = Health::default();
         self.repair_ifb(links, counters, &mut health)?;
         self.repair_rules(&mut health)?;
+        self.repair_stages(links, &mut health)?;
         self.repair_interfaces(links, &mut health)?;
         Ok(health)
     }
@@ -46,7 +47,7 @@ impl Engine {
         let device = links.iter().find(|link| link.name == IFB);
         if device.is_none_or(|link| link.index != self.classes.interface()) {
             if device.is_none() {
-                self.tools.add_ifb()?;
+                self.tools.add_ifb(IFB)?;
             }
             self.fill_ifb()?;
             self.classes = Classes::new(super::links::link_named(IFB)?.index)?;
@@ -59,11 +60,11 @@ impl Engine {
             return Ok(());
         }
         if device.is_some_and(|link| !link.is_up) {
-            self.tools.raise_ifb()?;
+            self.tools.raise_ifb(IFB)?;
             health.mended.push(format!("{IFB} was down"));
         }
         if self.layout.pools.keys().all(|id| !counters.contains_key(&pool_minor(*id))) {
-            self.tools.clear_ifb()?;
+            self.tools.clear_ifb(IFB)?;
             self.fill_ifb()?;
             health.mended.push(format!("the classes of {IFB} were gone: made anew"));
             return Ok(());
@@ -137,7 +138,7 @@ impl Engine {
                 health.troubles.push(format!("{name} is down"));
             }
             if bound == Some(link.index) {
-                if !self.watch.redirects(link.index)? {
+                if !self.is_redirected(link, links)? {
                     self.tools.remove_filters(name)?;
                     self.redirect(name)?;
                     health.mended.push(format!("filters of {name} were gone: made anew"));

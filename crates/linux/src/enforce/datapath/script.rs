@@ -5,12 +5,14 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
+use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
-use fairair_core::units::Bitrate;
 
-use super::layout::{Key, Layout, LeafClass, Pool, newcomers_minor, pool_minor};
+use super::layout::{Key, Layout, Pool, newcomers_minor, pool_minor};
+use super::leaf::{LeafLines, burst};
+use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
-use crate::enforce::config::{LeafKind, Matcher, Mode};
+use crate::enforce::config::{Matcher, Mode};
 
 /// Buckets of connections with `per-flow`.
 pub const FLOW_BUCKETS: u16 = 256;
@@ -35,7 +37,7 @@ impl Script {
             add_pool(&mut add, "add", pool);
         }
         for (minor, leaf) in &layout.leaves {
-            add_leaf(&mut add, "add", layout, *minor, leaf);
+            LeafLines::of_pool(layout, *minor, leaf).add(&mut add, "add", layout);
         }
         Script { add, nft: table(layout), remove: Vec::new() }
     }
@@ -48,15 +50,17 @@ impl Script {
             count += 1;
         }
         for (minor, leaf) in layout.leaves.iter().filter(|(minor, _)| !there(**minor)) {
-            add_leaf(&mut lines, "replace", layout, *minor, leaf);
+            LeafLines::of_pool(layout, *minor, leaf).add(&mut lines, "replace", layout);
             count += 1;
         }
         (lines, count)
     }
 
-    /// What redirects `interface` to the IFB, for `tc -batch`.
-    pub fn redirect(interface: &str) -> String {
-        PREFERENCES.iter().fold(String::new(), |mut lines, (protocol, preference)| {
+    /// What redirects `interface` to the IFB, and through its stage of the Internet link, for `tc -batch`. Those of
+    /// `uplinks` are there.
+    pub fn redirect(layout: &Layout, interface: &str, uplinks: &[&str]) -> String {
+        let hooks = wan::hooks(layout, interface, uplinks);
+        PREFERENCES.iter().fold(hooks, |mut lines, (protocol, preference)| {
             let _ = writeln!(
                 lines,
                 "filter add dev {interface} egress protocol {protocol} pref {preference} u32 match u32 0 0 action mirred \
@@ -79,14 +83,14 @@ impl Script {
         }
         for (minor, leaf) in &new.leaves {
             match old.leaves.get(minor) {
-                None => add_leaf(&mut script.add, "replace", new, *minor, leaf),
+                None => LeafLines::of_pool(new, *minor, leaf).add(&mut script.add, "replace", new),
                 Some(before) if before.pool != leaf.pool => unreachable!("a leaf never changes its pool"),
                 Some(before) => {
                     if before != leaf {
-                        leaf_class(&mut script.add, "change", *minor, leaf);
+                        LeafLines::of_pool(new, *minor, leaf).class(&mut script.add, "change");
                     }
                     if old.leaf != new.leaf || old.largest != new.largest || rebuilt(&new.pools[&leaf.pool]) {
-                        leaf_qdisc(&mut script.add, "replace", new, *minor, leaf);
+                        LeafLines::of_pool(new, *minor, leaf).qdisc(&mut script.add, "replace", new);
                     }
                 }
             }
@@ -98,7 +102,12 @@ impl Script {
 
     /// What removes leaf `minor`, for `tc -batch`.
     pub fn remove_leaf(minor: u16) -> String {
-        format!("class del dev {IFB} classid 1:{minor:x}\n")
+        Self::remove_leaf_of(IFB, minor)
+    }
+
+    /// The same of another device.
+    pub fn remove_leaf_of(device: &str, minor: u16) -> String {
+        format!("class del dev {device} classid 1:{minor:x}\n")
     }
 
     /// What removes pool `id`, whose leaves are gone, for `tc -batch`.
@@ -107,56 +116,12 @@ impl Script {
     }
 }
 
-/// Bytes that a class at `rate` may send at once: a millisecond's, so that the kernel's timer need not be finer.
-pub(crate) fn burst(rate: Bitrate) -> u64 {
-    (rate.as_bps() / 8000).max(1600)
-}
-
 fn add_pool(lines: &mut String, verb: &str, pool: &Pool) {
     let (minor, rate, burst) = (pool_minor(pool.id), pool.rate.as_bps(), burst(pool.rate));
     let _ = writeln!(
         lines,
         "class {verb} dev {IFB} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
          {burst} quantum 1500"
-    );
-}
-
-/// With `replace` it may be there already, from a try that failed half-way.
-fn add_leaf(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf: &LeafClass) {
-    leaf_class(lines, verb, minor, leaf);
-    leaf_qdisc(lines, verb, layout, minor, leaf);
-}
-
-fn leaf_class(lines: &mut String, verb: &str, minor: u16, leaf: &LeafClass) {
-    // A leaf sends at its own rate whatever the pool has left, so that rate is next to nothing and it borrows the
-    // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
-    let ceil = leaf.cap.map_or(40_000_000_000, Bitrate::as_bps);
-    let burst = leaf.cap.map_or(1600, burst);
-    let _ = writeln!(
-        lines,
-        "class {verb} dev {IFB} parent 1:{:x} classid 1:{minor:x} htb rate 8bit ceil {ceil}bit burst 1600 cburst {burst} \
-         quantum {}",
-        pool_minor(leaf.pool),
-        leaf.quantum
-    );
-}
-
-fn leaf_qdisc(lines: &mut String, verb: &str, layout: &Layout, minor: u16, leaf: &LeafClass) {
-    let queue = match layout.leaf.kind {
-        LeafKind::Fifo => format!("pfifo limit {}", layout.leaf.limit),
-        LeafKind::FqCodel => format!("fq_codel limit {}", layout.leaf.limit),
-    };
-    if !layout.pools[&leaf.pool].splits {
-        let _ = writeln!(lines, "qdisc {verb} dev {IFB} parent 1:{minor:x} {queue}");
-        return;
-    }
-    // TBF splits what is longer than its burst; its rate never holds anything up.
-    let handle = (minor >> 4) + 1;
-    let _ = writeln!(
-        lines,
-        "qdisc {verb} dev {IFB} parent 1:{minor:x} handle {handle:x}: tbf rate 100gbit burst {} limit 1000000\nqdisc \
-         {verb} dev {IFB} parent {handle:x}:1 {queue}",
-        layout.largest
     );
 }
 
@@ -295,7 +260,9 @@ const fn is_by_address(layout: &Layout) -> bool {
 
 /// Lets uplink UDP pass by the shaper where it is to.
 fn bypass(table: &mut String, layout: &Layout, direction: &str) {
-    if direction == "up" && layout.udp == UdpRule::BypassUplink {
+    // On the link it has its station's class, and the interface lets it pass the pool.
+    let is_staged = layout.wan.rates.contains_key(&Direction::Up);
+    if direction == "up" && layout.udp == UdpRule::BypassUplink && !is_staged {
         table.push_str("    meta l4proto udp return\n");
     }
 }

@@ -1,5 +1,6 @@
 //! `ip`, `tc` and `nft`: run without a shell, in batches, with their words in the error.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::links::link_named;
-use super::{IFB, PREFERENCES, TABLE};
+use super::wan::preferences;
+use super::{PREFERENCES, TABLE};
 use crate::enforce::state::StateError;
 
 /// Why the kernel could not be brought to what it should hold.
@@ -60,37 +62,37 @@ pub struct Dump {
 pub struct Tools;
 
 impl Tools {
-    /// Makes the IFB device, without queues.
+    /// Makes the IFB `device`, without queues.
     ///
     /// # Errors
     /// The kernel has no IFB, there is such a device already, or this process may not.
-    pub fn add_ifb(self) -> Result<(), DatapathError> {
-        run("ip", &["link", "add", IFB, "type", "ifb"], "")?;
-        self.raise_ifb()
+    pub fn add_ifb(self, device: &str) -> Result<(), DatapathError> {
+        run("ip", &["link", "add", device, "type", "ifb"], "")?;
+        self.raise_ifb(device)
     }
 
-    /// Sets the IFB device up.
+    /// Sets the IFB `device` up.
     ///
     /// # Errors
     /// There is none, or this process may not.
-    pub fn raise_ifb(self) -> Result<(), DatapathError> {
-        run("ip", &["link", "set", IFB, "up"], "").map(drop)
+    pub fn raise_ifb(self, device: &str) -> Result<(), DatapathError> {
+        run("ip", &["link", "set", device, "up"], "").map(drop)
     }
 
-    /// Removes whatever is at the root of the IFB device; nothing is fine.
+    /// Removes whatever is at the root of the IFB `device`; nothing is fine.
     ///
     /// # Errors
     /// This process may not.
-    pub fn clear_ifb(self) -> Result<(), DatapathError> {
-        forgive(run("tc", &["qdisc", "del", "dev", IFB, "root"], ""), &["Cannot delete qdisc with handle of zero"])
+    pub fn clear_ifb(self, device: &str) -> Result<(), DatapathError> {
+        forgive(run("tc", &["qdisc", "del", "dev", device, "root"], ""), &["Cannot delete qdisc with handle of zero"])
     }
 
-    /// Removes the IFB device with all its classes; packets in them are lost. No such device is fine.
+    /// Removes the IFB `device` with all its classes; packets in them are lost. No such device is fine.
     ///
     /// # Errors
     /// This process may not.
-    pub fn remove_ifb(self) -> Result<(), DatapathError> {
-        forgive(run("ip", &["link", "del", IFB], ""), &["Cannot find device"])
+    pub fn remove_ifb(self, device: &str) -> Result<(), DatapathError> {
+        forgive(run("ip", &["link", "del", device], ""), &["Cannot find device"])
     }
 
     /// Does `lines`, all or up to the first that fails.
@@ -163,6 +165,7 @@ impl Tools {
     /// # Errors
     /// This process may not.
     pub fn remove_filters(self, interface: &str) -> Result<(), DatapathError> {
+        self.remove_hooks(interface);
         for (protocol, preference) in PREFERENCES {
             let preference = preference.to_string();
             let command =
@@ -173,6 +176,15 @@ impl Tools {
             )?;
         }
         Ok(())
+    }
+
+    /// Removes the filters that lead from `interface` to the stage of the Internet link; none is fine.
+    pub fn remove_hooks(self, interface: &str) {
+        let mut lines = String::new();
+        for (protocol, preference) in preferences() {
+            let _ = writeln!(lines, "filter del dev {interface} egress protocol {protocol} pref {preference}");
+        }
+        self.tc_all(&lines);
     }
 
     /// Removes our table; none is fine.
@@ -277,7 +289,10 @@ impl Tools {
         for line in filters.lines() {
             // What belongs to a filter is indented below it.
             if line.starts_with("filter") {
-                is_ours = PREFERENCES.iter().any(|(_, own)| line.contains(&format!(" pref {own} ")));
+                is_ours = PREFERENCES
+                    .into_iter()
+                    .chain(preferences())
+                    .any(|(_, own)| line.contains(&format!(" pref {own} ")));
             }
             if is_ours {
                 ours.push('\n');

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::PREFERENCES;
 use super::wire::{Requests, attribute};
 
 const ROUTE: isize = 0;
@@ -12,7 +11,7 @@ const GET_FILTER: u16 = 46;
 /// `NFNL_SUBSYS_NFTABLES` and `NFT_MSG_GETGEN`.
 const GET_GENERATION: u16 = 0x0a10;
 /// Egress of clsact.
-const EGRESS: u32 = 0xffff_fff3;
+pub(super) const EGRESS: u32 = 0xffff_fff3;
 
 /// Looks at the kernel.
 #[derive(Debug)]
@@ -35,15 +34,15 @@ impl Watch {
         Ok(Watch { route, netfilter, bound: BTreeMap::new(), generation: None, rules: String::new() })
     }
 
-    /// Whether the interface with number `index` still has both of our filters.
+    /// Preferences of the filters at `parent` of the interface with number `index`.
     ///
     /// # Errors
     /// Netlink's.
-    pub(super) fn redirects(&mut self, index: u32) -> io::Result<bool> {
+    pub(super) fn filters(&mut self, index: u32, parent: u32) -> io::Result<BTreeSet<u16>> {
         let mut request = vec![0; 4];
         request.extend((index as i32).to_ne_bytes());
         request.extend(0_u32.to_ne_bytes());
-        request.extend(EGRESS.to_ne_bytes());
+        request.extend(parent.to_ne_bytes());
         request.extend(0_u32.to_ne_bytes());
         let mut found = BTreeSet::new();
         self.route.dump(GET_FILTER, &request, |payload| {
@@ -51,7 +50,7 @@ impl Watch {
                 payload.get(16..).and_then(|rest| rest.first_chunk()).map_or(0, |info| u32::from_ne_bytes(*info));
             found.insert((info >> 16) as u16);
         })?;
-        Ok(PREFERENCES.iter().all(|(_, preference)| found.contains(preference)))
+        Ok(found)
     }
 
     /// Grows by one with every change of nftables in this namespace, ours or others'.

@@ -1,0 +1,117 @@
+//! A leaf of HTB in lines for `tc -batch`.
+
+use std::fmt::Write as _;
+
+use fairair_core::units::Bitrate;
+
+use super::IFB;
+use super::layout::{Layout, LeafClass, pool_minor};
+use crate::enforce::config::LeafKind;
+
+/// Bytes that a class at `rate` may send at once: a millisecond's, so that the kernel's timer need not be finer.
+pub(crate) fn burst(rate: Bitrate) -> u64 {
+    (rate.as_bps() / 8000).max(1600)
+}
+
+/// A leaf as `tc` is told of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LeafLines {
+    pub(super) device: &'static str,
+    /// Minor number of the class above it.
+    pub(super) parent: u16,
+    pub(super) minor: u16,
+    pub(super) quantum: u32,
+    pub(super) cap: Option<Bitrate>,
+    pub(super) splits: bool,
+}
+
+impl LeafLines {
+    /// A leaf of a pool.
+    pub(super) fn of_pool(layout: &Layout, minor: u16, leaf: &LeafClass) -> LeafLines {
+        let splits = layout.pools[&leaf.pool].splits;
+        let LeafClass { pool, quantum, cap } = *leaf;
+        LeafLines { device: IFB, parent: pool_minor(pool), minor, quantum, cap, splits }
+    }
+
+    /// Class and queue. With `replace` they may be there already, from a try that failed half-way.
+    pub(super) fn add(&self, lines: &mut String, verb: &str, layout: &Layout) {
+        self.class(lines, verb);
+        self.qdisc(lines, verb, layout);
+    }
+
+    pub(super) fn class(&self, lines: &mut String, verb: &str) {
+        // A leaf sends at its own rate whatever its parent has left, so that rate is next to nothing and it borrows the
+        // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
+        let ceil = self.cap.map_or(40_000_000_000, Bitrate::as_bps);
+        let burst = self.cap.map_or(1600, burst);
+        let LeafLines { device, parent, minor, quantum, .. } = self;
+        let _ = writeln!(
+            lines,
+            "class {verb} dev {device} parent 1:{parent:x} classid 1:{minor:x} htb rate 8bit ceil {ceil}bit burst 1600 \
+             cburst {burst} quantum {quantum}"
+        );
+    }
+
+    pub(super) fn qdisc(&self, lines: &mut String, verb: &str, layout: &Layout) {
+        let LeafLines { device, minor, .. } = self;
+        let queue = match layout.leaf.kind {
+            LeafKind::Fifo => format!("pfifo limit {}", layout.leaf.limit),
+            LeafKind::FqCodel => format!("fq_codel limit {}", layout.leaf.limit),
+        };
+        if !self.splits {
+            let _ = writeln!(lines, "qdisc {verb} dev {device} parent 1:{minor:x} {queue}");
+            return;
+        }
+        // TBF splits what is longer than its burst; its rate never holds anything up.
+        let handle = splitter(*minor);
+        let _ = writeln!(
+            lines,
+            "qdisc {verb} dev {device} parent 1:{minor:x} handle {handle:x}: tbf rate 100gbit burst {} limit 1000000\n\
+             qdisc {verb} dev {device} parent {handle:x}:1 {queue}",
+            layout.largest
+        );
+    }
+    /// The same, on a new class, with small packets before the others of this leaf: acknowledgements, questions to name
+    /// servers, pings. Nobody else waits for them longer than for other packets of this leaf.
+    pub(super) fn small_first(&self, lines: &mut String, layout: &Layout) {
+        if layout.leaf.kind == LeafKind::FqCodel {
+            return self.qdisc(lines, "add", layout);
+        }
+        let LeafLines { device, minor, .. } = self;
+        let (top, own) = (splitter(*minor), 0x2000 + splitter(*minor));
+        let parent = if self.splits {
+            let burst = layout.largest;
+            let _ = writeln!(
+                lines,
+                "qdisc add dev {device} parent 1:{minor:x} handle {top:x}: tbf rate 100gbit burst {burst} limit 1000000"
+            );
+            format!("{top:x}:1")
+        } else {
+            format!("1:{minor:x}")
+        };
+        let _ = writeln!(lines, "qdisc add dev {device} parent {parent} handle {own:x}: htb default 2");
+        for class in [1, 2] {
+            // Their rate never holds anything up; the class with the lower number has priority.
+            let _ = writeln!(
+                lines,
+                "class add dev {device} parent {own:x}: classid {own:x}:{class} htb rate 100gbit ceil 100gbit burst 100000 \
+                 cburst 100000 prio {class} quantum 1500\nqdisc add dev {device} parent {own:x}:{class} pfifo limit {}",
+                layout.leaf.limit
+            );
+        }
+        // IPv4's total length, IPv6's length of what follows the header: below 128 bytes.
+        for (protocol, preference, at) in [("ip", 1, 2), ("ipv6", 2, 4)] {
+            let _ = writeln!(
+                lines,
+                "filter add dev {device} parent {own:x}: protocol {protocol} pref {preference} u32 match u16 0 0xff80 at {at} \
+                 flowid {own:x}:1"
+            );
+        }
+    }
+}
+
+/// Handle of the TBF of leaf `minor`.
+const fn splitter(minor: u16) -> u16 {
+    // Leaves are multiples of 16 but for one, which gets the first number behind theirs.
+    if minor.is_multiple_of(16) { (minor >> 4) + 1 } else { 0x1001 }
+}
