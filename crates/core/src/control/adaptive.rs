@@ -10,10 +10,13 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::ceiling::Ceiling;
 use super::delay::{Delays, Delivered, Trip};
 use super::drop::{Drop, Phase};
+use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::signal::Signal;
+use super::trial::{RoundTrip, Trials};
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -102,6 +105,10 @@ pub struct Adaptive {
     pub(super) drop: Option<Drop>,
     /// Decisions in a row that found next to no delay.
     pub(super) calm: u32,
+    pub(super) occupancy: Occupancy,
+    pub(super) trials: Trials,
+    /// Where a full queue of the AP tells nothing: what the cell carried when it was last full.
+    pub(super) ceiling: Option<Ceiling>,
     decisions: VecDeque<Decision>,
 }
 
@@ -126,6 +133,9 @@ impl Adaptive {
             drains: false,
             drop: None,
             calm: 0,
+            occupancy: Occupancy::default(),
+            trials: Trials::default(),
+            ceiling: None,
             decisions: VecDeque::new(),
         }
     }
@@ -157,6 +167,7 @@ impl Adaptive {
         }
         self.next_tick = now + self.params.interval;
         self.signal.observe(now, stations);
+        self.occupancy.observe(now, self.signal.backlog, self.signal.down + self.signal.up, self.c);
         while let Some(lost) = self.prober.poll_lost(now) {
             self.delays.lost(now, lost.station);
         }
@@ -181,6 +192,7 @@ impl Adaptive {
             self.delivered.clear();
             return;
         }
+        self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt: now - probe.sent_at });
         let excess = self.delays.sample(now, probe.station, now - probe.sent_at);
         let (sent_at, received_at) = (probe.sent_at, now);
         self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
@@ -209,8 +221,16 @@ impl Adaptive {
             self.state = state;
             self.note(now, reason);
         }
+        if state == State::NoSignal {
+            self.abort_trial(now);
+        } else if self.follow_trial(now) || self.follow_ceiling(now) {
+            return;
+        }
         if state != State::Run {
             self.end_drop(now);
+            if state == State::Blind {
+                self.rise_blind(now, FIRST_RISE);
+            }
             return;
         }
         let is_news = std::mem::take(&mut self.is_news);
@@ -268,7 +288,8 @@ impl Adaptive {
         let longer = packet.as_secs_f64() / SHORT.as_secs_f64();
         let doubling = (DOUBLING.start() * longer).clamp(*DOUBLING.start(), *DOUBLING.end());
         let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / doubling).exp2());
-        self.set(now, self.c * (1.0 + rise * (1.0 - delay)), Reason::DelayLow);
+        let wanted = self.c * (1.0 + rise * (1.0 - delay));
+        self.set(now, self.below_ceiling(now, wanted, FIRST_RISE), Reason::DelayLow);
         // What passes without a queue is less than the cell can carry: it carries more than it did.
         let (bytes, span) = self.signal.throughput();
         let passed = self.c.min(bytes.as_bits() as f64 / span.as_secs_f64().max(1e-3));

@@ -110,6 +110,12 @@ impl Tape {
         Tape { is_on: true, shown: Vec::new(), events: vec![Event::Start { params, seed }] }
     }
 
+    /// [`Capacity::resume`]: `machine` as it is goes on. It draws from a fork of `seed`, as from its start.
+    pub fn resume(&mut self, machine: &Capacity, seed: u64) {
+        let state = self.state(machine, seed);
+        self.put(state);
+    }
+
     /// [`Capacity::grow`].
     pub fn grow(&mut self, stations: usize) {
         if self.is_on && stations > self.shown.len() {

@@ -7,13 +7,19 @@ mod adaptive;
 #[cfg(test)]
 mod adaptive_tests;
 mod air;
+mod ceiling;
 mod delay;
 mod drop;
 pub mod log;
+mod occupancy;
 mod prober;
 mod signal;
 #[cfg(test)]
+mod start_tests;
+#[cfg(test)]
 mod testbed;
+mod trial;
+mod watch;
 mod wce;
 #[cfg(test)]
 mod wce_tests;
@@ -21,6 +27,7 @@ mod wce_tests;
 pub use adaptive::{Adaptive, AdaptiveParams};
 pub use air::{Air, AirParams};
 pub use prober::Probe;
+pub use watch::{Verdict, Watch};
 pub use wce::{Wce, WceParams};
 
 use serde::{Deserialize, Serialize};
@@ -67,6 +74,8 @@ impl State {
 pub enum Reason {
     /// The value to begin with.
     Start,
+    /// The value that the machine before had found (`adaptive`).
+    Kept,
     /// The round-trip time is below the threshold (`wce`) or target (`adaptive`).
     DelayLow,
     /// The round-trip time is below the low threshold: faster up (`wce`).
@@ -79,6 +88,12 @@ pub enum Reason {
     ProbeLost,
     /// Nobody waits for C: no reason to rise.
     NoBacklog,
+    /// Less than C passes and nothing waits: C goes below that for a moment (`adaptive`).
+    Trial,
+    /// A trial found no queue in the cell: the stations ask for no more, or the bottleneck is elsewhere.
+    NoQueue,
+    /// Packets wait in the box, and nobody answers (`adaptive`).
+    NoDelay,
     /// Too little traffic.
     Quiet,
     /// No sign of life from any station.
@@ -133,6 +148,16 @@ impl CapacityParams {
             CapacityParams::Air(params) => (params.min, params.max),
         }
     }
+}
+
+/// What a machine hands on to the next one of the same cell, so that a new start does not begin at the largest C under
+/// load. The next one checks it as it checks any C.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kept {
+    /// C.
+    pub capacity: Bitrate,
+    /// Where a full queue tells little: the C that was too high, and the delay of half such a queue if it was measured.
+    pub ceiling: Option<(Bitrate, Option<Duration>)>,
 }
 
 /// Counters of a machine.
@@ -251,6 +276,21 @@ impl Capacity {
             Capacity::Wce(wce) => wce.grow(stations),
             Capacity::Adaptive(adaptive) => adaptive.grow(stations),
             Capacity::Air(air) => air.grow(stations),
+        }
+    }
+
+    /// What the next machine of the same cell should know, if this one learns anything.
+    pub fn keep(&self) -> Option<Kept> {
+        match self {
+            Capacity::Adaptive(adaptive) => adaptive.keep(),
+            _ => None,
+        }
+    }
+
+    /// Goes on with what another machine of the same cell has learned, within this one's bounds.
+    pub fn resume(&mut self, now: Instant, kept: &Kept) {
+        if let Capacity::Adaptive(adaptive) = self {
+            adaptive.resume(now, kept);
         }
     }
 

@@ -151,6 +151,11 @@ impl Signal {
         recent(self.stations[station].active_at, now)
     }
 
+    /// Number of stations with traffic.
+    pub(super) fn active(&self, now: Instant) -> usize {
+        (0..self.stations.len()).filter(|station| self.is_active(*station, now)).count()
+    }
+
     /// The station sends UDP past the box: its delay is its own doing (detti2011 App. IV).
     pub(super) fn sends_udp(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].udp_at, now)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::log::Tape;
 use super::{Capacity, Decision, State, StationView};
+use crate::rng::Rng;
 use crate::units::{Bytes, Duration, Instant};
 
 pub(super) const MBPS: f64 = 1e6;
@@ -15,8 +16,35 @@ const BUFFER: f64 = 75.0 * 1500.0;
 /// Share of the bytes that are ACKs on their way up.
 const ACKS: f64 = 0.02;
 
+/// Greedy senders as one fluid: what is on the way is their windows, which grow by a segment a round trip each; a lost
+/// segment takes half of a window, once a round trip.
+#[derive(Clone, Copy)]
+pub(super) struct Greedy {
+    flows: f64,
+    /// Bytes on the way, those in the box, and those on their way back.
+    window: f64,
+    waits: f64,
+    wire: f64,
+    /// Bytes that were lost and are sent again after a round trip; those lost in this one, and when it began.
+    lost: f64,
+    losses: f64,
+    began: f64,
+}
+
+/// What the box's classes hold: 50 ms at C, as the shaper does by itself.
+const BOX_QUEUE: f64 = 0.05;
+
 pub(super) struct Cell {
     pub(super) control: Capacity,
+    /// The AP's buffer in bytes.
+    pub(super) buffer: f64,
+    /// Senders that take what they get, in place of `load`.
+    pub(super) greedy: Option<Greedy>,
+    /// The box shapes.
+    pub(super) is_on: bool,
+    /// Replies come up to so many seconds later, at random.
+    pub(super) jitter: f64,
+    rng: Rng,
     /// What the cell carries, bit/s.
     pub(super) carries: f64,
     /// What the stations want, bit/s; above C the box has backlog.
@@ -41,6 +69,11 @@ impl Cell {
     pub(super) fn new(control: Capacity, stations: usize) -> Self {
         Cell {
             control,
+            buffer: BUFFER,
+            greedy: None,
+            is_on: true,
+            jitter: 0.0,
+            rng: Rng::fork(1, "jitter"),
             carries: 5.0 * MBPS,
             load: f64::INFINITY,
             silent: false,
@@ -53,6 +86,15 @@ impl Cell {
             down: 0.0,
             up: 0.0,
             replies: BTreeSet::new(),
+        }
+    }
+
+    /// A new machine begins, with a clock of its own.
+    pub(super) fn restart(&mut self) {
+        (self.now, self.replies) = (0.0, BTreeSet::new());
+        self.decisions.clear();
+        if let Some(greedy) = &mut self.greedy {
+            greedy.began = 0.0;
         }
     }
 
@@ -77,8 +119,31 @@ impl Cell {
         view.totals.up = Bytes((self.up / stations) as u64);
         // All at the rate at which the cell carries what it carries.
         view.air_ns = (8e9 / self.carries) as u32;
-        view.backlog = if self.load > self.c() { 20 } else { 0 };
+        view.backlog = match self.greedy {
+            Some(greedy) => (greedy.waits / 1500.0 / stations).round() as usize,
+            None if self.load > self.c() => 20,
+            None => 0,
+        };
         vec![view; self.deaf.len()]
+    }
+
+    /// `flows` greedy senders at work behind an AP with room for `packets`, and a cell that carries `carries` bit/s.
+    pub(super) fn load_greedily(&mut self, carries: f64, packets: f64, flows: u32) {
+        (self.carries, self.buffer, self.is_on) = (carries, packets * 1500.0, false);
+        let window = carries * BASE / 8.0 + self.buffer;
+        self.greedy =
+            Some(Greedy { flows: f64::from(flows), window, waits: 0.0, wire: 0.0, lost: 0.0, losses: 0.0, began: 0.0 });
+    }
+
+    /// Seconds of the next `seconds` in which the box has packets to divide, as a share.
+    pub(super) fn share_bound(&mut self, seconds: f64) -> f64 {
+        let looks = (seconds / 0.05).round() as u32;
+        let mut bound = 0.0;
+        for _ in 0..looks {
+            self.run(0.05);
+            bound += f64::from(u8::from(self.greedy.is_some_and(|greedy| greedy.waits > 3000.0)));
+        }
+        bound / f64::from(looks)
     }
 
     /// Lets `seconds` pass.
@@ -97,7 +162,7 @@ impl Cell {
                 self.control.handle_reply(now, id, &views);
                 self.drain(now);
             }
-            if self.control.poll_timeout().is_some_and(|at| at <= now) {
+            if self.is_on && self.control.poll_timeout().is_some_and(|at| at <= now) {
                 let views = self.views();
                 self.tape.timeout(now, &views);
                 self.control.handle_timeout(now, &views);
@@ -111,7 +176,7 @@ impl Cell {
         while let Some(probe) = self.control.poll_probe() {
             self.tape.probe(now, &probe);
             let station = probe.station.station_index().expect("a station");
-            let back = self.now + self.delay() + BASE + self.late[station];
+            let back = self.now + self.delay() + BASE + self.late[station] + self.jitter * self.rng.uniform();
             if !self.deaf[station] {
                 self.replies.insert((Duration::from_secs_f64(back).as_nanos(), probe.id));
             }
@@ -124,12 +189,42 @@ impl Cell {
 
     /// A step of the fluid: the box feeds the queue, the radio empties it. TCP keeps what the AP would drop in the box.
     fn flow(&mut self) {
-        let offered = (self.load.min(self.c()) * (1.0 - ACKS) * STEP / 8.0).min(BUFFER - self.queue);
+        let fits = (self.c() * (1.0 - ACKS) * STEP / 8.0).max(0.0);
+        let offered = match &mut self.greedy {
+            None => (self.load.min(self.c()) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
+            Some(greedy) => {
+                let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
+                greedy.waits += free.max(0.0);
+                let passes = if self.is_on { greedy.waits.min(fits) } else { greedy.waits };
+                greedy.waits -= passes;
+                passes
+            }
+        };
         self.down += offered;
         self.queue += offered;
+        let rtt = BASE + self.delay();
+        let overflow = self.queue - self.buffer;
+        self.queue = self.queue.min(self.buffer);
+        let limit = self.control.capacity().as_bps() as f64 * BOX_QUEUE / 8.0 + 12_000.0;
+        if let Some(greedy) = &mut self.greedy {
+            let rtt = rtt + if self.is_on { greedy.waits * 8.0 / self.control.capacity().as_bps() as f64 } else { 0.0 };
+            greedy.window += STEP * greedy.flows * 1500.0 / rtt;
+            let losses = overflow.max(0.0) + (greedy.waits - limit).max(0.0);
+            greedy.waits = greedy.waits.min(limit);
+            greedy.lost += losses - greedy.lost * STEP / rtt;
+            greedy.losses += losses;
+            if self.now > greedy.began + rtt {
+                let hit = (greedy.losses / 1500.0).min(greedy.flows);
+                greedy.window *= 1.0 - 0.5 * hit / greedy.flows;
+                (greedy.losses, greedy.began) = (0.0, self.now);
+            }
+        }
         if !self.silent {
             let sent = (self.carries * (1.0 - ACKS) * STEP / 8.0).min(self.queue);
             self.queue -= sent;
+            if let Some(greedy) = &mut self.greedy {
+                greedy.wire = sent / STEP * BASE;
+            }
             self.up += sent * ACKS / (1.0 - ACKS);
         }
     }

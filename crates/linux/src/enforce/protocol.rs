@@ -153,6 +153,9 @@ pub struct PoolReport {
     /// The class that stations share until they have one of their own.
     #[serde(default)]
     pub newcomers: ClassReport,
+    /// Why the box is not the bottleneck, or cannot know, and what to do.
+    #[serde(default)]
+    pub trouble: Option<String>,
 }
 
 /// What a class carried.

@@ -1,5 +1,6 @@
 //! What a running daemon leaves for the next one: what it added, and what was there before.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::datapath::Dump;
+use fairair_core::control::Kept;
 
 const VERSION: u32 = 1;
 /// Name of [`Lock`], in the abstract namespace of sockets.
@@ -128,6 +130,40 @@ impl State {
     }
 }
 
+/// What the machines have learned, by name of the AP: `capacity.json` beside the state file. It outlives the daemon, also an
+/// ordered stop, so that the next one does not begin at the largest C under load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Learned {
+    version: u32,
+    /// By name of the AP.
+    pub pools: BTreeMap<String, Kept>,
+}
+
+impl Learned {
+    /// Of these pools.
+    pub const fn new(pools: BTreeMap<String, Kept>) -> Learned {
+        Learned { version: VERSION, pools }
+    }
+
+    /// Reads it. Without a file, or with a damaged one, nothing is known: the machines learn again.
+    pub fn load(directory: &Path) -> Learned {
+        let text = fs::read(directory.join("capacity.json")).unwrap_or_default();
+        let learned: Option<Learned> = serde_json::from_slice(&text).ok();
+        learned.filter(|learned| learned.version == VERSION).unwrap_or_default()
+    }
+
+    /// Writes it, whole or not at all. After a power cut it may be an old one.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn save(&self, directory: &Path) -> io::Result<()> {
+        let temporary = directory.join(".capacity.json.new");
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)?;
+        fs::rename(temporary, directory.join("capacity.json"))
+    }
+}
+
 /// Held by the one daemon of a network namespace; the kernel lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct Lock {
@@ -186,5 +222,27 @@ mod tests {
         fs::create_dir(State::file(directory.path())).unwrap();
         let error = State::recover(directory.path()).unwrap_err().to_string();
         assert!(error.starts_with("state file ") && error.contains("vsb.json: "), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairair_core::units::{Bitrate, Duration};
+
+    use super::*;
+
+    #[test]
+    fn what_was_learned_reads_back_and_a_damaged_file_is_none() {
+        let directory = tempfile::tempdir().unwrap();
+        assert_eq!(Learned::load(directory.path()), Learned::default());
+        let kept = Kept {
+            capacity: Bitrate::mbps(5),
+            ceiling: Some((Bitrate::from_bps(5_100_000), Some(Duration::from_millis(2)))),
+        };
+        let learned = Learned::new(BTreeMap::from([("ap 1".to_owned(), kept)]));
+        learned.save(directory.path()).unwrap();
+        assert_eq!(Learned::load(directory.path()), learned);
+        fs::write(directory.path().join("capacity.json"), "{\"version\":1,").unwrap();
+        assert_eq!(Learned::load(directory.path()), Learned::default());
     }
 }

@@ -35,7 +35,7 @@ use super::journal::Journal;
 use super::log::ControlLog;
 use super::protocol::{Answer, Ask};
 use super::site::Site;
-use super::state::Lock;
+use super::state::{Learned, Lock};
 
 /// How often counters are read.
 const TICK: Duration = Duration::from_millis(100);
@@ -63,6 +63,7 @@ pub fn run(options: &Options) -> Result<Restored, VsbError> {
     runtime.block_on(async {
         let mut daemon = Daemon::start(config, path, options)?;
         let end = daemon.serve().await;
+        daemon.keep();
         let restored = daemon.engine.stop();
         // Who asked for the stop is given its result, in the same words as the log.
         let told = restored.as_ref().map(|restored| Answer::Stopped(restored.clone()));
@@ -113,6 +114,8 @@ struct Daemon {
     /// Clients that asked for the stop, and wait for its result.
     stops: Vec<Query>,
     troubles: BTreeMap<&'static str, String>,
+    /// As it was written last.
+    learned: Learned,
 }
 
 impl Daemon {
@@ -185,6 +188,7 @@ impl Daemon {
             metrics,
             stops: Vec::new(),
             troubles,
+            learned: Learned::load(&directory),
         };
         daemon.follow_config();
         // systemd is told when there is one.

@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 
 use fairair_core::control::log::{Event, Tape};
-use fairair_core::control::{Capacity, CapacityParams, Decision, Reason, State, StationView};
+use fairair_core::control::{Capacity, CapacityParams, Decision, Kept, Reason, State, StationView, Verdict, Watch};
 use fairair_core::rng::Rng;
-use fairair_core::units::{Bytes, Duration, Instant};
+use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor};
 use crate::enforce::site::{Site, SitePool};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 const UDP_LOAD: u64 = 1500;
+/// What a fixed C should be, as a share of what the cell carries.
+const BELOW: f64 = 0.95;
 /// Over how long the share of bytes that go down is taken, in seconds at C.
 const MEMORY: f64 = 0.4;
 
@@ -33,6 +35,9 @@ pub(super) struct PoolControl {
     pub(super) rtt: Option<Duration>,
     /// How much of the last round-trip times is above the stations' baselines.
     pub(super) delay: Option<Duration>,
+    watch: Watch,
+    /// What is wrong with C for a while now.
+    verdict: Option<Verdict>,
     tape: Tape,
 }
 
@@ -50,8 +55,47 @@ impl PoolControl {
             sent: BTreeMap::new(),
             rtt: None,
             delay: None,
+            watch: Watch::default(),
+            verdict: None,
             tape: if is_logged { Tape::new(pool.ap.capacity, seed) } else { Tape::default() },
         }
+    }
+
+    /// Goes on with what another machine has learned of the same cell.
+    pub(super) fn resume(&mut self, now: Instant, kept: &Kept, seed: u64) {
+        self.capacity.resume(now, kept);
+        self.tape.resume(&self.capacity, seed);
+    }
+
+    /// What the next machine of the same cell should know.
+    pub(super) fn keep(&self) -> Option<Kept> {
+        self.capacity.keep()
+    }
+
+    /// Judges whether the box is the bottleneck: twice a second.
+    pub(super) fn judge(&mut self, now: Instant, c: Bitrate) {
+        self.verdict = self.watch.observe(now, c, self.capacity.state(), &self.views);
+    }
+
+    /// What is wrong with `c`, which is C, and what to do.
+    pub(super) fn trouble(&self, c: Bitrate) -> Option<String> {
+        Some(match (self.verdict?, self.params) {
+            (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) => {
+                let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64 / 1000 * 1000);
+                format!(
+                    "C = {c} is above what the cell carries, about {rate}: the queue stands there and the box divides \
+                     nothing. Write capacity = \"{less}\", or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}"
+                )
+            }
+            (Verdict::Elsewhere(rate), _) => format!(
+                "stations compete for about {rate} and C is {c}: the queue stands elsewhere and the box divides nothing. \
+                 If it stands in the cell write a `max` below {rate}; else in the uplink, which then limits all"
+            ),
+            (Verdict::Blind, _) => format!(
+                "stations send and none answers a probe: C = {c} follows only what waits in the box, so a faster cell \
+                 is noticed late. Let stations answer ping, or write a fixed capacity"
+            ),
+        })
     }
 
     /// Whether it is still what `pool` asks for.
@@ -81,6 +125,10 @@ impl PoolControl {
         arrivals: Arrivals,
         udp: &BTreeMap<u16, u64>,
     ) {
+        if self.is_fixed() {
+            // Nothing counts before its shaper: both directions together.
+            (self.down, self.arrivals) = (1.0, None);
+        }
         let before = self.arrivals.replace(arrivals).unwrap_or(arrivals);
         // A table that was made anew counts from zero.
         let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);

@@ -56,6 +56,7 @@ impl Daemon {
                 backlog: newcomers.backlog,
                 drops: u64::from(newcomers.drops),
             },
+            trouble: control.and_then(|control| control.trouble(pool.rate)),
         }
     }
 
@@ -143,6 +144,8 @@ impl Daemon {
                 plural(others, "other active station")
             ));
         }
+        let control = self.pools.iter().find(|control| control.id == pool.id);
+        because.extend(control.and_then(|control| control.trouble(capacity)));
         because.push(format!("{} of {} is in use at {}", in_use, capacity, pool.ap.name));
         if self.wan_binds() {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());

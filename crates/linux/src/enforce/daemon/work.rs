@@ -8,8 +8,9 @@ use tracing::{info, warn};
 use super::pools::PoolControl;
 use super::probes::Echo;
 use super::{Daemon, TICK, open_log};
-use crate::enforce::datapath::{leaf_minor, links, slot_of};
+use crate::enforce::datapath::{Arrivals, leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
+use crate::enforce::state::Learned;
 
 /// The trouble that the classes' counters cannot be read.
 const CLASSES: &str = "counters";
@@ -17,6 +18,8 @@ const CLASSES: &str = "counters";
 const SECOND: u64 = 10;
 /// Ticks between two looks where C never changes.
 const SLOW: u64 = 5;
+/// Seconds between two writes of what was learned.
+const KEEP: u64 = 5;
 /// Seconds between two lines of goodput in the journal.
 const MINUTE: u64 = 60;
 
@@ -24,21 +27,33 @@ impl Daemon {
     /// Makes machines and discovery what the configuration says; what stays the same goes on.
     pub(super) fn follow_config(&mut self) {
         let mut before = std::mem::take(&mut self.pools);
+        let now = self.now();
         for pool in self.site.pools().values() {
             let kept = before.iter().position(|control| control.is_for(pool));
             let seed = u64::from(std::process::id());
             // A log that could not be opened may be open later.
             let is_logged = self.site.config().journal.as_ref().is_some_and(|journal| journal.log.is_some());
-            self.pools
-                .push(kept.map_or_else(|| PoolControl::new(pool, seed, is_logged), |kept| before.swap_remove(kept)));
+            if let Some(kept) = kept {
+                self.pools.push(before.swap_remove(kept));
+                continue;
+            }
+            let mut control = PoolControl::new(pool, seed, is_logged);
+            // Another `max` is no other cell.
+            let learned = before.iter().find(|control| control.id == pool.id).and_then(PoolControl::keep);
+            if let Some(kept) = learned.or_else(|| self.learned.pools.get(&pool.ap.name).copied()) {
+                control.resume(now, &kept, seed);
+            }
+            self.pools.push(control);
         }
         self.seat();
+        // Not a moment with the largest C.
+        self.act();
         self.send_scouts();
     }
 
     /// Tells the machines who is there.
     pub(super) fn seat(&mut self) {
-        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
+        for pool in &mut self.pools {
             pool.seat(&self.site);
         }
     }
@@ -61,12 +76,47 @@ impl Daemon {
                 return;
             }
         }
+        if self.ticks_done.is_multiple_of(SLOW) {
+            self.judge();
+        }
+        if self.ticks_done.is_multiple_of(SECOND * KEEP) {
+            self.keep();
+        }
         if is_second {
             self.mend();
             self.survey();
         }
         if is_adaptive && is_second {
             self.find_udp_senders();
+        }
+    }
+
+    /// Says where the box is not the bottleneck, or cannot know.
+    fn judge(&mut self) {
+        let now = self.now();
+        let mut troubles = Vec::new();
+        for control in &mut self.pools {
+            let Some(pool) = self.site.pools().values().find(|pool| pool.id == control.id) else { continue };
+            if control.is_fixed() {
+                control.observe(&self.counters, Arrivals::default(), &BTreeMap::new());
+            }
+            control.judge(now, pool.rate);
+            troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.ap.name)));
+        }
+        self.watch("bottleneck", if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
+    }
+
+    /// Writes what the machines have learned for the next daemon, if it is news.
+    pub(super) fn keep(&mut self) {
+        let own = |pool: &PoolControl| {
+            let name = self.site.pools().values().find(|own| own.id == pool.id)?.ap.name.clone();
+            pool.keep().or_else(|| self.learned.pools.get(&name).copied()).map(|kept| (name, kept))
+        };
+        let learned = Learned::new(self.pools.iter().filter_map(own).collect());
+        if learned != self.learned {
+            let saved = learned.save(&self.site.config().state);
+            self.learned = learned;
+            self.watch("capacity-file", saved.map_err(|error| format!("cannot keep C for the next start: {error}")));
         }
     }
 

@@ -102,6 +102,8 @@ fn pools(registry: &mut Registry, status: &Status) {
     );
     let state: Family<Labels, Whole> =
         family(registry, "state", "1 for the state that the controller is in, 0 for the others");
+    let trouble: Family<Labels, Whole> =
+        family(registry, "not_bottleneck", "1 while the box is not the bottleneck or cannot know, 0 otherwise");
     let count: Family<Labels, Whole> = family(registry, "stations", "Stations with a class");
     let drops: Family<Labels, Count> = family(registry, "drops", "Packets dropped since their queue was full");
     let probes: Family<Labels, Count> = family(registry, "probes", "Probes by outcome");
@@ -110,6 +112,7 @@ fn pools(registry: &mut Registry, status: &Status) {
         capacity.get_or_create(&ap()).set(pool.capacity.as_bps() as i64);
         rate.get_or_create(&ap()).set(pool.rate.as_bps() as i64);
         backlog.get_or_create(&ap()).set(pool.backlog as i64);
+        trouble.get_or_create(&ap()).set(i64::from(pool.trouble.is_some()));
         count.get_or_create(&ap()).set(pool.stations as i64);
         drops.get_or_create(&ap()).inc_by(pool.drops);
         if let Some(seconds) = pool.rtt_s {

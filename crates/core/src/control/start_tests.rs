@@ -1,0 +1,94 @@
+//! `adaptive` that is started while the AP's buffer is full already.
+
+use super::testbed::{Cell, MBPS};
+use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Reason};
+use crate::rng::Rng;
+use crate::units::Bitrate;
+
+/// Five stations with a flow each, for three seconds without the box.
+fn loaded(carries: f64, packets: f64, max: u64) -> Cell {
+    let params = CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(max), ..AdaptiveParams::default() });
+    let mut cell = Cell::new(Capacity::new(&params, 5, Rng::fork(1, "test")), 5);
+    cell.load_greedily(carries * MBPS, packets, 5);
+    cell.jitter = 0.0004;
+    cell.run(3.0);
+    cell.is_on = true;
+    cell
+}
+
+fn trace(decisions: &[Decision]) -> String {
+    let line = |d: &Decision| {
+        format!("{:.1} {:.2} {:?} {:?}", d.at.as_secs_f64(), d.capacity.as_bps() as f64 / MBPS, d.state, d.reason)
+    };
+    decisions.iter().take(60).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// All rates and buffers of the issue, and nobody answering: from ten seconds on the box divides nearly always, and it costs
+/// little.
+#[test]
+fn c_takes_hold_under_load_whatever_the_buffer_holds() {
+    let mut failed = Vec::new();
+    for is_deaf in [false, true] {
+        for carries in [5.0, 20.0, 50.0, 100.0, 200.0] {
+            for packets in [20.0, 75.0, 500.0] {
+                for max in [carries * 1.25, 400.0] {
+                    let mut cell = loaded(carries, packets, max as u64);
+                    cell.deaf = vec![is_deaf; 5];
+                    cell.run(10.0);
+                    let shares: Vec<_> = (0..4).map(|_| (cell.share_bound(5.0), cell.c() / cell.carries)).collect();
+                    let bound = shares.iter().map(|(bound, _)| bound / 4.0).sum::<f64>();
+                    let c = shares.iter().map(|(_, c)| c / 4.0).sum::<f64>();
+                    println!("{carries} Mbit/s, {packets} packets, max {max}, deaf {is_deaf}: {bound:.2}, C {c:.2}");
+                    if bound < 0.9 || !(0.85..1.05).contains(&c) {
+                        if failed.is_empty() {
+                            println!("{}", trace(&cell.decisions));
+                        }
+                        failed.push((carries, packets, max, is_deaf, bound, c));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Stations that ask for less than the cell carries lose a second of some of it now and then, more and more seldom.
+#[test]
+fn low_demand_is_left_alone() {
+    let params = CapacityParams::Adaptive(AdaptiveParams::default());
+    let mut cell = Cell::new(Capacity::new(&params, 5, Rng::fork(1, "test")), 5);
+    cell.jitter = 0.0004;
+    cell.load = 3.0 * MBPS;
+    let mut lowered = 0;
+    for _ in 0..6000 {
+        cell.run(0.1);
+        lowered += u32::from(cell.c() < 3.0 * MBPS);
+    }
+    let trials = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial).count();
+    println!("ten minutes of low demand: {trials} trials, {:.1} s lowered", f64::from(lowered) / 10.0);
+    assert!((2..12).contains(&trials) && lowered < 130, "{trials} {lowered}");
+}
+
+/// A new machine under load begins with the C of the one before and holds it; a larger `max` changes nothing, a smaller
+/// one bounds it; the cell may have become slower meanwhile.
+#[test]
+fn what_was_found_is_kept_over_a_restart() {
+    for (carries, packets) in [(5.0, 75.0), (20.0, 20.0), (100.0, 75.0), (200.0, 500.0)] {
+        for (max, slower) in [(400, 1.0), (2, 1.0), (400, 0.5)] {
+            let mut cell = loaded(carries, packets, 300);
+            cell.run(15.0);
+            let kept = cell.control.keep().expect("found");
+            let params =
+                CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(max), ..AdaptiveParams::default() });
+            cell.control = Capacity::new(&params, 5, Rng::fork(1, "test"));
+            cell.restart();
+            cell.control.resume(crate::units::Instant::ZERO, &kept);
+            cell.carries *= slower;
+            let most = f64::from(max as u32) * MBPS;
+            assert!(cell.c() <= most && (cell.c() > 0.85 * carries * MBPS || max == 2), "{} of {carries}", cell.c());
+            cell.run(if slower < 1.0 { 10.0 } else { 0.5 });
+            let bound = cell.share_bound(10.0);
+            assert!(bound > 0.9, "{carries} Mbit/s, {packets} packets, {slower}: {bound}\n{}", trace(&cell.decisions));
+        }
+    }
+}

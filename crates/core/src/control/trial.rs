@@ -1,0 +1,212 @@
+//! `adaptive` where nothing tells a queue in the cell: a short trial with a lower C.
+//!
+//! Less than C passes and nothing waits in the box. Either stations ask for no more, or the queue stands in the cell: so
+//! small that no delay is above the target, or since before the first probe, so that it seems to be the baseline. C goes
+//! below what passes for a second, and round trips tell: if they fall, the queue stood in the cell, and the difference is
+//! what a full one is worth. If they do not fall, C is what it was, and the next trial is later. If round trips cannot tell,
+//! since nobody answers or they vary by more than a small buffer holds, C stays just below what passed: that divides the
+//! cell fairly and costs a few per cent of it.
+
+use serde::{Deserialize, Serialize};
+
+use super::adaptive::{AFTER_DRAIN, Adaptive};
+use super::ceiling::HOLD;
+use super::{Reason, State};
+use crate::units::{Bytes, Duration, Instant};
+
+/// C of a trial, as a share of what passed.
+pub(super) const LOWERED: f64 = 0.75;
+/// A trial in which less than this share of the lowered C passed was not wanted.
+const USED_UP: f64 = 0.85;
+/// How long it is lowered, and after which time the queue of a small buffer is gone.
+const LASTS: Duration = Duration::from_millis(1200);
+const DRAINED: Duration = Duration::from_millis(300);
+/// Round trips of this time before it count.
+const BEFORE: Duration = Duration::from_secs(2);
+/// Below this rate no trial is worth its while.
+const LEAST_RATE: f64 = 250_000.0;
+/// Time to the next trial after one that found no queue: the first and the longest.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
+/// A rate that has grown by this factor is another traffic.
+const GROWN: f64 = 1.5;
+/// Fewer round trips than this say nothing.
+const LEAST_TRIPS: usize = 4;
+/// The least queue of an AP that is full, in packets: that of a small buffer is empty at times.
+const LEAST_QUEUE: f64 = 3.0;
+/// A large buffer of an AP, in packets, and the longest time to drain one.
+const LARGE_BUFFER: f64 = 500.0;
+const LONGEST_DRAIN: Duration = Duration::from_secs(5);
+/// A shorter queue, in seconds, may be missed by all round trips: at 90 Mbit/s and more nothing excludes one.
+const PRECISION: f64 = 0.0004;
+const PACKET: Bytes = Bytes(1500);
+/// So many standard errors are no error.
+const SURE: f64 = 3.0;
+/// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
+const MEDIAN_ERROR: f64 = 0.93;
+/// A full queue of this delay is told by the delay.
+const LONG: Duration = Duration::from_millis(14);
+
+/// A round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RoundTrip {
+    pub(super) sent_at: Instant,
+    pub(super) station: usize,
+    pub(super) rtt: Duration,
+}
+
+/// A trial at work.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Trial {
+    began: Instant,
+    c_before: f64,
+    /// What passed before, in bit/s.
+    rate: f64,
+}
+
+/// Trials: the one at work, when the next is allowed, and the round trips that they compare.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Trials {
+    now: Option<Trial>,
+    /// After one without result: when the next may begin, the pause before it, and what passed.
+    next_at: Instant,
+    pause: Duration,
+    rate: f64,
+    trips: Vec<RoundTrip>,
+}
+
+/// What round trips tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fall {
+    /// They fell by so many seconds, which are known to within so many.
+    By(f64, f64),
+    /// They did not.
+    Not,
+    /// Nobody answers, or they vary too much.
+    Unknown,
+}
+
+impl Trials {
+    /// A round trip was measured.
+    pub(super) fn push(&mut self, now: Instant, trip: RoundTrip) {
+        self.trips.retain(|old| now.saturating_since(old.sent_at) < BEFORE + LASTS);
+        self.trips.push(trip);
+    }
+}
+
+/// How long a lowered C drains a large buffer of a cell that carries `rate` bit/s.
+pub(super) fn drained(rate: f64) -> Duration {
+    let queue = LARGE_BUFFER * PACKET.as_bits() as f64 / rate;
+    Duration::from_secs_f64(queue / (1.0 - LOWERED)).min(LONGEST_DRAIN)
+}
+
+impl Adaptive {
+    /// Begins a trial if one is due, or goes on with one; whether C is settled by that.
+    pub(super) fn follow_trial(&mut self, now: Instant) -> bool {
+        if let Some(trial) = self.trials.now {
+            // Nobody answers: a queue of any length may stand in the AP.
+            let extra = if self.state() == State::Blind { drained(trial.rate) } else { Duration::ZERO };
+            if now >= trial.began + LASTS.max(extra) {
+                self.trials.now = None;
+                self.end_trial(now, trial);
+            }
+            return true;
+        }
+        let is_open = self
+            .occupancy
+            .span(Duration::from_millis(1800))
+            .is_some_and(|span| span.is_open() || (self.state() == State::Blind && span.is_leaky(true)));
+        if !is_open || self.drop.is_some() {
+            return false;
+        }
+        // The delay tells already that the cell is full.
+        if self.state() == State::Run && self.delay(now).is_some_and(|delay| delay > self.target(self.c)) {
+            return false;
+        }
+        let Some(rate) = self.occupancy.steady_rate().filter(|rate| *rate >= LEAST_RATE) else { return false };
+        if now < self.trials.next_at && rate < GROWN * self.trials.rate {
+            return false;
+        }
+        self.trials.now = Some(Trial { began: now, c_before: self.c, rate });
+        self.occupancy.restart();
+        self.set(now, LOWERED * rate, Reason::Trial);
+        true
+    }
+
+    /// C, or what it was before something lowered it for a moment.
+    pub(super) fn c_settled(&self) -> f64 {
+        self.trials.now.map_or(self.c, |trial| trial.c_before)
+    }
+
+    /// Takes a trial back: something else is the matter.
+    pub(super) fn abort_trial(&mut self, now: Instant) {
+        if let Some(trial) = self.trials.now.take() {
+            self.set(now, trial.c_before, Reason::Trial);
+        }
+    }
+
+    fn end_trial(&mut self, now: Instant, trial: Trial) {
+        let Trial { began, c_before, rate } = trial;
+        let span = self.occupancy.span(LASTS - DRAINED);
+        self.occupancy.restart();
+        // Who asks for less than the lowered C has no queue anywhere.
+        let is_wanted = span.is_some_and(|span| span.binds() || span.used() > USED_UP);
+        let fall = if is_wanted { self.fall_since(began, rate) } else { Fall::Not };
+        // One station shares with nobody.
+        let binds = match fall {
+            Fall::By(..) => true,
+            Fall::Not => false,
+            Fall::Unknown => self.signal.active(now) > 1,
+        };
+        if !binds {
+            let (first, longest) = PAUSE;
+            let is_same = rate < GROWN * self.trials.rate && rate * GROWN > self.trials.rate;
+            self.trials.pause = if is_same { (self.trials.pause * 2).clamp(first, longest) } else { first };
+            (self.trials.next_at, self.trials.rate) = (now + self.trials.pause, rate);
+            self.set(now, c_before, Reason::NoQueue);
+            return;
+        }
+        (self.trials.next_at, self.trials.rate) = (now, 0.0);
+        self.mu = Some(rate);
+        match fall {
+            Fall::By(seconds, error) if seconds < LONG.as_secs_f64() => {
+                self.hold_below(now, rate, HOLD, Some((seconds, error)))
+            }
+            Fall::By(..) => self.ceiling = None,
+            Fall::Not | Fall::Unknown => self.hold_below(now, rate, HOLD, None),
+        }
+        self.set(now, AFTER_DRAIN * rate, Reason::Overload);
+    }
+
+    /// By how much round trips have fallen since `began`, at a rate of `rate` bit/s.
+    fn fall_since(&self, began: Instant, rate: f64) -> Fall {
+        let trips = &self.trials.trips;
+        let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
+        let before: Vec<_> = trips.iter().filter(is_before).collect();
+        let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= began + DRAINED).collect();
+        if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
+            return Fall::Unknown;
+        }
+        // Stations differ in how fast they answer: each is compared with itself.
+        let least = |station| {
+            let own = before.iter().chain(&after).filter(|trip| trip.station == station);
+            own.map(|trip| trip.rtt).min().unwrap_or_default()
+        };
+        let excess = |trips: &[&RoundTrip]| {
+            let mut all: Vec<_> =
+                trips.iter().map(|trip| trip.rtt.saturating_sub(least(trip.station)).as_secs_f64()).collect();
+            all.sort_by(f64::total_cmp);
+            let quartiles = all[all.len() * 3 / 4] - all[all.len() / 4];
+            (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
+        };
+        let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
+        let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
+        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
+        if fell > (SURE * error).max(queue) {
+            Fall::By(fell, error)
+        } else if SURE * error < queue && queue > PRECISION {
+            Fall::Not
+        } else {
+            Fall::Unknown
+        }
+    }
+}
