@@ -118,6 +118,12 @@ impl PoolControl {
         [stats.probes, stats.replies, stats.lost]
     }
 
+    /// Shows a pool of fixed C what was counted: nothing counts before its shaper, so both directions count together.
+    pub(super) fn observe_fixed(&mut self, counters: &BTreeMap<u16, ClassStats>) {
+        self.down = 1.0;
+        self.observe(counters, Arrivals::default(), &BTreeMap::new());
+    }
+
     /// Shows the machine what was counted. `udp` has the slots of stations that send UDP past the shaper.
     pub(super) fn observe(
         &mut self,
@@ -125,10 +131,6 @@ impl PoolControl {
         arrivals: Arrivals,
         udp: &BTreeMap<u16, u64>,
     ) {
-        if self.is_fixed() {
-            // Nothing counts before its shaper: both directions together.
-            (self.down, self.arrivals) = (1.0, None);
-        }
         let before = self.arrivals.replace(arrivals).unwrap_or(arrivals);
         // A table that was made anew counts from zero.
         let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);

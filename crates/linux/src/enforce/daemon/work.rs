@@ -8,7 +8,7 @@ use tracing::{info, warn};
 use super::pools::PoolControl;
 use super::probes::Echo;
 use super::{Daemon, TICK, open_log};
-use crate::enforce::datapath::{Arrivals, leaf_minor, links, slot_of};
+use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 use crate::enforce::state::Learned;
 
@@ -98,7 +98,7 @@ impl Daemon {
         for control in &mut self.pools {
             let Some(pool) = self.site.pools().values().find(|pool| pool.id == control.id) else { continue };
             if control.is_fixed() {
-                control.observe(&self.counters, Arrivals::default(), &BTreeMap::new());
+                control.observe_fixed(&self.counters);
             }
             control.judge(now, pool.rate);
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.ap.name)));
