@@ -113,7 +113,7 @@ impl Occupancy {
         let (before, after) = (self.between(0, middle), self.between(middle, last));
         let is_long = self.looks[last].at.saturating_since(self.looks[0].at) >= LONG_ENOUGH;
         let is_steady = (after.rate - before.rate).abs() < UNSTEADY * before.rate.max(after.rate);
-        (is_long && is_steady).then_some((before.rate + after.rate) / 2.0)
+        (is_long && is_steady).then_some(f64::midpoint(before.rate, after.rate))
     }
 
     /// Forgets the looks: what is looked for begins now.

@@ -169,7 +169,7 @@ impl Adaptive {
         self.mu = Some(rate);
         match fall {
             Fall::By(seconds, error) if seconds < LONG.as_secs_f64() => {
-                self.hold_below(now, rate, HOLD, Some((seconds, error)))
+                self.hold_below(now, rate, HOLD, Some((seconds, error)));
             }
             Fall::By(..) => self.ceiling = None,
             Fall::Not | Fall::Unknown => self.hold_below(now, rate, HOLD, None),
