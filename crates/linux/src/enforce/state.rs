@@ -192,6 +192,8 @@ impl Lock {
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::units::{Bitrate, Duration};
+
     use super::*;
 
     /// What a power failure or a full disk leaves of the file blocks nobody, and is not thrown away.
@@ -223,13 +225,6 @@ mod tests {
         let error = State::recover(directory.path()).unwrap_err().to_string();
         assert!(error.starts_with("state file ") && error.contains("vsb.json: "), "{error}");
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use fairair_core::units::{Bitrate, Duration};
-
-    use super::*;
 
     #[test]
     fn what_was_learned_reads_back_and_a_damaged_file_is_none() {
