@@ -16,6 +16,7 @@ from matplotlib import pyplot as plt
 import fairair
 from fairair import plot
 from fairair._errors import FairAirError
+from fairair.demo.explained import EXPLAINED
 
 __all__ = ["write_page"]
 
@@ -66,7 +67,7 @@ def write_page(scenario: str | PathLike[str], out: str | PathLike[str] = "out/de
             undefined=jinja2.StrictUndefined,
         )
         rows = [
-            {"name": name, "needs": needs, **row}
+            {"name": name, "needs": needs, "explained": EXPLAINED.get(str(name), ""), **row}
             for (name, row), needs in zip(comparison.table.to_dict("index").items(), _needs(comparison), strict=True)
         ]
         text = environment.get_template("demo.html").render(

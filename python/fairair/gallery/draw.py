@@ -116,8 +116,26 @@ def _lines(axes: Axes, shown: list[Series], curves: Mapping[str, Curve], *, log:
         if np.isnan(curve.ci).all():
             axes.plot(positions, curve.y, label=series.label, **look)
         else:
-            axes.errorbar(positions, curve.y, yerr=np.nan_to_num(curve.ci), label=series.label, **look)
+            drawn = axes.errorbar(positions, curve.y, yerr=_bars_of(curve, log=log), label=series.label, **look)
+            if log:
+                # Behind all curves and faint: on a logarithmic axis wide intervals reach far down.
+                for bar in (*drawn[1], *drawn[2]):
+                    bar.set(alpha=0.35, zorder=1.5, linewidth=1.0)
     _ticks(axes, shown, curves)
+
+
+def _bars_of(curve: Curve, *, log: bool) -> Any:
+    """Half-widths down and up; on a logarithmic axis the same factor both ways where the lower end would leave it.
+
+    There the interval of the logarithm stands in, y times and over 1 + ci / y (the delta method, as that of a quotient): a
+    bar to the foot of the axis would say nothing and cross all curves below.
+    """
+    width = np.nan_to_num(curve.ci)
+    if not log:
+        return width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(width < 0.5 * curve.y, width, curve.y - curve.y / (1.0 + width / curve.y))
+    return np.nan_to_num(np.vstack([below, width]))
 
 
 def _steps(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
