@@ -1,4 +1,4 @@
-"""``python -m fairair.gallery build`` and ``record``."""
+"""``python -m fairair.gallery build``, ``record`` and ``try``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from fairair._engine_id import version
 from fairair._errors import FairAirError
+from fairair.gallery import tried
 from fairair.gallery.build import Built, build
 from fairair.gallery.record import Recorder
 from fairair.gallery.spec import load
@@ -31,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "build":
             _build(options, console)
         else:
-            _record(options, shlex.join(["python", "-m", "fairair.gallery", *given]), console)
+            act = _record if options.command == "record" else _try
+            act(options, shlex.join(["python", "-m", "fairair.gallery", *given]), console)
     except FairAirError as error:
         console.print(f"gallery: {error}", style="red", markup=False)
         return 2
@@ -55,7 +58,12 @@ def _parser() -> argparse.ArgumentParser:
     record.add_argument("--replicas", type=int, help="instead of the scenario's")
     record.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", help="change the scenarios")
     record.add_argument("--machine", default="", help="what the file says of where it was measured")
-    for command in (build, record):
+    trial = commands.add_parser("try", help="run what a paper leaves open, into tables beside the figures")
+    trial.add_argument(
+        "--only", metavar="PAPER[/FIGURE]", help="which, such as khademi2010/fig05 (all that have choices)"
+    )
+    trial.add_argument("--replicas", type=int, help="instead of the scenario's")
+    for command in (build, record, trial):
         command.add_argument("--gallery", type=Path, help="folder of the figures (found from here)")
         command.add_argument("--store", type=Path, help="folder of finished points (beside --out)")
         command.add_argument("--jobs", type=int, default=0, help="threads, or replicas of the testbed side by side")
@@ -112,6 +120,24 @@ def _record(options: argparse.Namespace, command: str, console: Console) -> None
         for figure in paper.figures:
             path = recorder.record(paper, figure)
             console.print(f"gallery: {path or f'{paper.key}/{figure.key} has nothing to record'}", markup=False)
+
+
+def _try(options: argparse.Namespace, command: str, console: Console) -> None:
+    store = Store(options.store or Path("out/gallery-tried-store"))
+    for paper in load(options.gallery or _find(), options.only):
+        for figure in paper.figures:
+            replicas = str(options.replicas or "the scenario's")
+            path = tried.run(
+                paper,
+                figure,
+                store,
+                {"command": command, "engine": version(), "replicas": replicas},
+                replicas=options.replicas,
+                jobs=options.jobs,
+                said=lambda line: console.print(f"  {line}", markup=False),
+            )
+            if path is not None or options.only:
+                console.print(f"gallery: {path or f'{paper.key}/{figure.key} has no choices'}", markup=False)
 
 
 def _is_json(text: str) -> bool:

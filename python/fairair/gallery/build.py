@@ -12,7 +12,7 @@ from fairair.gallery.curve import Curve
 from fairair.gallery.expression import evaluate
 from fairair.gallery.spec import Figure, Paper, Published, load
 from fairair.gallery.store import Store
-from fairair.gallery.verdict import TOLERANCES, Check, Outcome, Verdict, judge
+from fairair.gallery.verdict import TOLERANCES, Check, Outcome, Verdict, judge, sentence
 
 __all__ = ["Built", "Row", "build", "outcomes"]
 
@@ -56,11 +56,11 @@ def outcomes(figure: Figure, curves: dict[str, Curve]) -> tuple[Row, ...]:
 
 
 def _points(figure: Figure, published: Published, curve: Curve, label: str) -> list[Row]:
-    tolerance = TOLERANCES[published.tolerance]
+    tolerance, said = TOLERANCES[published.tolerance], sentence(published.quote)
     rows = []
     for x, number in published.points:
         where = f" at {figure.x_label or 'x'} = {x}" if not curve.scalar else ""
-        check = Check(f"{label}{where}: {number:g} in the paper", tolerance.around(number), published.claim)
+        check = Check(f"{label}{where}: {number:g} in the paper", tolerance.around(number), published.claim, said)
         how = f"{published.series}[{x}]" if not curve.scalar else published.series
         value = curve.at(x) if not curve.scalar else float(curve.y[0])
         # Quick builds leave some points out; a point that was not run is not judged.

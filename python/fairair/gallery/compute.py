@@ -21,7 +21,7 @@ from fairair.gallery.spec import Figure, Paper, Series
 from fairair.gallery.store import Store
 from fairair.scenario import Scenario
 
-__all__ = ["Computed", "asked", "compute", "scenario_of"]
+__all__ = ["Computed", "asked", "compute", "curve_of", "scenario_of"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,11 @@ def _filled(rule: str, x: X) -> Any:
 def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bool, jobs: int) -> Curve:
     xs = figure.xs(series, quick) if series.vary else ()
     cells = [scenario_of(paper, figure, series, point, quick) for point in range(max(len(xs), 1))]
+    return curve_of(series, cells, xs, store, jobs)
+
+
+def curve_of(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Store, jobs: int) -> Curve:
+    """Return a series over `xs`, whose scenarios are `cells`."""
     if series.engine == "files":
         return _scaled(_files(series, cells, xs, store, jobs), series.scale)
     reports = [_report(series, cell, store, jobs) for cell in cells]

@@ -18,7 +18,7 @@ import numpy as np
 from fairair._errors import FairAirError
 from fairair.gallery.curve import Curve, Floats, X
 
-__all__ = ["evaluate", "names", "point_of"]
+__all__ = ["arithmetic", "evaluate", "names", "point_of"]
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -81,6 +81,12 @@ def point_of(text: str) -> tuple[str, X] | None:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() | float() | str() as x)):
             return name, x
     return None
+
+
+def arithmetic(text: str, values: Mapping[str, float]) -> float:
+    """Return the value of plain arithmetic, such as ``1.2 * 75 / 42`` or ``x / 42``."""
+    curves = {name: Curve.of(("",), [value]) for name, value in values.items()}
+    return evaluate(text, curves, "derived")
 
 
 def evaluate(text: str, curves: Mapping[str, Curve], place: str = "value") -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from fairair._errors import FairAirError
 from fairair.gallery.curve import Curve, X
 
-__all__ = ["Row", "path_of", "read", "write"]
+__all__ = ["Row", "notes_of", "path_of", "read", "replace_file", "write"]
 
 COLUMNS = ("series", "x", "mean", "ci95", "n")
 NEEDED = ("command", "kernel")
@@ -51,12 +51,41 @@ def write(path: Path, provenance: Mapping[str, str], rows: Iterable[Row]) -> Non
     for row in rows:
         numbers = ["" if math.isnan(value) else f"{value:.6g}" for value in (row.mean, row.ci95)]
         table.writerow([row.series, row.x, *numbers, row.n])
+    replace_file(path, text.getvalue())
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Write a file whole or not at all.
+
+    Raises
+    ------
+    FairAirError
+        It cannot be written.
+    """
     temporary = path.with_name(f".{path.name}")
     try:
-        temporary.write_text(text.getvalue(), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
         raise FairAirError(str(path), f"cannot write: {error.strerror}", "make the folder writable") from None
+
+
+def notes_of(path: Path, needed: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the notes at the head of a file, and the lines below them.
+
+    Raises
+    ------
+    FairAirError
+        A note that is `needed` is missing.
+    """
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = [line[1:].partition(":") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
+    notes = {key.strip(): value.strip() for key, _, value in head}
+    for key in needed:
+        if not notes.get(key):
+            place = f"{path.parent.name}/{path.name}"
+            raise FairAirError(place, f"a line `# {key}: ...` is missing", "see docs/gallery.md")
+    return notes, lines[len(head) :]
 
 
 def read(path: Path, series: Mapping[str, Sequence[X]]) -> tuple[dict[str, str], dict[str, Curve]]:
@@ -77,18 +106,14 @@ def read(path: Path, series: Mapping[str, Sequence[X]]) -> tuple[dict[str, str],
     if not path.exists():
         return {}, {}
     place = f"{path.parent.name}/{path.name}"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    notes = [line[1:].partition(":") for line in itertools.takewhile(lambda line: line.startswith("#"), lines)]
-    provenance = {key.strip(): value.strip() for key, _, value in notes}
-    for key in NEEDED:
-        if not provenance.get(key):
-            raise FairAirError(place, f"a line `# {key}: ...` is missing", "see docs/gallery.md")
-    table = csv.DictReader(lines[len(notes) :])
+    provenance, lines = notes_of(path, NEEDED)
+    above = len(provenance)
+    table = csv.DictReader(lines)
     if tuple(table.fieldnames or ()) != COLUMNS:
         raise FairAirError(place, f"its columns are {table.fieldnames}", f"write {','.join(COLUMNS)}")
     found: dict[str, dict[X, Row]] = {}
     for item in table:
-        row = _row(item, series, f"{place}:{len(notes) + table.line_num}")
+        row = _row(item, series, f"{place}:{above + table.line_num}")
         if row.x in found.setdefault(row.series, {}):
             raise FairAirError(place, f"{row.series} at {row.x} stands there twice", "keep one of the two")
         found[row.series][row.x] = row

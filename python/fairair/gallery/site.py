@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from fairair import _native
+from fairair._engine_id import version
 from fairair._errors import FairAirError
+from fairair.gallery import tried
 from fairair.gallery.curve import SCALAR, Curve, X
 from fairair.gallery.draw import draw
 from fairair.gallery.spec import Paper, Series
@@ -63,7 +64,7 @@ class Site:
             lstrip_blocks=True,
         )
         self.environment.filters["number"] = number
-        self.environment.globals.update(quick=quick, version=_native.VERSION, Verdict=Verdict)
+        self.environment.globals.update(quick=quick, version=version(), Verdict=Verdict)
 
     def figure(self, built: Built) -> None:
         """Write the page of a figure, and its scenario files."""
@@ -75,6 +76,7 @@ class Site:
             plots=draw(figure, built.computed.curves),
             tables=_tables(built),
             files=self._scenarios(built),
+            trial=tried.read(tried.path_of(figure.folder, figure.key)),
             engines=_ENGINES,
             series=[(series, _recipe(series)) for series in figure.series],
         )
@@ -131,7 +133,7 @@ def _verdicts(built: Sequence[Built], quick: bool) -> dict[str, Any]:
         }
         for one in built
     ]
-    return {"quick": quick, "version": _native.VERSION, "figures": figures}
+    return {"quick": quick, "version": version(), "figures": figures}
 
 
 def _recipe(series: Series) -> str:

@@ -17,7 +17,7 @@ from fairair._errors import FairAirError
 from fairair.gallery import recorded
 from fairair.gallery.curve import Curve, X
 from fairair.gallery.expression import names, point_of
-from fairair.gallery.verdict import TOLERANCES, Check, Interval
+from fairair.gallery.verdict import TOLERANCES, Check, Interval, sentence
 
 __all__ = ["Figure", "Panel", "Paper", "Published", "Series", "Statement", "load"]
 
@@ -81,6 +81,11 @@ class Statement:
     why: str
     point: tuple[str, X, float] | None = None
     """Series, x and published number, where the check is on one value of one series: plots show it."""
+    given: dict[str, Any] = field(default_factory=dict)
+    """``paper``, ``within`` or the bounds, as the file has them."""
+    tolerance: str = ""
+    derived: str = ""
+    """How the number follows from what the quote says."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,22 @@ class Published:
     tolerance: str
     claim: bool
     label: str
+    derived: str = ""
+    """How a number follows from what the quote says, in ``x``."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Choices that the paper leaves open, to be run beside the gallery's own."""
+
+    values: tuple[str, ...]
+    """Expressions, as in checks."""
+    x: tuple[X, ...]
+    """Points that they need; all without any."""
+    choices: tuple[tuple[str, dict[str, Any]], ...]
+    """In words, with the changes of the scenarios."""
+    found: str
+    """What came out, in words."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +141,7 @@ class Figure:
     """What the testbed measured, by the id of the simulated series beside it."""
     provenance: dict[str, str]
     """Where that comes from."""
+    tried: Tried | None = None
 
     def xs(self, series: Series, quick: bool) -> tuple[X, ...]:
         """Return the x of a series."""
@@ -233,6 +255,7 @@ def _figure(folder: Path, key: str) -> Figure:
         published=tuple(_published(item, f"{place}: published") for item in table.take("published", [])),
         statements=tuple(_statement(item, f"{place}: check") for item in table.take("check", [])),
         notes=tuple(table.take("notes", [])),
+        tried=_tried(table.take("tried"), folder, place),
         folder=folder,
         recorded=curves,
         provenance=provenance,
@@ -241,6 +264,27 @@ def _figure(folder: Path, key: str) -> Figure:
     table.end()
     _cross_check(figure, place)
     return figure
+
+
+def _tried(item: Mapping[str, Any] | None, folder: Path, place: str) -> Tried | None:
+    if item is None:
+        return None
+    table = _Table(item, f"{place}: tried")
+    shared = table.take("shared")
+    given = [*(_toml(folder / str(shared)).get("choice", []) if shared else []), *table.take("choice", [])]
+    choices = []
+    for one in given:
+        choice = _Table(one, f"{place}: tried.choice")
+        choices.append((str(choice.take("what", required=True)), dict(choice.take("set", required=True))))
+        choice.end()
+    tried = Tried(
+        values=tuple(table.take("values", required=True)),
+        x=tuple(table.take("x", ())),
+        choices=tuple(choices),
+        found=str(table.take("found", "")),
+    )
+    table.end()
+    return tried
 
 
 def _cross_check(figure: Figure, place: str) -> None:
@@ -259,6 +303,9 @@ def _cross_check(figure: Figure, place: str) -> None:
         unknown = names(statement.value, place) - series
         if unknown:
             raise FairAirError(place, f"{statement.value!r} names unknown series {sorted(unknown)}", f"use {series}")
+    for value in figure.tried.values if figure.tried else ():
+        if unknown := names(value, place) - series:
+            raise FairAirError(place, f"{value!r} names unknown series {sorted(unknown)}", f"use {series}")
     claims = [s.check.claim for s in figure.statements] + [p.claim for p in figure.published]
     if not any(claims):
         raise FairAirError(place, "nothing in it is a claim", "give a [[check]] or [[published]] that is one")
@@ -328,6 +375,7 @@ def _published(item: Mapping[str, Any], place: str) -> Published:
         tolerance=_tolerance(str(table.take("tolerance", required=True)), place),
         claim=bool(table.take("claim", True)),
         label=str(table.take("label", "")),
+        derived=str(table.take("derived", "")),
     )
     table.end()
     return published
@@ -340,7 +388,8 @@ def _statement(item: Mapping[str, Any], place: str) -> Statement:
     source, quote = str(table.take("source", required=True)), str(table.take("quote", ""))
     why = str(table.take("why", ""))
     bounds = {key: table.take(key) for key in ("above", "below", "at_least", "at_most", "paper", "within")}
-    tolerance = table.take("tolerance")
+    tolerance, derived = table.take("tolerance"), str(table.take("derived", ""))
+    reading = str(table.take("reading", ""))
     table.end()
     given = {key: bound for key, bound in bounds.items() if bound is not None}
     match given:
@@ -358,4 +407,5 @@ def _statement(item: Mapping[str, Any], place: str) -> Statement:
             raise FairAirError(place, f"{what!r} leaves every value", fix)
     at = point_of(value)
     point = (*at, float(given["paper"])) if at is not None and "paper" in given else None
-    return Statement(Check(what, allowed, claim), value, source, quote, why, point)
+    check = Check(what, allowed, claim, sentence(f"{quote} {reading}"))
+    return Statement(check, value, source, quote, why, point, given, str(tolerance or ""), derived)
