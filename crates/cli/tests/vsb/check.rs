@@ -132,4 +132,5 @@ fn what_the_kernel_refuses_is_found() {
     let (found, _, code) = check(&bench);
     assert_eq!(code, Some(if has_it { 0 } else { 2 }), "{found}");
     assert_eq!(found.contains("FAIL rehearsal in an empty network namespace: tc refused"), !has_it, "{found}");
+    assert_eq!(found.contains("write leaf = \"auto\""), !has_it, "{found}");
 }

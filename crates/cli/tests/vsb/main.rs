@@ -18,6 +18,7 @@ mod disk;
 mod faults;
 mod hostile;
 mod install;
+mod latency;
 mod metrics;
 mod operator;
 mod programs;

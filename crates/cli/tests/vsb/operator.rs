@@ -104,7 +104,7 @@ pub(crate) fn datapath(bench: &Bench) -> String {
     let shown = bench.run(Place::Box, &["bash", "-c", &format!("{script}; true")]);
     let mut before = "";
     let words = shown.split_inclusive([' ', '\n']).filter(|word| {
-        let is_number = ["fh", "ht", "index", "pfifo", "leaf", "direct_packets_stat"].contains(&before.trim());
+        let is_number = ["fh", "ht", "index", "pfifo", "bfifo", "leaf", "direct_packets_stat"].contains(&before.trim());
         before = word;
         !is_number
     });

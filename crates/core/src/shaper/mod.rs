@@ -4,6 +4,7 @@
 //! one capacity C, in IP bytes of both directions. With C a little below what the cell can carry the queue of the path
 //! stands here, where it can be divided at will, and not in the AP.
 
+pub mod limit;
 mod pacer;
 mod stats;
 mod vsb;
@@ -11,6 +12,7 @@ mod vsb;
 mod vsb_tests;
 mod weights;
 
+pub use limit::QueueRule;
 pub use pacer::Pacer;
 pub use stats::{StationStats, Totals};
 pub use vsb::Vsb;

@@ -1,6 +1,7 @@
 //! What a change would make of the kernel, found out by doing it in an empty network namespace, and how that differs from
 //! what is there.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::thread;
 
@@ -9,7 +10,7 @@ use nix::sched::{CloneFlags, unshare};
 use similar::TextDiff;
 
 use super::config::Mode;
-use super::datapath::{DatapathError, Preview, Tools, stage};
+use super::datapath::{DatapathError, IFB, INNER, Preview, Tools, stage};
 
 /// Does `preview` in a namespace of its own and compares with what `interfaces` and our table hold here: `+` would be
 /// there, `-` would no longer be, the lines between are as they are. Empty: nothing changes.
@@ -62,7 +63,9 @@ fn picture(mode: Mode, devices: &[String], interfaces: &[String]) -> Result<Vec<
     let tools = Tools;
     let mut parts = Vec::new();
     for device in devices {
-        parts.push((format!("tc {device}"), lines(tools.classes(device)?.lines().map(classes))));
+        let shown = tools.classes(device)?;
+        let shown = if device == IFB { plain(&shown) } else { shown };
+        parts.push((format!("tc {device}"), lines(shown.lines().map(classes))));
     }
     for interface in interfaces {
         let Ok(shown) = tools.redirects(interface) else {
@@ -82,6 +85,36 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
+/// Classes with one queue each: that some have a queue for each flow is no change, since that comes by itself.
+fn plain(text: &str) -> String {
+    let handle = |word: &str| u16::from_str_radix(word.split(':').next()?, 16).ok();
+    let is_inner = |word: &str| handle(word).is_some_and(|handle| (INNER..INNER + 0x1002).contains(&handle));
+    let after = |line: &str, key: &str| {
+        line.split_whitespace().skip_while(|word| *word != key).nth(1).unwrap_or_default().to_owned()
+    };
+    let mut homes = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with("qdisc htb")) {
+        homes.insert(handle(&after(line, "htb")), after(line, "parent"));
+    }
+    let mut shown = String::new();
+    for line in text.lines() {
+        let (own, parent) = (line.split_whitespace().nth(2).unwrap_or_default(), after(line, "parent"));
+        if line.starts_with("qdisc") && is_inner(&parent) {
+            // One of its queues stands for all.
+            if parent.ends_with(":2") {
+                let home = homes.get(&handle(&parent)).cloned().unwrap_or_default();
+                let _ = writeln!(shown, "{}", line.replace(&format!("parent {parent}"), &format!("parent {home}")));
+            }
+        } else if !is_inner(own) {
+            let leaf = after(line, "leaf");
+            let line =
+                if is_inner(&leaf) { line.replace(&format!("leaf {leaf}"), "leaf auto:") } else { line.to_owned() };
+            let _ = writeln!(shown, "{line}");
+        }
+    }
+    shown
+}
+
 /// Without counters, and without the handles that the kernel gives out in turn.
 fn classes(line: &str) -> String {
     let mut words = Vec::new();
@@ -89,6 +122,8 @@ fn classes(line: &str) -> String {
     while let Some(word) = all.next() {
         match word {
             "refcnt" | "direct_packets_stat" => drop(all.next()),
+            // With `queue = "auto"` it follows the rate.
+            "limit" if words.contains(&"bfifo") => drop(all.next()),
             _ if word.ends_with(':') && word.len() == 5 && word >= "8000:" => words.push("auto:"),
             _ => words.push(word),
         }

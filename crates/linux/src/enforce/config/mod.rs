@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 use fairair_core::control::CapacityParams;
 use fairair_core::mac::Phy;
-use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::shaper::{Policy, QueueRule, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
@@ -73,8 +73,8 @@ pub enum Mode {
 pub struct Leaf {
     /// Discipline.
     pub kind: LeafKind,
-    /// Most packets that wait (detti2011: 200).
-    pub limit: u32,
+    /// How much waits.
+    pub queue: QueueRule,
     /// Bytes that a class of the least weight sends a round.
     pub quantum: Bytes,
 }
@@ -82,6 +82,8 @@ pub struct Leaf {
 /// Discipline of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeafKind {
+    /// Flows apart where the kernel can, else first-in first-out.
+    Auto,
     /// One first-in first-out queue, as in detti2011.
     Fifo,
     /// FQ-CoDel, where the kernel has it.

@@ -11,7 +11,7 @@ use fairair_core::scenario::reader::{
     At, Checked, Homes, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
 };
 use fairair_core::scenario::{Enforce, ScenarioError};
-use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::shaper::{Policy, QueueRule, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
@@ -90,9 +90,13 @@ fn config(root: &Table) -> Checked<Config> {
         Some(_) => return Err(root.blame("mode", Reason::new("not known", "write \"routed\" or \"bridged\""))),
     };
     let leaf = match root.optional::<String>("leaf")?.map(|leaf| leaf.value).as_deref() {
-        None | Some("fifo") => LeafKind::Fifo,
+        None | Some("auto") => LeafKind::Auto,
+        Some("fifo") => LeafKind::Fifo,
         Some("fq_codel") => LeafKind::FqCodel,
-        Some(_) => return Err(root.blame("leaf", Reason::new("not known", "write \"fifo\" or \"fq_codel\""))),
+        Some(_) => {
+            let fix = "write \"auto\", \"fifo\" or \"fq_codel\"";
+            return Err(root.blame("leaf", Reason::new("not known", fix)));
+        }
     };
     let gso = match root.optional::<String>("gso")?.map(|gso| gso.value).as_deref() {
         None | Some("auto") => Gso::Auto,
@@ -113,7 +117,11 @@ fn config(root: &Table) -> Checked<Config> {
         udp: root.or("udp", UdpRule::BypassUplink)?,
         leaf: Leaf {
             kind: leaf,
-            limit: root.within("queue", 1..=10_000, 200)?,
+            queue: if !root.has("queue") || root.is("queue", "auto") {
+                QueueRule::Auto
+            } else {
+                QueueRule::Packets(root.within("queue", 1..=10_000, 200)?)
+            },
             quantum: root.within("quantum", Bytes(1500)..=Bytes(1_000_000), Bytes(1500))?,
         },
         gso,

@@ -1,6 +1,7 @@
 //! Good files, and what is said of bad ones.
 
 use fairair_core::control::CapacityParams;
+use fairair_core::shaper::QueueRule;
 use fairair_core::units::Bitrate;
 
 use super::{Config, Gso, MacPlace, Mode};
@@ -37,7 +38,7 @@ weight = 3
 #[test]
 fn a_good_file_is_read_with_its_defaults() {
     let config = Config::from_toml(GOOD, "vsb.toml").unwrap();
-    assert_eq!((config.mode, config.gso, config.leaf.limit), (Mode::Routed, Gso::Auto, 200));
+    assert_eq!((config.mode, config.gso, config.leaf.queue), (Mode::Routed, Gso::Auto, QueueRule::Auto));
     assert_eq!(config.aps[0].capacity, CapacityParams::Fixed { rate: Bitrate::mbps(5) });
     assert_eq!(config.aps[1].most(), Bitrate::mbps(6));
     let desk = &config.stations[0];

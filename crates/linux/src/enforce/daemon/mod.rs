@@ -3,6 +3,7 @@
 mod clients;
 mod control;
 mod found;
+mod limits;
 mod metrics;
 mod pools;
 mod probes;
@@ -93,6 +94,9 @@ struct Daemon {
     rates: Rates,
     drops: Drops,
     links: BTreeMap<Direction, LinkCounts>,
+    smoothed: limits::Smoothed,
+    /// When others had last changed classes or queues.
+    retuned: Option<Instant>,
     netfilter: Netfilter,
     arrivals: BTreeMap<u16, Arrivals>,
     /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
@@ -157,6 +161,9 @@ impl Daemon {
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let confirm = options.confirm_within.map(|within| (Instant::now() + within, within));
+        if engine.lacks_flow_queues() {
+            warn!("this kernel has neither fq_codel nor cls_bpf: the flows of a station share a queue");
+        }
         info!(stations = site.stations().len(), pools = site.pools().len(), "shaping");
         let mut daemon = Daemon {
             path,
@@ -172,6 +179,8 @@ impl Daemon {
             rates: Rates::default(),
             drops: Drops::default(),
             links: BTreeMap::new(),
+            smoothed: limits::Smoothed::new(),
+            retuned: None,
             netfilter,
             arrivals: BTreeMap::new(),
             udp: BTreeMap::new(),

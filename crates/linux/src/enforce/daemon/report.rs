@@ -1,6 +1,8 @@
 //! What the daemon says of itself.
 
 use fairair_core::control::{CapacityParams, Reason, State};
+use fairair_core::shaper::QueueRule;
+use fairair_core::shaper::limit::QUEUE_TIME;
 use fairair_core::units::{Bitrate, plural};
 
 use super::super::config::Matcher;
@@ -151,10 +153,13 @@ impl Daemon {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
         }
         if report.drops > 0 {
+            let queue = match self.site.config().leaf.queue {
+                QueueRule::Packets(limit) => format!("{limit} packets"),
+                QueueRule::Auto => format!("{QUEUE_TIME} at its rate"),
+            };
             because.push(format!(
-                "{} dropped since its queue of {} was full",
-                plural(report.drops as usize, "packet"),
-                self.site.config().leaf.limit
+                "{} dropped since its queue of {queue} was full",
+                plural(report.drops as usize, "packet")
             ));
         }
         because

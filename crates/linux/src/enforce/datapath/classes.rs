@@ -12,6 +12,7 @@ use super::wire::{Requests, attribute, attributes, put, put_nested};
 const ROUTE: isize = 0;
 const NEW_CLASS: u16 = 40;
 const GET_CLASS: u16 = 42;
+const NEW_QDISC: u16 = 36;
 /// HTB is qdisc 1: of the IFB.
 const MAJOR: u32 = 1 << 16;
 
@@ -21,6 +22,9 @@ const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
 const HTB_PARMS: u16 = 1;
+const HTB_RATE64: u16 = 6;
+const HTB_CEIL64: u16 = 7;
+const GET_QDISC: u16 = 38;
 const ETHERNET: u8 = 1;
 
 /// Counters of a class since it was made.
@@ -36,6 +40,28 @@ pub struct ClassStats {
     pub backlog_bytes: u32,
     /// Packets dropped since the queue was full; wraps.
     pub drops: u32,
+    /// What the class may do.
+    pub parameters: ClassParameters,
+}
+
+/// Parameters of a class as the kernel has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassParameters {
+    /// Guaranteed, bytes a second.
+    pub rate: u64,
+    /// At most, bytes a second.
+    pub ceil: u64,
+    /// Bytes a round.
+    pub quantum: u32,
+}
+
+/// A queue below a class.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LeafQueue {
+    /// Its discipline.
+    pub(super) kind: String,
+    /// The first word of its options: the limit of FIFOs.
+    pub(super) limit: u32,
 }
 
 /// The classes of the IFB.
@@ -100,6 +126,35 @@ impl Classes {
         put_nested(&mut request, TCA_OPTIONS, &options);
         self.requests.change(NEW_CLASS, &request)
     }
+
+    /// All queues of the IFB that have a parent, by that.
+    ///
+    /// # Errors
+    /// Netlink's.
+    pub(super) fn queues(&mut self) -> io::Result<BTreeMap<(u16, u16), LeafQueue>> {
+        let mut queues = BTreeMap::new();
+        let own = self.interface;
+        self.requests.dump(GET_QDISC, &header(own, 0, 0), |payload| {
+            // The kernel tells those of all devices.
+            if word(payload, 4) == Some(own as u32)
+                && let Some((parent, queue)) = leaf_queue(payload)
+            {
+                queues.insert(parent, queue);
+            }
+        })?;
+        Ok(queues)
+    }
+
+    /// Changes the options of the queue under `parent`. Packets stay where they are.
+    ///
+    /// # Errors
+    /// There is no such queue, or it is of another kind.
+    pub fn change_queue(&mut self, parent: (u16, u16), kind: &str, options: &[u8]) -> io::Result<()> {
+        let mut request = header(self.interface, 0, u32::from(parent.0) << 16 | u32::from(parent.1));
+        put(&mut request, TCA_KIND, format!("{kind}\0").as_bytes());
+        put(&mut request, TCA_OPTIONS, options);
+        self.requests.change(NEW_QDISC, &request)
+    }
 }
 
 /// `struct tcmsg`.
@@ -112,10 +167,31 @@ fn header(interface: i32, handle: u32, parent: u32) -> Vec<u8> {
     header
 }
 
+fn leaf_queue(payload: &[u8]) -> Option<((u16, u16), LeafQueue)> {
+    let (parent, rest) = (word(payload, 12)?, payload.get(20..)?);
+    let kind = String::from_utf8_lossy(attribute(rest, TCA_KIND)?).trim_end_matches('\0').to_owned();
+    let limit = attribute(rest, TCA_OPTIONS).and_then(|options| word(options, 0)).unwrap_or(0);
+    Some((((parent >> 16) as u16, parent as u16), LeafQueue { kind, limit }))
+}
+
+/// Of `struct tc_htb_opt` and what stands beside it where 32 bits are too few.
+fn parameters(options: &[u8]) -> Option<ClassParameters> {
+    let all = attribute(options, HTB_PARMS)?;
+    let wide =
+        |kind| attribute(options, kind).and_then(|rate| rate.first_chunk()).map(|rate| u64::from_ne_bytes(*rate));
+    Some(ClassParameters {
+        rate: wide(HTB_RATE64).unwrap_or(u64::from(word(all, 8)?)),
+        ceil: wide(HTB_CEIL64).unwrap_or(u64::from(word(all, 20)?)),
+        quantum: word(all, 32)?,
+    })
+}
+
 fn class(payload: &[u8]) -> Option<(u16, ClassStats)> {
     let handle = word(payload, 8)?;
-    let mut stats = ClassStats::default();
-    for (kind, value) in attributes(attribute(payload.get(20..)?, TCA_STATS2)?) {
+    let own = payload.get(20..)?;
+    let parameters = attribute(own, TCA_OPTIONS).and_then(parameters).unwrap_or_default();
+    let mut stats = ClassStats { parameters, ..ClassStats::default() };
+    for (kind, value) in attributes(attribute(own, TCA_STATS2)?) {
         match kind {
             STATS_BASIC => {
                 stats.bytes = u64::from_ne_bytes(*value.first_chunk()?);

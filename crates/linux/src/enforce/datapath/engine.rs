@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
 use serde::{Deserialize, Serialize};
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
 use super::layout::{Layout, Pool};
 use super::links::{Link, link_named, links};
+use super::queue::Apart;
 use super::script::Script;
 use super::stages::{Stages, is_ours};
 use super::tools::{DatapathError, Dump, Tools};
 use super::watch::Watch;
+use crate::enforce::config::LeafKind;
 use crate::enforce::state::State;
 
 /// The datapath while it is up.
@@ -28,6 +30,14 @@ pub struct Engine {
     leaving: BTreeMap<u16, u16>,
     leaving_pools: Vec<u16>,
     pub(super) stages: Stages,
+    /// Limits of queues that were set since their leaves were made.
+    pub(super) limits: BTreeMap<u16, Bytes>,
+    /// How flows of a class are told apart, if the kernel can; leaves where they are; what leaves had sent at the last look.
+    pub(super) apart: Option<Apart>,
+    pub(super) flows: BTreeSet<u16>,
+    pub(super) sent: BTreeMap<u16, u64>,
+    /// Looks of the repair until now.
+    pub(super) looks: u32,
     pub(super) state: State,
     pub(super) directory: PathBuf,
 }
@@ -64,6 +74,7 @@ impl Engine {
     fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
         let script = Script::create(&layout);
         tools.add_ifb(IFB)?;
+        let apart = if layout.leaf.kind == LeafKind::Auto { Apart::find(tools)? } else { None };
         tools.tc(&script.add)?;
         tools.nft(&script.nft)?;
         let mut engine = Engine {
@@ -74,9 +85,15 @@ impl Engine {
             leaving: BTreeMap::new(),
             leaving_pools: Vec::new(),
             stages: Stages::default(),
+            limits: BTreeMap::new(),
+            apart,
+            flows: BTreeSet::new(),
+            sent: BTreeMap::new(),
+            looks: 0,
             state,
             directory: directory.to_owned(),
         };
+        engine.refine_new(&BTreeMap::new())?;
         engine.note_rules()?;
         for direction in engine.layout.wan.rates.clone().into_keys() {
             engine.add_stage(direction)?;
@@ -141,9 +158,11 @@ impl Engine {
         // What left a moment ago may be back.
         self.leaving.retain(|minor, _| !layout.leaves.contains_key(minor));
         self.leaving_pools.retain(|id| !layout.pools.contains_key(id));
+        self.forget_limits(&layout);
         self.leaving.extend(script.remove.iter().map(|minor| (*minor, self.layout.leaves[minor].pool)));
         self.leaving_pools.extend(self.layout.pools.keys().filter(|id| !layout.pools.contains_key(id)));
         let before = std::mem::replace(&mut self.layout, layout);
+        self.refine_new(&before.leaves)?;
         if !script.nft.is_empty() {
             self.note_rules()?;
         }
@@ -214,6 +233,7 @@ impl Engine {
         self.tools.tc(&lines)?;
         for minor in &gone {
             self.leaving.remove(minor);
+            self.flows.remove(minor);
         }
         let pools = std::mem::take(&mut self.leaving_pools);
         let (waiting, free) = pools.into_iter().partition(|id| self.leaving.values().any(|pool| pool == id));

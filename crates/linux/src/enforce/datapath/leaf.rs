@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
-use fairair_core::units::Bitrate;
+use fairair_core::shaper::QueueRule;
+use fairair_core::shaper::limit::{Demand, limit};
+use fairair_core::units::{Bitrate, Bytes};
 
 use super::IFB;
-use super::layout::{Layout, LeafClass, pool_minor};
+use super::layout::{Layout, LeafClass, Pool, pool_minor};
 use crate::enforce::config::LeafKind;
 
 /// Bytes that a class at `rate` may send at once: a millisecond's, so that the kernel's timer need not be finer.
@@ -42,7 +44,7 @@ impl LeafLines {
     pub(super) fn class(&self, lines: &mut String, verb: &str) {
         // A leaf sends at its own rate whatever its parent has left, so that rate is next to nothing and it borrows the
         // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
-        let ceil = self.cap.map_or(40_000_000_000, Bitrate::as_bps);
+        let ceil = leaf_ceil(self.cap).as_bps();
         let burst = self.cap.map_or(1600, burst);
         let LeafLines { device, parent, minor, quantum, .. } = self;
         let _ = writeln!(
@@ -54,9 +56,14 @@ impl LeafLines {
 
     pub(super) fn qdisc(&self, lines: &mut String, verb: &str, layout: &Layout) {
         let LeafLines { device, minor, .. } = self;
-        let queue = match layout.leaf.kind {
-            LeafKind::Fifo => format!("pfifo limit {}", layout.leaf.limit),
-            LeafKind::FqCodel => format!("fq_codel limit {}", layout.leaf.limit),
+        let own = layout.leaves.get(minor).filter(|_| *device == IFB);
+        let queue = match (layout.leaf.kind, layout.leaf.queue, own) {
+            (LeafKind::FqCodel, QueueRule::Auto, Some(own)) => {
+                format!("fq_codel limit {}", packets(first_limit(layout, own)))
+            }
+            (_, QueueRule::Auto, Some(own)) => format!("bfifo limit {}", first_limit(layout, own).0),
+            (LeafKind::FqCodel, rule, _) => format!("fq_codel limit {}", stage_limit(rule)),
+            (_, rule, _) => format!("pfifo limit {}", stage_limit(rule)),
         };
         if !self.splits {
             let _ = writeln!(lines, "qdisc {verb} dev {device} parent 1:{minor:x} {queue}");
@@ -71,6 +78,7 @@ impl LeafLines {
             layout.largest
         );
     }
+
     /// The same, on a new class, with small packets before the others of this leaf: acknowledgements, questions to name
     /// servers, pings. Nobody else waits for them longer than for other packets of this leaf.
     pub(super) fn small_first(&self, lines: &mut String, layout: &Layout) {
@@ -96,7 +104,7 @@ impl LeafLines {
                 lines,
                 "class add dev {device} parent {own:x}: classid {own:x}:{class} htb rate 100gbit ceil 100gbit burst 100000 \
                  cburst 100000 prio {class} quantum 1500\nqdisc add dev {device} parent {own:x}:{class} pfifo limit {}",
-                layout.leaf.limit
+                stage_limit(layout.leaf.queue)
             );
         }
         // IPv4's total length, IPv6's length of what follows the header: below 128 bytes.
@@ -111,7 +119,39 @@ impl LeafLines {
 }
 
 /// Handle of the TBF of leaf `minor`.
-const fn splitter(minor: u16) -> u16 {
+pub(super) const fn splitter(minor: u16) -> u16 {
     // Leaves are multiples of 16 but for one, which gets the first number behind theirs.
     if minor.is_multiple_of(16) { (minor >> 4) + 1 } else { 0x1001 }
+}
+
+/// Most that a leaf gets; without a cap out of reach.
+pub(super) fn leaf_ceil(cap: Option<Bitrate>) -> Bitrate {
+    cap.unwrap_or(Bitrate::mbps(40_000))
+}
+
+/// Packets in a queue whose limit follows no rate: the Internet link's.
+fn stage_limit(rule: QueueRule) -> usize {
+    if let QueueRule::Packets(limit) = rule { limit } else { 200 }
+}
+
+/// A limit in bytes as one in packets, for queues that count these.
+pub(super) const fn packets(limit: Bytes) -> u64 {
+    limit.0.div_ceil(1500)
+}
+
+/// Queue of a leaf in a pool where nobody else has traffic.
+pub(super) fn first_limit(layout: &Layout, leaf: &LeafClass) -> Bytes {
+    let pool = &layout.pools[&leaf.pool];
+    let most = leaf.cap.map_or(pool.rate, |cap| cap.min(pool.rate));
+    limit(pool.rate.as_bps() as f64, &Demand { weight: 1.0, rate: 0.0, cap: Some(most) }, largest(pool))
+}
+
+/// Largest packet that a leaf's queue gets.
+pub(crate) const fn largest(pool: &Pool) -> Bytes {
+    if pool.splits { Bytes(1500) } else { Bytes(65_536) }
+}
+
+/// The class that the queue of leaf `minor` belongs to.
+pub(super) const fn queue_parent(pool: &Pool, minor: u16) -> (u16, u16) {
+    if pool.splits { (splitter(minor), 1) } else { (1, minor) }
 }

@@ -7,12 +7,14 @@
 
 mod classes;
 mod engine;
+mod flows;
 mod layout;
 mod leaf;
 mod links;
 mod neighbours;
 mod netfilter;
 mod preview;
+mod queue;
 mod repair;
 mod script;
 mod stages;
@@ -23,14 +25,16 @@ mod wan;
 mod watch;
 mod wire;
 
-pub use classes::{ClassStats, Classes};
+pub use classes::{ClassParameters, ClassStats, Classes};
 pub use engine::{Engine, Restored};
 pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of};
+pub(crate) use leaf::largest;
 pub use links::{Link, OwnAddress, link_named, links, own_addresses};
 pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
 pub use netfilter::{Arrivals, Netfilter};
 pub use preview::Preview;
+pub(crate) use queue::INNER;
 pub use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};

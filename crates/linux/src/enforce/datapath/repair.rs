@@ -19,6 +19,8 @@ use super::{IFB, pool_minor};
 pub struct Health {
     /// What was missing and is back.
     pub mended: Vec<String>,
+    /// How many classes and queues others had given other parameters: put right.
+    pub retuned: usize,
     /// What only the operator can mend.
     pub troubles: Vec<String>,
 }
@@ -69,15 +71,26 @@ impl Engine {
             health.mended.push(format!("the classes of {IFB} were gone: made anew"));
             return Ok(());
         }
+        self.limits.retain(|minor, _| counters.contains_key(minor));
+        self.flows.retain(|minor| counters.contains_key(minor));
         let (commands, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
         if missing > 0 {
             self.tools.tc(&commands)?;
             health.mended.push(format!("{} gone: made anew", plural(missing, "class")));
         }
-        Ok(())
+        let (commands, changed) =
+            Script::retune(&self.layout, |minor| counters.get(&minor).map(|class| class.parameters));
+        if changed > 0 {
+            self.tools.tc(&commands)?;
+            health.retuned += changed;
+            health.mended.push(format!("the parameters of {changed} classes were changed by others: put right"));
+        }
+        self.repair_queues(health)
     }
 
     fn fill_ifb(&mut self) -> Result<(), DatapathError> {
+        self.limits.clear();
+        self.flows.clear();
         self.tools.tc(&Script::create(&self.layout).add)
     }
 

@@ -8,8 +8,9 @@ use std::net::IpAddr;
 use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
 
+use super::classes::ClassParameters;
 use super::layout::{Key, Layout, Pool, newcomers_minor, pool_minor};
-use super::leaf::{LeafLines, burst};
+use super::leaf::{LeafLines, burst, leaf_ceil};
 use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
 use crate::enforce::config::{Matcher, Mode};
@@ -54,6 +55,34 @@ impl Script {
             count += 1;
         }
         (lines, count)
+    }
+
+    /// What gives the classes of `layout` the parameters that they should have, for `tc -batch`; `there` tells those that the
+    /// kernel has. And how many had others.
+    pub fn retune(layout: &Layout, there: impl Fn(u16) -> Option<ClassParameters>) -> (String, usize) {
+        let (mut lines, mut count) = (String::new(), 0);
+        for pool in layout.pools.values() {
+            let rate = pool.rate.as_bps() / 8;
+            if there(pool_minor(pool.id)).is_some_and(|own| (own.rate, own.ceil) != (rate, rate)) {
+                add_pool(&mut lines, "change", pool);
+                count += 1;
+            }
+        }
+        for (minor, leaf) in &layout.leaves {
+            let wanted = ClassParameters { rate: 1, ceil: leaf_ceil(leaf.cap).as_bps() / 8, quantum: leaf.quantum };
+            if there(*minor).is_some_and(|own| own != wanted) {
+                LeafLines::of_pool(layout, *minor, leaf).class(&mut lines, "change");
+                count += 1;
+            }
+        }
+        (lines, count)
+    }
+
+    /// What makes the queue of leaf `minor` anew, for `tc -batch`.
+    pub(super) fn queue_anew(layout: &Layout, minor: u16) -> String {
+        let mut lines = String::new();
+        LeafLines::of_pool(layout, minor, &layout.leaves[&minor]).qdisc(&mut lines, "replace", layout);
+        lines
     }
 
     /// What redirects `interface` to the IFB, and through its stage of the Internet link, for `tc -batch`. Those of

@@ -357,7 +357,10 @@ fn run(tool: &'static str, arguments: &[&str], input: &str) -> Result<String, Da
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    let words: Vec<_> = words.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    let mut words: Vec<_> = words.lines().map(str::trim).filter(|line| !line.is_empty()).take(4).collect();
+    if words.iter().any(|line| line.contains("qdisc kind is unknown")) {
+        words.push("this kernel lacks that queue discipline: load its module, or write leaf = \"auto\"");
+    }
     let command: String = format!("{tool} {}", arguments.join(" ")).chars().take(200).collect();
     Err(DatapathError::Refused { tool, command, words: words.join("; ") })
 }
