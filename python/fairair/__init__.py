@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 from fairair import _native
 from fairair._errors import FairAirError
-from fairair.engine import Comparison, Remedy, compare, plan, remedies, run
+from fairair.engine import Comparison, Remedy, compare, remedies, run
+from fairair.planner import Plan, plan
 from fairair.result import Estimate, Result
 from fairair.scenario import Scenario
 
@@ -38,6 +39,7 @@ __all__ = [
     "Comparison",
     "Estimate",
     "FairAirError",
+    "Plan",
     "Remedy",
     "Result",
     "Scenario",

@@ -8,6 +8,7 @@ __all__ = [
     "VERSION",
     "Batch",
     "Report",
+    "apply_snippet",
     "call",
     "check",
     "command",
@@ -15,6 +16,7 @@ __all__ = [
     "read_toml",
     "remedies",
     "run",
+    "run_plan",
     "set_path",
     "write_toml",
 ]
@@ -37,6 +39,17 @@ def run(
     pcap: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report: ...
+def run_plan(
+    document: str,
+    goals: Sequence[str],
+    max_delay: str | None,
+    tolerance: float,
+    floor: float,
+    deploy: str,
+    effort: float,
+    jobs: int,
+) -> str: ...
+def apply_snippet(document: str, snippet: str) -> str: ...
 def remedies() -> list[tuple[str, str, str, str]]: ...
 def call(name: str, rows: NDArray[np.float64], sizes: Sequence[int], radio: str | None) -> NDArray[np.float64]: ...
 def measures() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]: ...

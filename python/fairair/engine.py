@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import html
-import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterable
 from os import PathLike, fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairair import _native
 from fairair._errors import FairAirError
@@ -22,7 +17,7 @@ from fairair.scenario import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Comparison", "Remedy", "compare", "plan", "remedies", "run"]
+__all__ = ["Comparison", "Remedy", "compare", "remedies", "run"]
 
 Engine = Literal["sim", "model", "testbed"]
 
@@ -224,41 +219,6 @@ def compare(
             results[name] = run(cell, remedy=None if name == "none" else name, jobs=jobs)
             tell(len(results), len(names))
     return Comparison(cell, results)
-
-
-def plan(scenario: Scenario | str | PathLike[str], goal: str = "level=1", *options: str) -> dict[str, Any]:
-    """Ask ``fairair plan`` which remedy meets a goal at the most goodput.
-
-    Parameters
-    ----------
-    scenario : Scenario or path-like
-        The cell, or its file.
-    goal : str
-        As ``--goal`` of the command, for instance ``"level=1"``.
-    *options : str
-        Further options of the command.
-
-    Returns
-    -------
-    dict
-        What the command prints with ``--format json``.
-
-    Raises
-    ------
-    FairAirError
-        The command refuses its input.
-    """
-    cell = _scenario(scenario, None, None)
-    with tempfile.TemporaryDirectory(prefix="fairair-") as directory:
-        path = Path(directory) / "scenario.toml"
-        path.write_text(cell.to_toml(), encoding="utf-8")
-        line = [sys.executable, "-m", "fairair", "plan", str(path), "--goal", goal, "--format", "json", *options]
-        done = subprocess.run(line, capture_output=True, text=True, check=False)  # noqa: S603 # our own command
-    # 3: no candidate meets the goal, which is an answer too.
-    if done.returncode not in {0, 3}:
-        raise FairAirError("plan", done.stderr.strip(), "see `fairair plan --help`")
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
 
 
 def _scenario(scenario: Scenario | str | PathLike[str], replicas: int | None, seed: int | None) -> Scenario:

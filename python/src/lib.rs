@@ -9,6 +9,7 @@ mod document;
 mod engine;
 mod error;
 mod models;
+mod plan;
 mod result;
 mod watch;
 
@@ -32,6 +33,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::set_path, module)?)?;
     module.add_function(wrap_pyfunction!(engine::run, module)?)?;
     module.add_function(wrap_pyfunction!(engine::remedies, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::run_plan, module)?)?;
+    module.add_function(wrap_pyfunction!(plan::apply_snippet, module)?)?;
     module.add_function(wrap_pyfunction!(models::call, module)?)?;
     module.add_function(wrap_pyfunction!(batch::measures, module)?)?;
     module.add_class::<batch::Batch>()?;

@@ -141,10 +141,31 @@ def test_remedies_apply_by_name(cell: Scenario) -> None:
 
 def test_the_planner_answers() -> None:
     hotspot = Scenario.load(REPOSITORY / "scenarios" / "detti2011-five-stations.toml")
-    answer = fairair.plan(hotspot.with_({"run.duration": "30 s", "run.warmup": "5 s"}), "level=1")
-    assert answer["schema"].startswith("fairair.plan/")
+    plan = fairair.plan(hotspot, "level=1", deploy="box")
+    assert plan.met
+    best = plan.recommended
+    assert best is not None
+    assert best.deploy == "box"
+    assert best.starved == ()
+    assert all(point.starved == 0 for point in plan.front)
+    changed = plan.apply(hotspot)
+    assert "enforce" in changed.to_dict()
+    assert fairair.run(changed, replicas=2).summary.loc["jain_stations", "mean"] > 0.95
+    assert best.result.engine == "simulator"
+    assert len(plan.table) == len(plan.front)
+    assert fairair.Plan.from_json(plan.to_json()) == plan
+
+
+def test_a_wish_that_makes_no_sense_is_refused() -> None:
+    hotspot = Scenario.load(REPOSITORY / "scenarios" / "detti2011-five-stations.toml")
     with pytest.raises(FairAirError, match="level"):
         fairair.plan(hotspot, "levle=1")
+    with pytest.raises(FairAirError, match="nobody"):
+        fairair.plan(hotspot, "nobody >= 1 Mbit/s")
+    with pytest.raises(FairAirError, match="deploy"):
+        fairair.plan(hotspot, deploy="roof")  # type: ignore[arg-type]
+    with pytest.raises(FairAirError, match="unit"):
+        fairair.plan(hotspot, [], max_delay="50")
 
 
 def test_a_result_survives_parquet_and_pickle(cell: Scenario, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fairair_core::units::Duration;
 
-use crate::plan::Goal;
+use fairair_sim::plan::Goal;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -185,10 +185,13 @@ pub struct PlanArgs {
     #[arg(value_name = "FILE")]
     pub scenario: PathBuf,
 
-    /// What to reach, may be given several times: level=L, down/up=R or up/down=R.
+    /// What to reach, may be given several times: level=L, down/up=R, up/down=R, "NAME >= RATE", "delay(NAME) <= TIME",
+    /// "files(NAME) <= TIME".
     ///
     /// level=1 asks for the same goodput at every station; another L for the first station's over the mean of the
-    /// others. down/up=2 asks for twice as much goodput a download as an upload.
+    /// others. down/up=2 asks for twice as much goodput a download as an upload. NAME is a station or a group (web for
+    /// web-1, web-2, ..); delay: 95th percentile in the AP's queue and mean in the box; files: mean transfer time,
+    /// without a NAME that of the smallest files.
     #[arg(long, value_name = "GOAL")]
     pub goal: Vec<Goal>,
 
@@ -215,6 +218,14 @@ pub struct PlanArgs {
     /// Seed of the randomness [default: the scenario's].
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
+
+    /// Look at five times as many candidates.
+    #[arg(long)]
+    pub thorough: bool,
+
+    /// Draw what can be had (goodput, delay, fairness) into an SVG file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 
     /// What to print on stdout.
     #[arg(long, value_enum, default_value_t = Format::Table)]

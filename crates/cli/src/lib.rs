@@ -33,7 +33,7 @@ pub use compare::compare_command;
 pub use error::{CliError, Exit};
 pub use execute::{Effort, Execution, simulate};
 pub use model::model_command;
-pub use plan::{Goal, plan_command};
+pub use plan::plan_command;
 pub use run::run_command;
 #[cfg(target_os = "linux")]
 pub use vsb::{VsbArgs, VsbCommand, vsb_command};

@@ -41,6 +41,11 @@ impl Progress {
         self.bar.set_length(u64::from(replicas));
     }
 
+    /// So many more are going to be run.
+    pub(crate) fn add(&self, replicas: u32) {
+        self.bar.inc_length(u64::from(replicas));
+    }
+
     /// One more is done.
     pub(crate) fn done(&self) {
         self.bar.inc(1);

@@ -236,7 +236,7 @@ fn an_unknown_remedy_is_told_with_the_known_ones() {
 fn a_wish_that_the_cell_meets_already_changes_nothing() {
     let place = Place::new();
     let plan = |more: &[&str], code| exits(fairair().arg("plan").arg(&place.scenario).args(more), code).0;
-    assert!(plan(&["--max-delay", "100s", "--deploy", "box"], 0).contains("change nothing"));
+    assert!(plan(&["--max-delay", "100s", "--deploy", "box"], 0).contains("meets this already"));
     let unmet = plan(&["--max-delay", "1us", "--deploy", "box"], 3);
     assert!(unmet.contains("No candidate meets this"), "{unmet}");
 }

@@ -2,6 +2,7 @@
 
 mod events;
 mod flow;
+pub mod plan;
 pub mod replicas;
 mod world;
 

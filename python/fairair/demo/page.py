@@ -49,7 +49,7 @@ def write_page(scenario: str | PathLike[str], out: str | PathLike[str] = "out/de
     mpl.use("svg")
     cell = fairair.Scenario.load(scenario)
     comparison = fairair.compare(cell, replicas=_REPLICAS)
-    plan = fairair.plan(cell, "level=1")
+    plan = fairair.plan(cell, "level=1").to_dict()
     answers = plan["rows"]
     target.parent.mkdir(parents=True, exist_ok=True)
     site = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -6,6 +6,7 @@ pub(crate) mod engines;
 pub(crate) mod files;
 #[cfg(test)]
 pub(crate) mod fixture;
+pub(crate) mod front;
 mod grid;
 pub(crate) mod plan;
 mod quantity;

@@ -1,52 +1,96 @@
-//! A plan for people: what to change, what it brings, what to paste.
+//! A plan for people: what to change, what it brings, what to paste, and what else can be had.
 
 use fairair_core::metrics::{Column, Estimate};
+use fairair_sim::plan::{Plan, Point, Prediction, Row};
 
 use super::Style;
 use super::csv;
 use super::grid::{Align, quantities, titled};
 use super::quantity::{NONE, Quantity};
-use crate::plan::{Plan, Prediction, Row};
 
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
 const DEAR: f64 = 0.75;
+/// A queue whose 95th percentile is longer is recommended with a warning: calls suffer from it (ITU-T G.114).
+const LONG_S: f64 = 0.15;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, style: Style) -> String {
-    let mut wishes = plan.goals.clone();
-    wishes.extend(plan.max_delay_s.map(|most| format!("p95 delay at most {} ms", most * 1e3)));
     let mut lines = vec![
-        format!("{}: {} (within {:.0} %)", style.bold(&plan.name), wishes.join(" and "), plan.tolerance * 100.0),
+        format!(
+            "{}: {} (within {:.0} %), nobody below {:.0} % of the max-min share",
+            style.bold(&plan.name),
+            plan.goals.join(" and "),
+            plan.tolerance * 100.0,
+            plan.floor * 100.0
+        ),
         style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())),
-        if plan.as_is_starved.is_empty() {
-            format!("nobody starves in the cell as it is (floor: {:.0} % of the max-min share)", plan.floor * 100.0)
-        } else {
-            style.bold(&format!("WARNING: in the cell as it is these starve: {}", plan.as_is_starved.join(", ")))
-        },
-        String::new(),
     ];
+    if !plan.as_is_starved.is_empty() {
+        let who = listed(&plan.as_is_starved);
+        lines.push(style.bold(&format!("WARNING: in the cell as it is these starve: {who}")));
+    }
+    if plan.already_met {
+        lines.push(style.bold("The cell as it is meets this already."));
+    }
+    lines.push(String::new());
     lines.extend(rows(plan, style));
     lines.push(String::new());
     lines.extend(predictions(plan, style));
     lines.push(String::new());
+    lines
+        .push(style.dim("What can be had: of these none has more goodput, more fairness and less delay than another:"));
+    lines.extend(points(&plan.front, style));
+    lines.push(String::new());
+    lines.push(style.dim("The best of each family; `short look`: it was not worth a longer one:"));
+    lines.extend(points(&plan.families, style));
+    lines.push(String::new());
+    lines.push(style.dim(&format!("Not tried: {}.", plan.not_tried.join("; "))));
+    lines.push(String::new());
     lines.extend(recommendation(plan, style));
     lines.join("\n") + "\n"
+}
+
+/// Names, or the first few of many.
+fn listed(names: &[String]) -> String {
+    const MANY: usize = 6;
+    match names.len().checked_sub(MANY) {
+        Some(more) if more > 0 => format!("{} and {more} more", names[..MANY].join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 fn rows(plan: &Plan, style: Style) -> Vec<String> {
     let text = |of: &dyn Fn(&Row) -> String| plan.rows.iter().map(of).collect::<Vec<_>>();
     let numbers = |of: &dyn Fn(&Row) -> Quantity| plan.rows.iter().map(of).collect::<Vec<_>>();
     let columns = [
-        titled("meets", text(&|row| if row.meets { "yes" } else { "no" }.to_owned()), Align::Left),
+        titled("meets", text(&|row| yes(row.meets)), Align::Left),
         titled("change", text(&|row| row.deploy.to_owned()), Align::Left),
         titled("starved", text(&|row| row.starved.len().to_string()), Align::Right),
         quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))),
+        titled("fairness", text(&|row| format!("{:.3}", row.fairness)), Align::Right),
         quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
-        quantities("Jain sta.", &numbers(&|row| Quantity::plain(row.report.indices.jain_stations))),
         quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))),
         quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_queue.p95_sojourn_s, 1e3, "ms"))),
         quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))),
         titled("remedy", text(&|row| short(&row.snippet)), Align::Left),
+    ];
+    joined(&columns, style)
+}
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+fn points(points: &[Point], style: Style) -> Vec<String> {
+    let text = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<Vec<_>>();
+    let columns = [
+        titled("total", text(&|p| format!("{:.2} Mb/s", p.goodput_bps / 1e6)), Align::Right),
+        titled("fairness", text(&|p| format!("{:.3}", p.fairness)), Align::Right),
+        titled("delay", text(&|p| format!("{:.1} ms", p.delay_s * 1e3)), Align::Right),
+        titled("starved", text(&|p| p.starved.to_string()), Align::Right),
+        titled("meets", text(&|p| if p.rung > 0 { yes(p.meets) } else { "short look".to_owned() }), Align::Left),
+        titled("family", text(&|p| p.family.to_owned()), Align::Left),
+        titled("remedy", text(&|p| short(&p.snippet)), Align::Left),
     ];
     joined(&columns, style)
 }
@@ -97,31 +141,58 @@ fn predictions(plan: &Plan, style: Style) -> Vec<String> {
 fn short(snippet: &str) -> String {
     match snippet.split_once('\n') {
         None => "the cell as it is".to_owned(),
-        Some((table, keys)) => format!("{table} {}", keys.replace('\n', ", ")),
+        Some((table, keys)) => format!("{table} {}", keys.replace('\n', ", ").replace("], ", "] ")),
     }
 }
 
 fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
-    match plan.rows.first() {
-        None => vec![style.bold("Nothing was tried.")],
-        Some(row) if !row.meets && !row.starved.is_empty() => vec![style.bold(&format!(
-            "No candidate meets this without starving somebody. The first row is the closest; do not use it: it starves {}.",
-            row.starved.join(", ")
-        ))],
-        Some(row) if !row.meets => vec![style.bold("No candidate meets this. The first row is the closest.")],
-        Some(row) if row.snippet.is_empty() => vec![style.bold("The cell as it is meets this: change nothing.")],
-        Some(row) => {
-            let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
-            lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
-            let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
-            if kept < DEAR {
-                let lost = (1.0 - kept) * 100.0;
-                lines.push(String::new());
-                lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
-            }
-            lines
-        }
+    let Some(row) = plan.rows.first() else { return vec![style.bold("Nothing was tried.")] };
+    if !row.meets {
+        return unmet(plan, row, style);
     }
+    if row.snippet.is_empty() {
+        return vec![style.bold("The cell as it is meets this: change nothing.")];
+    }
+    let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
+    lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+    let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
+    if kept < DEAR {
+        let lost = (1.0 - kept) * 100.0;
+        lines.push(String::new());
+        lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
+        lines.extend(prices(plan));
+    }
+    if row.delay_s > LONG_S {
+        lines.push(String::new());
+        let text = format!("Its queue is long: {:.0} ms. See above what a shorter one costs.", row.delay_s * 1e3);
+        lines.push(style.bold(&text));
+    }
+    lines
+}
+
+/// What is missing, and what each goal costs.
+fn unmet(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
+    let mut lines = vec![style.bold("No candidate meets this. The first row is the closest; it is not recommended.")];
+    if !row.starved.is_empty() {
+        lines.push(style.bold(&format!("It starves {}.", listed(&row.starved))));
+    }
+    for constraint in &plan.constraints {
+        let reached = &constraint.reached;
+        let missed = constraint.missed_by.filter(|missed| !constraint.met && *missed > 0.0);
+        let by = missed.map_or(String::new(), |missed| format!(", off by {missed:.1} tolerances with doubt counted"));
+        lines.push(format!("{}: it has {reached}{by}", constraint.goal));
+    }
+    lines.extend(prices(plan));
+    lines
+}
+
+/// What could be had without each goal.
+fn prices(plan: &Plan) -> Vec<String> {
+    let price = |constraint: &fairair_sim::plan::Constraint| match constraint.goodput_without_bps {
+        Some(bps) => format!("without {}: up to {:.2} Mb/s", constraint.goal, bps / 1e6),
+        None => format!("without {}: still nothing", constraint.goal),
+    };
+    plan.constraints.iter().map(price).collect()
 }
 
 /// One row a candidate of the last round.

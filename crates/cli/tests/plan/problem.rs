@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
+use fairair_sim::plan::{Goal, Wish};
 
 /// A file of `problems`.
 pub(crate) struct Problem {
@@ -14,6 +15,8 @@ pub(crate) struct Problem {
     pub(crate) options: Vec<String>,
     /// Why nothing can meet it, from the comment `# unmeetable: ..`.
     pub(crate) unmeetable: Option<String>,
+    /// Least goodput of what is recommended, from the comment `# at-least: ..` in Mbit/s; 0 without.
+    pub(crate) at_least_bps: f64,
     pub(crate) scenario: Scenario,
 }
 
@@ -33,6 +36,7 @@ impl Problem {
         Problem {
             name: path.file_stem().unwrap().to_string_lossy().into_owned(),
             options: options.split_whitespace().map(str::to_owned).collect(),
+            at_least_bps: comment("# at-least:").map_or(0.0, |mbps| mbps.parse::<f64>().unwrap() * 1e6),
             unmeetable: comment("# unmeetable:").map(str::to_owned),
             scenario: Scenario::from_toml(&text, &path.to_string_lossy()).unwrap(),
             path,
@@ -45,15 +49,15 @@ impl Problem {
         self.options.windows(2).filter(move |pair| pair[0] == option).map(|pair| pair[1].as_str())
     }
 
-    /// Goals as name and ratio.
-    pub(crate) fn goals(&self) -> Vec<(&str, f64)> {
-        let goal = |text: &'_ str| text.split_once('=').map(|(_, ratio)| ratio.parse().unwrap());
-        self.values("--goal").map(|text| (text.split_once('=').unwrap().0, goal(text).unwrap())).collect()
+    /// Goals, the longest delay among them.
+    pub(crate) fn goals(&self) -> Vec<Goal> {
+        let delay = self.values("--max-delay").map(|text| format!("delay<={text}"));
+        self.values("--goal").map(str::to_owned).chain(delay).map(|text| text.parse().unwrap()).collect()
     }
 
-    /// Seconds.
-    pub(crate) fn max_delay(&self) -> Option<f64> {
-        self.values("--max-delay").next().map(|text| text.trim_end_matches("ms").parse::<f64>().unwrap() / 1e3)
+    /// The wish that the options make, with so many times the default's work.
+    pub(crate) fn wish(&self, effort: f64) -> Wish {
+        Wish { goals: self.goals(), tolerance: self.tolerance(), floor: 0.05, deploy: self.deploy(), effort }
     }
 
     /// How far a ratio may be off, as a share.
@@ -86,6 +90,12 @@ impl Problem {
         let mut file: toml::Table = self.text.parse().unwrap();
         let snippet: toml::Table = snippet.parse().unwrap();
         for (name, keys) in snippet {
+            if let Some(stations) = keys.as_array() {
+                for station in stations {
+                    weigh(&mut file, station);
+                }
+                continue;
+            }
             let table = file.entry(name).or_insert_with(|| toml::Table::new().into());
             for (key, value) in keys.as_table().unwrap().clone() {
                 table.as_table_mut().unwrap().insert(key, value);
@@ -93,4 +103,11 @@ impl Problem {
         }
         Scenario::from_toml(&toml::to_string(&file).unwrap(), "pasted.toml").unwrap()
     }
+}
+
+/// The keys of a `[[station]]` of a snippet go to the station of that name.
+fn weigh(file: &mut toml::Table, changed: &toml::Value) {
+    let stations = file["station"].as_array_mut().unwrap();
+    let own = stations.iter_mut().find(|station| station["name"] == changed["name"]).unwrap();
+    own.as_table_mut().unwrap().extend(changed.as_table().unwrap().clone());
 }

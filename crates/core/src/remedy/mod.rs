@@ -1,10 +1,5 @@
 //! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
 
-mod candidate;
-mod neighbour;
-
-pub use candidate::{Candidate, candidates};
-
 use crate::ap::{LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::packet::Direction;

@@ -7,24 +7,28 @@ use serde::Serialize;
 
 /// A model's answer to a candidate; what it does not know is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Prediction {
+pub struct Prediction {
     /// Who says it.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Why nobody says anything.
-    pub(crate) unknown: Option<String>,
-    pub(crate) goodput_bps: Option<f64>,
-    pub(crate) fairness_level_first_station: Option<f64>,
-    pub(crate) jain_stations: Option<f64>,
-    pub(crate) up_down_ratio: Option<f64>,
+    pub unknown: Option<String>,
+    /// Goodput of the cell.
+    pub goodput_bps: Option<f64>,
+    /// First station over the mean of the others.
+    pub fairness_level_first_station: Option<f64>,
+    /// Jain's index over stations.
+    pub jain_stations: Option<f64>,
+    /// Mean goodput of an upload over that of a download.
+    pub up_down_ratio: Option<f64>,
     /// Mean delay in the AP's queue. No model knows percentiles.
-    pub(crate) delay_mean_s: Option<f64>,
+    pub delay_mean_s: Option<f64>,
     /// Assumptions of the model that the candidate breaks: there it is outside its domain.
-    pub(crate) outside: Vec<String>,
+    pub outside: Vec<String>,
 }
 
 impl Prediction {
     /// Asks the model that applies to `scenario`.
-    pub(crate) fn of(scenario: &Scenario) -> Self {
+    pub fn of(scenario: &Scenario) -> Self {
         match predict(scenario, None) {
             Err(error) => Prediction { unknown: Some(error.to_string()), ..Prediction::default() },
             Ok(prediction) => {
@@ -37,7 +41,7 @@ impl Prediction {
     }
 
     /// The same values of a simulation.
-    pub(crate) fn values(report: &Report) -> Self {
+    pub fn values(report: &Report) -> Self {
         Prediction {
             goodput_bps: report.totals.goodput_bps.mean,
             fairness_level_first_station: report.indices.fairness_level_first_station.mean,

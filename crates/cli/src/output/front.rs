@@ -1,0 +1,59 @@
+//! The front of a plan as a picture: goodput against delay, fairness by colour.
+
+use fairair_sim::plan::{Plan, Point};
+use plotters::prelude::*;
+
+/// Size in pixels.
+const SIZE: (u32, u32) = (760, 480);
+/// Delays below this many milliseconds are drawn here: an axis of decades has no zero.
+const LEAST_MS: f64 = 1.0;
+
+/// The front as an SVG document.
+pub(crate) fn svg(plan: &Plan) -> String {
+    let mut text = String::new();
+    // Drawing into a text cannot fail but for a font, and the SVG back end has none to load.
+    draw(plan, &mut text).unwrap_or_default();
+    text
+}
+
+fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>> {
+    let at = |point: &Point| (point.goodput_bps / 1e6, (point.delay_s * 1e3).max(LEAST_MS));
+    let most = plan.front.iter().map(at).fold((1e-3, 10.0), |most: (f64, f64), (x, y)| (most.0.max(x), most.1.max(y)));
+    let root = SVGBackend::with_string(into, SIZE).into_drawing_area();
+    root.fill(&WHITE)?;
+    let title = format!("{}: {}", plan.name, plan.goals.join(" and "));
+    let mut chart = ChartBuilder::on(&root)
+        .caption(title, ("sans-serif", 18))
+        .margin(16)
+        .x_label_area_size(40)
+        .y_label_area_size(60)
+        .build_cartesian_2d(0.0..most.0 * 1.1, (LEAST_MS * 0.8..most.1 * 2.0).log_scale())?;
+    chart
+        .configure_mesh()
+        .x_desc("goodput of the cell, Mbit/s")
+        .y_desc("delay: p95 at the AP + mean in the box, ms")
+        .draw()?;
+    for point in &plan.front {
+        let (x, y) = at(point);
+        chart.draw_series(std::iter::once(Circle::new((x, y), 6, colour(point.fairness).filled())))?;
+        let label = format!("{} (fairness {:.2})", point.family, point.fairness);
+        chart.draw_series(std::iter::once(Text::new(label, (x, y * 1.12), ("sans-serif", 11))))?;
+    }
+    let first = plan.rows.first().filter(|row| row.meets);
+    if let Some(row) = first {
+        let place = (row.report.totals.goodput_bps.mean.unwrap_or(0.0) / 1e6, (row.delay_s * 1e3).max(LEAST_MS));
+        chart.draw_series(std::iter::once(Circle::new(place, 11, BLACK.stroke_width(2))))?;
+    }
+    let legend = "red: unfair, green: fair; ring: recommended";
+    root.draw(&Text::new(legend, (80, SIZE.1 as i32 - 14), ("sans-serif", 12)))?;
+    root.present()?;
+    drop(chart);
+    drop(root);
+    Ok(())
+}
+
+/// From red (0.5 and less) to green (1).
+fn colour(fairness: f64) -> RGBColor {
+    let share = ((fairness - 0.5) * 2.0).clamp(0.0, 1.0);
+    RGBColor((200.0 * (1.0 - share)) as u8, (60.0 + 110.0 * share) as u8, 60)
+}

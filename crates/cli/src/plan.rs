@@ -1,0 +1,76 @@
+//! `fairair plan`: flags in, `fairair_sim::plan` does the work, a table or JSON out.
+
+use std::io::IsTerminal;
+
+use fairair_core::remedy::Deploy;
+use fairair_core::scenario::Scenario;
+use fairair_sim::plan::{Goal, Wish, plan};
+use fairair_sim::replicas::Pool;
+
+use crate::args::{Deployment, Format, PlanArgs};
+use crate::error::{CliError, Exit};
+use crate::output::{self, Style};
+use crate::progress::Progress;
+use crate::{interrupt, output::plan as print};
+
+/// How many times the default's work `--thorough` spends.
+const THOROUGH: f64 = 5.0;
+
+/// Searches for the remedy that meets a wish at the most goodput.
+///
+/// # Errors
+/// For bad input, before anything runs.
+pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
+    let mut scenario = Scenario::load(&args.scenario)?;
+    scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
+    let wish = wish(args);
+    let usage = |(what, help)| CliError::Usage { what, help };
+    if let Some(mistake) = wish.mistake(&scenario) {
+        return Err(usage(mistake));
+    }
+    if let Some(file) = &args.svg {
+        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        if directory.is_some_and(|directory| !directory.is_dir()) {
+            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+            return Err(CliError::unwritable(file, &missing));
+        }
+    }
+    let pool = Pool::new(args.jobs.unwrap_or(0).into()).map_err(|error| CliError::Threads(error.to_string()))?;
+    let bar = Progress::new(0);
+    let show = |step| match step {
+        fairair_sim::plan::Progress::Planned(more) => bar.add(more),
+        fairair_sim::plan::Progress::Done => bar.done(),
+    };
+    let found = plan(&scenario, &wish, &pool, interrupt::flag(), &show).map_err(usage)?;
+    drop(bar);
+    let Some(plan) = found else { return Ok(Exit::Interrupted) };
+    if let Some(file) = &args.svg {
+        let drawn = output::front::svg(&plan);
+        std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
+    }
+    output::print(&match args.format {
+        Format::Table => print::table(&plan, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Json => {
+            serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
+        }
+        Format::Csv => print::csv(&plan),
+    })?;
+    Ok(if plan.met { Exit::Success } else { Exit::Unmet })
+}
+
+/// The wish of the flags.
+fn wish(args: &PlanArgs) -> Wish {
+    let mut goals = args.goal.clone();
+    goals.extend(args.max_delay.map(|most| Goal::Delay { who: String::new(), most }));
+    Wish {
+        goals,
+        tolerance: args.tolerance.0 / 100.0,
+        floor: args.floor.0 / 100.0,
+        deploy: match args.deploy {
+            Deployment::Any => None,
+            Deployment::Ap => Some(Deploy::Ap),
+            Deployment::Box => Some(Deploy::Box),
+        },
+        effort: if args.thorough { THOROUGH } else { 1.0 },
+    }
+}

@@ -1,0 +1,150 @@
+//! A change of a cell: one remedy or several together, with their parameters, and how a scenario file writes them.
+
+use fairair_core::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
+use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
+use fairair_core::qdisc::QdiscSpec;
+use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::shaper::{Policy, VsbParams};
+use fairair_core::units::Bitrate;
+
+use super::goal::is_meant;
+
+/// What a plan changes; `None` and empty leave the scenario's own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Change {
+    /// The AP's queue towards the stations.
+    pub(crate) queue: Option<QdiscSpec>,
+    /// A window cap for a buffer of so many packets.
+    pub(crate) window_cap: Option<(WindowRule, usize)>,
+    /// The uplink limiter, with an R that is given, or measured.
+    pub(crate) limiter: Option<(LimiterShare, Option<Bitrate>)>,
+    /// The box.
+    pub(crate) enforce: Option<BoxChange>,
+    /// Weights of stations in the box, by the name that stands in the file: a group's has no number.
+    pub(crate) weights: Vec<(String, f64)>,
+}
+
+/// The box of a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BoxChange {
+    pub(crate) policy: Policy,
+    pub(crate) capacity: CapacityParams,
+    /// Packets that wait in a class.
+    pub(crate) queue: usize,
+}
+
+impl Change {
+    /// Where something has to be changed: `-`, `AP`, `box` or `AP+box`.
+    pub(crate) fn deploy(&self) -> &'static str {
+        let ap = self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some();
+        match (ap, self.enforce.is_some()) {
+            (false, false) => "-",
+            (true, false) => "AP",
+            (false, true) => "box",
+            (true, true) => "AP+box",
+        }
+    }
+
+    /// Remedies in it.
+    pub(crate) fn remedies(&self) -> usize {
+        let parts = [self.queue.is_some(), self.window_cap.is_some(), self.limiter.is_some(), self.enforce.is_some()];
+        parts.into_iter().filter(|part| *part).count()
+    }
+
+    /// The scenario with it.
+    pub(crate) fn applied(&self, scenario: &Scenario) -> Scenario {
+        let mut changed = scenario.clone();
+        if let Some(queue) = self.queue {
+            changed.ap.queue = queue;
+        }
+        if let Some((rule, buffer)) = self.window_cap {
+            let mss = default_mss(scenario);
+            changed.ap.window_cap = Some(WindowCapParams::usual(rule, buffer, mss, scenario.wire.delay));
+        }
+        if let Some((share, capacity)) = self.limiter {
+            let usual = UplinkLimiterParams::default();
+            let capacity = capacity.map_or(usual.capacity, LimiterCapacity::Given);
+            changed.ap.uplink_limiter = Some(UplinkLimiterParams { share, capacity, ..usual });
+        }
+        if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
+            let vsb = VsbParams { policy, queue, ..VsbParams::default() };
+            changed.enforce = Some(Enforce { vsb, capacity });
+        }
+        for (name, weight) in &self.weights {
+            for station in changed.stations.iter_mut().filter(|station| is_meant(name, &station.name)) {
+                station.weight = *weight;
+            }
+        }
+        changed
+    }
+
+    /// What to write into the scenario file, table by table in place of its keys; empty: nothing.
+    pub(crate) fn snippet(&self, scenario: &Scenario) -> String {
+        let mut lines = Vec::new();
+        if self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some() {
+            lines.push("[ap]".to_owned());
+            lines.push(format!("queue = {}", inline_queue(&self.queue.unwrap_or(scenario.ap.queue))));
+        }
+        if let Some((rule, buffer)) = self.window_cap {
+            lines.push(format!("window_cap = {{ kind = {}, buffer = {buffer} }}", word(&rule)));
+        }
+        if let Some((share, capacity)) = self.limiter {
+            let capacity = capacity.map_or("\"auto\"".to_owned(), |rate| word(&rate));
+            lines.push(format!("uplink_limiter = {{ capacity = {capacity}, share = {} }}", word(&share)));
+        }
+        if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
+            lines.push("[enforce]".to_owned());
+            lines.push(format!("policy = {}", word(&policy)));
+            lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most(scenario.radio.phy))));
+            lines.push(format!("queue = {queue}"));
+        }
+        for (name, weight) in &self.weights {
+            lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
+        }
+        lines.join("\n")
+    }
+}
+
+/// The segment size that a window cap takes for a connection until it has seen one: the reader's default.
+fn default_mss(scenario: &Scenario) -> u32 {
+    scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or(1460).max(1)
+}
+
+/// A word or quantity as JSON and TOML write it alike, in quotes.
+fn word(of: &impl serde::Serialize) -> String {
+    serde_json::to_string(of).unwrap_or_default()
+}
+
+/// A table of scalars as an inline table of TOML, `kind` first, without what is as in `usual`.
+fn inline(table: &impl serde::Serialize, usual: &impl serde::Serialize) -> String {
+    let (table, usual) = (json_of(table), json_of(usual));
+    let kind = table.get("kind").map(ToString::to_string).unwrap_or_default();
+    let chosen = table.as_object().into_iter().flatten();
+    let fields: Vec<String> = chosen
+        .filter(|(key, value)| *key != "kind" && usual.get(key) != Some(value))
+        .map(|(key, value)| format!(", {key} = {value}"))
+        .collect();
+    format!("{{ kind = {kind}{} }}", fields.concat())
+}
+
+fn json_of(value: &impl serde::Serialize) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+fn inline_queue(queue: &QdiscSpec) -> String {
+    let all = QdiscSpec::all();
+    let usual = all.iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(queue);
+    inline(queue, usual)
+}
+
+fn inline_capacity(capacity: &CapacityParams, max: Bitrate) -> String {
+    match capacity {
+        CapacityParams::Fixed { rate } => word(rate),
+        CapacityParams::Adaptive(params) => {
+            let usual = AdaptiveParams { max, ..AdaptiveParams::default() };
+            if *params == usual { "\"auto\"".to_owned() } else { inline(capacity, &CapacityParams::Adaptive(usual)) }
+        }
+        CapacityParams::Air(_) => inline(capacity, &CapacityParams::Air(AirParams { max, ..AirParams::default() })),
+        CapacityParams::Wce(_) => inline(capacity, &CapacityParams::Wce(WceParams { max, ..WceParams::default() })),
+    }
+}

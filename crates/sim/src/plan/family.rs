@@ -1,0 +1,331 @@
+//! What a plan may try: families of remedies and useful pairs, each a point in a unit cube away from a change.
+
+use fairair_core::ap::{LimiterShare, WindowRule};
+use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
+use fairair_core::packet::Direction;
+use fairair_core::qdisc::{
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
+    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+};
+use fairair_core::remedy::Deploy;
+use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::shaper::Policy;
+use fairair_core::units::{Bitrate, Duration, Probability};
+
+use super::change::{BoxChange, Change};
+
+/// What the ranges of parameters follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranges {
+    /// The largest queue that makes sense: what never overflows, or the AP's own.
+    largest: usize,
+    /// Largest receive window.
+    window: u32,
+    /// IP bytes of both directions that the cell carries, as reckoned.
+    capacity_bps: f64,
+    /// The box's largest capacity.
+    most: Bitrate,
+    /// Groups of stations that a goal tells apart; their weights are parameters.
+    weighed: Vec<String>,
+}
+
+/// Remedies of one kind, with some parameters each in 0 to 1.
+pub(crate) struct Family {
+    /// Its name in plans.
+    pub(crate) name: &'static str,
+    /// Parameters.
+    pub(crate) dims: usize,
+    /// Candidates of the first look.
+    pub(crate) first: usize,
+    make: fn(&Ranges, &[f64]) -> Change,
+}
+
+impl Family {
+    /// The change at a point of the unit cube.
+    pub(crate) fn change(&self, ranges: &Ranges, at: &[f64]) -> Change {
+        (self.make)(ranges, at)
+    }
+}
+
+const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges, &[f64]) -> Change) -> Family {
+    Family { name, dims, first, make }
+}
+
+impl Ranges {
+    /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full. `weighed` are stations whose
+    /// weights a goal makes worth trying.
+    pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, weighed: Vec<String>) -> Self {
+        let packets = |flow: &fairair_core::scenario::Flow| match flow.direction {
+            // A delayed ACK stands for two segments.
+            Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
+            _ => flow.tcp.window,
+        };
+        let lossless = scenario.flows().map(|(_, flow)| packets(flow) as usize).sum::<usize>();
+        Ranges {
+            largest: lossless.max(scenario.ap.queue.limit()).clamp(10, 1500),
+            window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
+            capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
+            most: Enforce::most(scenario.radio.phy),
+            weighed,
+        }
+    }
+
+    fn packets(&self, x: f64) -> usize {
+        between(1.0, self.largest as f64, x).round() as usize
+    }
+
+    fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {
+        let bps = self.capacity_bps * between(low, high, x);
+        // Two digits and a half: a snippet is for people.
+        let step = 10f64.powf(bps.log10().floor() - 2.0);
+        Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
+    }
+}
+
+/// From `low` to `high` in equal ratios.
+fn between(low: f64, high: f64, x: f64) -> f64 {
+    low * (high / low).powf(x.clamp(0.0, 1.0))
+}
+
+fn ms(low: f64, high: f64, x: f64) -> Duration {
+    Duration::from_micros(((between(low, high, x) * 10.0).round() * 100.0) as u64)
+}
+
+fn pick<T: Copy>(of: &[T], x: f64) -> T {
+    of[((x * of.len() as f64) as usize).min(of.len() - 1)]
+}
+
+/// From 0.02 to 0.98, three decimals.
+fn share(x: f64) -> f64 {
+    ((0.02 + 0.96 * x.clamp(0.0, 1.0)) * 1e3).round() / 1e3
+}
+
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+fn queue(spec: QdiscSpec) -> Change {
+    Change { queue: Some(spec), ..Change::default() }
+}
+
+fn fair(limit: usize) -> FairQueueParams {
+    FairQueueParams { limit, ..FairQueueParams::default() }
+}
+
+fn dual(ranges: &Ranges, data: usize, ack: usize, p: Share) -> QdiscSpec {
+    QdiscSpec::DualQueue(DualQueueParams { data, ack, p, window: ranges.window, ..DualQueueParams::default() })
+}
+
+fn airtime(limit: usize) -> QdiscSpec {
+    QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() })
+}
+
+/// A queue for the AP beside another remedy.
+fn companion(ranges: &Ranges, x: f64, limit: usize) -> QdiscSpec {
+    let half = limit.div_ceil(2);
+    pick(
+        &[
+            QdiscSpec::PerStationFq(fair(limit)),
+            QdiscSpec::PerFlowFq(fair(limit)),
+            airtime(limit),
+            QdiscSpec::Droptail { limit },
+            dual(ranges, half, half, Share::Rule(ShareRule::Auto)),
+        ],
+        x,
+    )
+}
+
+fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterShare, Option<Bitrate>) {
+    (share, rate.map(|x| ranges.rate(0.1, 1.5, x)))
+}
+
+const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
+
+fn boxed(policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
+    let queue = between(1.0, 400.0, queue).round() as usize;
+    Change { enforce: Some(BoxChange { policy, capacity, queue }), ..Change::default() }
+}
+
+fn adaptive(ranges: &Ranges, x: f64) -> CapacityParams {
+    CapacityParams::Adaptive(AdaptiveParams { target: ms(2.0, 60.0, x), max: ranges.most, ..AdaptiveParams::default() })
+}
+
+fn air(ranges: &Ranges, x: f64) -> CapacityParams {
+    let share = hundredths(between(0.5, 1.3, x));
+    CapacityParams::Air(AirParams { share, max: ranges.most, ..AirParams::default() })
+}
+
+fn wce(ranges: &Ranges, x: f64) -> CapacityParams {
+    let threshold = ms(6.0, 150.0, x);
+    CapacityParams::Wce(WceParams { threshold, max: ranges.most, ..WceParams::default() })
+}
+
+fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
+    CapacityParams::Fixed { rate: ranges.rate(0.3, 1.2, x) }
+}
+
+/// The families of the access point.
+const AP: &[Family] = &[
+    family("droptail", 1, 12, |r, x| queue(QdiscSpec::Droptail { limit: r.packets(x[0]) })),
+    family("per-flow-fq", 1, 10, |r, x| queue(QdiscSpec::PerFlowFq(fair(r.packets(x[0]))))),
+    family("per-station-fq", 1, 10, |r, x| queue(QdiscSpec::PerStationFq(fair(r.packets(x[0]))))),
+    family("airtime-fq", 1, 10, |r, x| queue(airtime(r.packets(x[0])))),
+    family("fq-codel", 2, 8, |_, x| {
+        let limit = between(2.0, 2000.0, x[1]).round() as usize;
+        queue(QdiscSpec::FqCodel(FqCodelParams { limit, target: ms(1.0, 100.0, x[0]), ..FqCodelParams::default() }))
+    }),
+    family("las", 1, 6, |r, x| queue(QdiscSpec::Las(LasParams { limit: r.packets(x[0]) }))),
+    family("tlas", 2, 6, |r, x| {
+        let threshold = between(5.0, 500.0, x[1]).round() as _;
+        queue(QdiscSpec::Tlas(TlasParams { limit: r.packets(x[0]), threshold, ..TlasParams::default() }))
+    }),
+    family("tlas-saf", 1, 6, |r, x| {
+        queue(QdiscSpec::TlasSaf(TlasSafParams { limit: r.packets(x[0]), ..TlasSafParams::default() }))
+    }),
+    family("dual-queue", 3, 30, |r, x| queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Fixed(share(x[2]))))),
+    family("dual-queue, p = auto", 2, 10, |r, x| {
+        queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Rule(ShareRule::Auto)))
+    }),
+    family("dual-queue, p by formula", 2, 8, |r, x| {
+        let rule = pick(&[ShareRule::Optimal, ShareRule::Modified], x[1]);
+        queue(dual(r, r.packets(x[0]), r.packets(x[0]), Share::Rule(rule)))
+    }),
+    family("admission", 2, 10, |_, x| {
+        let p_b = Probability::new((between(1e-4, 0.3, x[0]) * 1e4).round() / 1e4).unwrap_or_default();
+        let limit = between(5.0, 1000.0, x[1]).round() as usize;
+        queue(QdiscSpec::Admission(AdmissionParams { p_b, limit, ..AdmissionParams::default() }))
+    }),
+    family("adaptive-buffer", 2, 8, |_, x| {
+        let (t, a) = (ms(3.0, 500.0, x[0]), (x[1] * 6.0).floor().min(5.0));
+        let usual = AdaptiveBufferParams::default();
+        queue(QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t, a: a as _, ..usual }))
+    }),
+    family("window-cap", 2, 14, |r, x| Change {
+        window_cap: Some((pick(&[WindowRule::Lossless, WindowRule::BOverN], x[1]), r.packets(x[0]))),
+        ..Change::default()
+    }),
+    family("uplink-limiter", 2, 8, |r, x| Change {
+        limiter: Some(match pick(&[0, 1, 2], x[1]) {
+            0 => limiter(r, LimiterShare::Half, None),
+            1 => limiter(r, LimiterShare::Flows, None),
+            _ => limiter(r, LimiterShare::Half, Some(x[0])),
+        }),
+        ..Change::default()
+    }),
+    family("queue + window-cap", 3, 22, |r, x| Change {
+        queue: Some(companion(r, x[0], r.packets(x[1]))),
+        window_cap: Some((WindowRule::Lossless, r.packets(x[2]))),
+        ..Change::default()
+    }),
+    family("queue + uplink-limiter", 3, 30, |r, x| Change {
+        queue: Some(companion(r, x[0], r.packets(x[1]))),
+        limiter: Some(match pick(&[0, 1, 2, 2], (x[2] * 1.25).min(1.0)) {
+            0 => limiter(r, LimiterShare::Half, None),
+            1 => limiter(r, LimiterShare::Flows, None),
+            _ => limiter(r, LimiterShare::Half, Some(((x[2] - 0.4) / 0.6).clamp(0.0, 1.0))),
+        }),
+        ..Change::default()
+    }),
+    family("window-cap + uplink-limiter", 2, 8, |r, x| Change {
+        window_cap: Some((WindowRule::Lossless, r.packets(x[0]))),
+        limiter: Some(limiter(r, LimiterShare::Half, Some(x[1]))),
+        ..Change::default()
+    }),
+];
+
+/// The families of the box.
+const BOX: &[Family] = &[
+    family("box, capacity = auto", 3, 24, |r, x| boxed(pick(&POLICIES, x[0]), x[1], adaptive(r, x[2]))),
+    family("box, capacity = air", 3, 24, |r, x| boxed(pick(&POLICIES, x[0]), x[1], air(r, x[2]))),
+    family("box, capacity = wce", 3, 12, |r, x| boxed(pick(&POLICIES, x[0]), x[1], wce(r, x[2]))),
+    family("box, capacity fixed", 3, 16, |r, x| boxed(pick(&POLICIES, x[0]), x[1], fixed(r, x[2]))),
+];
+
+/// A box and a queue in the AP.
+const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
+    queue: Some(companion(r, x[2], r.packets(x[3]))),
+    ..boxed(pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
+})];
+
+/// A box with weights; only where a goal tells stations apart.
+const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
+    let capacity = if x[2] < 0.5 { adaptive(r, x[2] * 2.0) } else { air(r, x[2] * 2.0 - 1.0) };
+    let weight = hundredths(between(0.05, 20.0, x[3]));
+    Change {
+        weights: r.weighed.iter().map(|name| (name.clone(), weight)).collect(),
+        ..boxed(pick(&[Policy::PerStation, Policy::Airtime], x[0]), x[1], capacity)
+    }
+})];
+
+/// What `deploy` allows (`None`: anything), and the names of what it does not.
+pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static Family>, Vec<&'static str>) {
+    let (ap, of_box) = (deploy.is_none_or(|d| d == Deploy::Ap), deploy.is_none_or(|d| d == Deploy::Box));
+    let weights = of_box && !ranges.weighed.is_empty();
+    let sets = [(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights)];
+    let (mut tried, mut left_out) = (Vec::new(), Vec::new());
+    for (set, allowed) in sets {
+        for family in set {
+            if allowed { tried.push(family) } else { left_out.push(family.name) }
+        }
+    }
+    (tried, left_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CELL: &str = r#"
+        name = "cell"
+        [run]
+        duration = "10 s"
+        [tcp]
+        window = 30
+        [[station]]
+        name = "sta"
+        count = 3
+        flows = [{ direction = "up" }, { direction = "down" }]
+    "#;
+
+    #[test]
+    fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
+        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+        let ranges = Ranges::new(&scenario, 800.0, Vec::new());
+        let (families, left_out) = families(None, &ranges);
+        assert_eq!(left_out, ["box with weights"]);
+        for family in families {
+            for n in 0..50 {
+                let at: Vec<f64> = (0..family.dims).map(|d| f64::from(n * (2 * d as u32 + 3) % 50) / 49.0).collect();
+                let change = family.change(&ranges, &at);
+                let snippet = change.snippet(&scenario);
+                let pasted = Scenario::from_toml(&format!("{CELL}\n{snippet}"), "pasted.toml");
+                assert_eq!(
+                    pasted.unwrap_or_else(|e| panic!("{e:?}\n{snippet}")),
+                    change.applied(&scenario),
+                    "{snippet}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn deployment_is_respected() {
+        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+        let ranges = Ranges::new(&scenario, 800.0, vec!["sta".to_owned()]);
+        let deploys = |deploy| -> Vec<&str> {
+            let (families, _) = families(deploy, &ranges);
+            families.iter().map(|family| family.change(&ranges, &vec![0.5; family.dims]).deploy()).collect()
+        };
+        assert!(deploys(Some(Deploy::Box)).iter().all(|deploy| *deploy == "box"));
+        assert!(deploys(Some(Deploy::Ap)).iter().all(|deploy| *deploy == "AP"));
+        assert!(deploys(None).contains(&"AP+box"));
+    }
+
+    #[test]
+    fn weights_reach_all_of_a_group() {
+        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+        let change = Change { weights: vec![("sta".to_owned(), 2.5)], ..Change::default() };
+        assert!(change.applied(&scenario).stations.iter().all(|station| station.weight.to_bits() == 2.5_f64.to_bits()));
+        assert_eq!(change.snippet(&scenario), "[[station]]\nname = \"sta\"\nweight = 2.5");
+    }
+}

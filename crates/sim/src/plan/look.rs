@@ -1,0 +1,220 @@
+//! A candidate simulated, and what is read off it.
+
+use fairair_core::mac::{AirBody, AirFrame};
+use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, Starved, jain_index};
+use fairair_core::packet::{Direction, NodeId, Segment};
+use fairair_core::qdisc::Histogram;
+use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
+use fairair_core::units::{Duration, Instant};
+
+/// One replica, and the delays that a record does not keep.
+pub(crate) struct Replica {
+    pub(crate) record: Record,
+    /// 95th percentile of the time from a packet's arrival in the AP's queue to its first frame, one a station, in
+    /// seconds; empty unless asked for.
+    delays: Vec<Option<f64>>,
+}
+
+/// Simulates a replica; `delays`: by station, too.
+pub(crate) fn simulate(scenario: &Scenario, number: u32, delays: bool) -> Replica {
+    if !delays {
+        return Replica { record: crate::run(scenario, number), delays: Vec::new() };
+    }
+    let mut waits = vec![Histogram::enabled(); scenario.stations.len()];
+    let from = Instant::ZERO + scenario.run.warmup;
+    let mut monitor = |frame: &AirFrame<Segment>| {
+        if let AirBody::Data { packet, retry: false, .. } = frame.body
+            && frame.transmitter == NodeId::AP
+            && frame.at >= from
+            && let Some(histogram) = (0..waits.len()).find(|i| NodeId::station(*i) == frame.receiver)
+        {
+            waits[histogram].record(frame.at.saturating_since(packet.enqueued_at));
+        }
+    };
+    let record = crate::run_monitored(scenario, number, Some(&mut monitor));
+    let quantile = |histogram: &Histogram| histogram.quantile(0.95).map(Duration::as_secs_f64);
+    Replica { record, delays: waits.iter().map(quantile).collect() }
+}
+
+/// The replicas of a candidate.
+pub(crate) struct Sample<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) report: Report,
+    pub(crate) fingerprint: String,
+    /// Goodputs in bit/s, by replica.
+    flows: Vec<Vec<f64>>,
+    stations: Vec<Vec<f64>>,
+    delays: Vec<Vec<Option<f64>>>,
+    /// Shares of the mean goodput.
+    shares: MaxMin,
+}
+
+impl<'a> Sample<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, replicas: Vec<Replica>) -> Self {
+        let (mut flows, mut stations, mut delays, mut records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for Replica { record, delays: own } in replicas {
+            let seconds = record.measured.as_secs_f64().max(1e-9);
+            let of: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
+            let mut sums = vec![0.0; record.stations.len()];
+            for (flow, goodput) in record.flows.iter().zip(&of) {
+                sums[flow.station] += goodput;
+            }
+            flows.push(of);
+            stations.push(sums);
+            delays.push(own);
+            records.push(record);
+        }
+        let provenance = Provenance {
+            engine: "simulator".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            replicas_planned: records.len() as u32,
+            interrupted: false,
+            until_ci: None,
+        };
+        let report = Report::in_brief(scenario, &records, provenance);
+        Sample {
+            shares: MaxMin::of(scenario, report.totals.goodput_bps.mean.unwrap_or(0.0)),
+            fingerprint: fairair_core::metrics::fingerprint(&records),
+            scenario,
+            report,
+            flows,
+            stations,
+            delays,
+        }
+    }
+
+    pub(crate) fn goodput(&self) -> f64 {
+        self.report.totals.goodput_bps.mean.unwrap_or(0.0)
+    }
+
+    /// Goodput of a station.
+    pub(crate) fn station(&self, index: usize) -> Estimate {
+        Estimate::of_mean(self.stations.iter().map(|stations| stations.get(index).copied()))
+    }
+
+    /// Delay in the AP's queue (95th percentile) and in the box (mean, at the station where it is longest): a box moves
+    /// the queue from the AP to itself. A queue that nothing passed delays nothing.
+    pub(crate) fn delay(&self) -> Estimate {
+        sum(self.report.ap_queue.p95_sojourn_s, self.report.box_sojourn_s())
+    }
+
+    /// The same of a station's packets.
+    pub(crate) fn station_delay(&self, index: usize) -> Estimate {
+        let queue = Estimate::of_mean(self.delays.iter().map(|delays| delays.get(index).copied().flatten()));
+        let boxed = self.report.enforce.as_ref().and_then(|enforce| enforce.stations.get(index));
+        sum(queue, boxed.map(|station| station.mean_sojourn_s).unwrap_or_default())
+    }
+
+    /// Whether a flow or station has a share of its own to be compared by: it is there, and asks for what it can get.
+    fn is_greedy(&self, index: usize) -> bool {
+        self.shares.stations[index].is_some() && !self.shares.station_is_limited[index]
+    }
+
+    /// Goodput of each station over the mean of the others that are not limited by themselves. A station that is has
+    /// what it should have when it gets what it asks for, half of it where that is reckoned from pauses of files.
+    pub(crate) fn levels(&self) -> Vec<Estimate> {
+        let count = self.scenario.stations.len();
+        let greedy: Vec<usize> = (0..count).filter(|index| self.is_greedy(*index)).collect();
+        let over_others = |index: usize| {
+            let pair = |stations: &Vec<f64>| {
+                let others: Vec<f64> = greedy.iter().filter(|i| **i != index).map(|i| stations[*i]).collect();
+                let mean = others.iter().sum::<f64>() / others.len() as f64;
+                (!others.is_empty()).then_some((stations[index], mean))
+            };
+            Estimate::of_ratio(self.stations.iter().map(pair))
+        };
+        let limited = (0..count).filter(|index| self.shares.stations[*index].is_some() && !self.is_greedy(*index));
+        let satisfied = |index: usize| {
+            let asked = self.shares.stations[index].unwrap_or(0.0);
+            let files = self.scenario.stations[index].flows.iter().any(super::goal::is_files);
+            let enough = if files { 0.5 * asked } else { asked };
+            let pairs = self.stations.iter().map(|stations| Some((stations[index].min(enough), enough)));
+            Estimate::of_ratio(pairs)
+        };
+        let mut levels: Vec<Estimate> = limited.map(satisfied).collect();
+        if greedy.len() > 1 {
+            levels.extend(greedy.iter().map(|index| over_others(*index)));
+        }
+        levels
+    }
+
+    /// Goodput of the first station over the mean of the others that are not limited by themselves, or of all others.
+    pub(crate) fn first_level(&self) -> Estimate {
+        let with_flows = (1..self.scenario.stations.len()).filter(|i| self.shares.stations[*i].is_some());
+        let (greedy, limited): (Vec<usize>, Vec<usize>) = with_flows.partition(|index| self.is_greedy(*index));
+        let others = if greedy.is_empty() { limited } else { greedy };
+        Estimate::of_ratio(self.stations.iter().map(|stations| {
+            let mean = others.iter().map(|index| stations[*index]).sum::<f64>() / others.len().max(1) as f64;
+            Some((stations[0], mean))
+        }))
+    }
+
+    /// Mean goodput of a download over that of an upload: of flows that are not limited by themselves where both
+    /// directions have any, else of all.
+    pub(crate) fn down_up(&self) -> Estimate {
+        let directions: Vec<Direction> = self.scenario.flows().map(|(_, flow)| flow.direction).collect();
+        let of = |direction: Direction, greedy: bool| -> Vec<usize> {
+            let flows = (0..directions.len()).filter(|i| directions[*i] == direction);
+            flows.filter(|i| !greedy || (self.shares.flows[*i].is_some() && !self.shares.flow_is_limited[*i])).collect()
+        };
+        let (mut up, mut down) = (of(Direction::Up, true), of(Direction::Down, true));
+        if up.is_empty() || down.is_empty() {
+            (up, down) = (of(Direction::Up, false), of(Direction::Down, false));
+        }
+        Estimate::of_ratio(self.flows.iter().map(|flows| {
+            let mean = |of: &[usize]| of.iter().map(|i| flows[*i]).sum::<f64>() / of.len().max(1) as f64;
+            Some((mean(&down), mean(&up)))
+        }))
+    }
+
+    /// Who is below `floor` of the max-min share in any of the replicas: alike flows may starve in turn.
+    pub(crate) fn starved(&self, floor: f64) -> Starved {
+        let mut all = Starved::default();
+        for (flows, stations) in self.flows.iter().zip(&self.stations) {
+            let here = MaxMin::of(self.scenario, flows.iter().sum()).starved(floor, flows, stations);
+            all.flows.extend(here.flows);
+            all.stations.extend(here.stations);
+        }
+        for list in [&mut all.flows, &mut all.stations] {
+            list.sort_unstable();
+            list.dedup();
+        }
+        all
+    }
+
+    /// Whether another seed may well show somebody below `floor`: the mean share less three standard deviations is.
+    pub(crate) fn is_risky(&self, floor: f64) -> bool {
+        let at_risk = |shares: &[Option<f64>], goodputs: &[Vec<f64>]| {
+            shares.iter().enumerate().any(|(index, share)| {
+                let Some(share) = share.filter(|share| *share > 0.0) else { return false };
+                let parts: Vec<f64> = goodputs.iter().map(|replica| replica[index] / share).collect();
+                let mean = parts.iter().sum::<f64>() / parts.len() as f64;
+                let squares: f64 = parts.iter().map(|part| (part - mean) * (part - mean)).sum();
+                let deviation = (squares / (parts.len() as f64 - 1.0).max(1.0)).sqrt();
+                mean - 3.0 * deviation < floor
+            })
+        };
+        at_risk(&self.shares.flows, &self.flows) || at_risk(&self.shares.stations, &self.stations)
+    }
+
+    /// Jain's index of what each station (with one station: each flow) has of its max-min share, 0 to 1.
+    pub(crate) fn fairness(&self) -> f64 {
+        let parts = |shares: &[Option<f64>], goodput: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            let known =
+                shares.iter().enumerate().filter_map(|(index, share)| Some((index, share.filter(|s| *s > 0.0)?)));
+            known.map(|(index, share)| goodput(index) / share).collect()
+        };
+        let mean =
+            |of: &[Vec<f64>], index: usize| of.iter().map(|row| row[index]).sum::<f64>() / of.len().max(1) as f64;
+        let stations = parts(&self.shares.stations, &|index| mean(&self.stations, index));
+        let parts =
+            if stations.len() > 1 { stations } else { parts(&self.shares.flows, &|index| mean(&self.flows, index)) };
+        jain_index(&parts).unwrap_or(1.0)
+    }
+}
+
+fn sum(a: Estimate, b: Estimate) -> Estimate {
+    let ci95 = (a.ci95.is_some() || b.ci95.is_some()).then(|| a.ci95.unwrap_or(0.0) + b.ci95.unwrap_or(0.0));
+    Estimate { mean: Some(a.mean.unwrap_or(0.0) + b.mean.unwrap_or(0.0)), ci95, n: a.n.max(b.n) }
+}

@@ -1,0 +1,350 @@
+//! The planner: from a wish to a remedy with its parameters, proved by simulation.
+//!
+//! [`plan`] searches remedies and useful pairs of them with all their parameters ([`family`]), by successive halving
+//! ([`search`]). The answer is what can be had (goodput, fairness, latency), and of that the plan that the wish asks for.
+//! Nothing that leaves a flow or a station below a floor is ever recommended.
+
+mod change;
+mod family;
+mod front;
+mod goal;
+mod look;
+mod prediction;
+mod search;
+
+use std::sync::atomic::AtomicBool;
+
+use fairair_core::metrics::{Report, Starved};
+use fairair_core::model::capacity::{Stream, Transmitter, carry};
+use fairair_core::model::dcf::Backoff;
+use fairair_core::packet::TCP_IP_HEADER;
+use fairair_core::remedy::Deploy;
+use fairair_core::scenario::Scenario;
+use fairair_core::units::{Bytes, Duration};
+use serde::Serialize;
+
+use goal::is_meant;
+
+pub use goal::Goal;
+pub use prediction::Prediction;
+
+use crate::replicas::Pool;
+use family::{Ranges, families};
+use search::{Found, Outcome, Search};
+
+/// Name and version of the plan's schema.
+pub const SCHEMA: &str = "fairair.plan/2";
+
+/// All that a plan has to meet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wish {
+    /// What to reach, at least one. A longest delay is [`Goal::Delay`] without a name.
+    pub goals: Vec<Goal>,
+    /// How far a ratio may be off, as a share.
+    pub tolerance: f64,
+    /// Share of the max-min share below which a flow or a station starves.
+    pub floor: f64,
+    /// What may be changed; `None`: anything.
+    pub deploy: Option<Deploy>,
+    /// How many times the default's work to spend; 1 is the default.
+    pub effort: f64,
+}
+
+impl Wish {
+    /// Whether a goal is about the delay of some stations only.
+    fn needs_delays(&self) -> bool {
+        self.goals.iter().any(|goal| matches!(goal, Goal::Delay { who, .. } if !who.is_empty()))
+    }
+
+    /// Whether all goals are about delays and transfer times: then nobody asked for a less fair cell.
+    fn is_about_time_only(&self) -> bool {
+        self.goals.iter().all(|goal| matches!(goal, Goal::Delay { .. } | Goal::Files { .. }))
+    }
+
+    /// What is wrong with asking this of `scenario`: the mistake and its remedy.
+    pub fn mistake(&self, scenario: &Scenario) -> Option<(String, String)> {
+        let wrong = |what: &str, help: &str| Some((what.to_owned(), help.to_owned()));
+        if self.goals.is_empty() {
+            return wrong("there is nothing to plan for", "give --goal level=1, --goal down/up=2 or --max-delay 50ms");
+        }
+        if scenario.flow_count() == 0 {
+            return wrong("the scenario has no flows", "add flows = [{ direction = \"down\" }] to a [[station]]");
+        }
+        let goals = &self.goals;
+        if goals.iter().any(|a| goals.iter().any(|b| a.contradicts(b))) {
+            return wrong("two goals ask for different values of the same ratio", "leave one of them out");
+        }
+        if goals.iter().any(|goal| matches!(goal, Goal::Delay { most, .. } if *most == Duration::ZERO)) {
+            return wrong("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");
+        }
+        goals.iter().find_map(|goal| goal.mistake(scenario))
+    }
+}
+
+/// How far a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// So many more replicas are going to be simulated.
+    Planned(u32),
+    /// One is done.
+    Done,
+}
+
+/// A plan: what was proved, the recommended one first, and what else can be had.
+#[derive(Debug, Serialize)]
+pub struct Plan {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The scenario's name.
+    pub name: String,
+    /// The goals as they are written.
+    pub goals: Vec<String>,
+    /// How far a ratio may be off.
+    pub tolerance: f64,
+    /// Share of the max-min share that every flow and station keeps in whatever meets the wish.
+    pub floor: f64,
+    /// Flows and stations of the cell as it is that are below the floor.
+    pub as_is_starved: Vec<String>,
+    /// Whether the cell as it is meets the wish.
+    pub already_met: bool,
+    /// Whether the first row meets the wish; if not, it is the closest and not recommended.
+    pub met: bool,
+    /// Candidates that were simulated.
+    pub tried: usize,
+    /// Packets that were simulated, as reckoned.
+    pub packets: f64,
+    /// Goodput of the cell as it is.
+    pub as_is_goodput_bps: f64,
+    /// The proved candidates, the recommended one first.
+    pub rows: Vec<Row>,
+    /// What can be had: of these no other has more goodput, more fairness and less delay at once.
+    pub front: Vec<Point>,
+    /// The best of each family of remedies, the best first.
+    pub families: Vec<Point>,
+    /// Each goal, what the first row has of it, and what it costs.
+    pub constraints: Vec<Constraint>,
+    /// Families and changes that were not tried.
+    pub not_tried: Vec<String>,
+}
+
+/// A proved candidate.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// Whether it meets the wish at the far end of every confidence interval, and nobody starves.
+    pub meets: bool,
+    /// What has to be changed: `-`, `AP`, `box` or `AP+box`.
+    pub deploy: &'static str,
+    /// Which family of remedies it is of.
+    pub family: &'static str,
+    /// Flows and stations that are below the floor in any replica.
+    pub starved: Vec<String>,
+    /// What to write into the scenario file; empty: nothing.
+    pub snippet: String,
+    /// Jain's index of the shares of the max-min shares.
+    pub fairness: f64,
+    /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
+    pub delay_s: f64,
+    /// What a model says of it, without simulating.
+    pub prediction: Prediction,
+    /// What the simulation says.
+    pub report: Report,
+}
+
+/// A candidate in brief.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Which family of remedies it is of.
+    pub family: &'static str,
+    /// What has to be changed.
+    pub deploy: &'static str,
+    /// What to write into the scenario file.
+    pub snippet: String,
+    /// Goodput of the cell.
+    pub goodput_bps: f64,
+    /// Jain's index of the shares of the max-min shares.
+    pub fairness: f64,
+    /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
+    pub delay_s: f64,
+    /// Flows and stations below the floor.
+    pub starved: usize,
+    /// Whether it met the wish when it was last looked at.
+    pub meets: bool,
+    /// The last rung that it reached, from 0; 3 and more: proved.
+    pub rung: u64,
+}
+
+/// A goal of the wish.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Constraint {
+    /// As it is written.
+    pub goal: String,
+    /// What the first row has of it.
+    pub reached: String,
+    /// Whether the first row meets it.
+    pub met: bool,
+    /// How far it is missed, in tolerances; 0 when met, null when nothing can be said.
+    pub missed_by: Option<f64>,
+    /// The best goodput of a candidate that meets all other goals; null when none does.
+    pub goodput_without_bps: Option<f64>,
+}
+
+/// Searches for the remedy that meets `wish` at the most goodput; `None` when `cancel` was set.
+///
+/// The answer depends on scenario, wish and seed alone, not on the number of threads or their speed.
+///
+/// # Errors
+/// The mistake of a wish that makes no sense for `scenario`, and its remedy.
+pub fn plan(
+    scenario: &Scenario,
+    wish: &Wish,
+    pool: &Pool,
+    cancel: &AtomicBool,
+    progress: &dyn Fn(Progress),
+) -> Result<Option<Plan>, (String, String)> {
+    if let Some(mistake) = wish.mistake(scenario) {
+        return Err(mistake);
+    }
+    let pace = pace(scenario);
+    let ranges = Ranges::new(scenario, pace, weighed(scenario, wish));
+    let (families, left_out) = families(wish.deploy, &ranges);
+    let search = Search::new((scenario, wish), (pool, cancel, progress), (pace, ranges, wish.effort));
+    Ok(search.run(&families).map(|found| answer(scenario, wish, &found, &left_out)))
+}
+
+fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) -> Plan {
+    let as_is = &found.all[0];
+    let rows: Vec<Row> = found.proved.iter().take(ROWS).map(|outcome| row(scenario, outcome)).collect();
+    Plan {
+        schema: SCHEMA,
+        name: scenario.name.clone(),
+        goals: wish.goals.iter().map(ToString::to_string).collect(),
+        tolerance: wish.tolerance,
+        floor: wish.floor,
+        as_is_starved: names(scenario, &as_is.starved),
+        already_met: as_is.meets,
+        met: rows.first().is_some_and(|row| row.meets),
+        tried: found.all.len(),
+        packets: found.packets,
+        as_is_goodput_bps: as_is.goodput,
+        front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
+        families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
+        constraints: constraints(wish, found),
+        not_tried: not_tried(left_out),
+        rows,
+    }
+}
+
+/// Rows of a plan.
+const ROWS: usize = 6;
+
+fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
+    let changed = outcome.change.applied(scenario);
+    let mut report = outcome.report.clone();
+    // The report was made in brief: this is what the proof ran.
+    let ran = Scenario { run: outcome.run, ..changed.clone() };
+    report.scenario = serde_json::to_value(&ran).unwrap_or_default();
+    report.fingerprint.clone_from(outcome.fingerprint());
+    Row {
+        meets: outcome.meets,
+        deploy: outcome.change.deploy(),
+        family: outcome.family,
+        starved: names(scenario, &outcome.starved),
+        snippet: outcome.change.snippet(scenario),
+        fairness: outcome.fairness,
+        delay_s: outcome.delay_s,
+        prediction: Prediction::of(&changed),
+        report,
+    }
+}
+
+fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
+    Point {
+        family: outcome.family,
+        deploy: outcome.change.deploy(),
+        snippet: outcome.change.snippet(scenario),
+        goodput_bps: outcome.goodput,
+        fairness: outcome.fairness,
+        delay_s: outcome.delay_s,
+        starved: outcome.starved.flows.len() + outcome.starved.stations.len(),
+        meets: outcome.meets,
+        rung: outcome.rung,
+    }
+}
+
+/// What the first row has of each goal, and what could be had without that goal.
+fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
+    let Some(first) = found.proved.first() else { return Vec::new() };
+    let others_met = |outcome: &&Outcome, goal: usize| {
+        outcome.starved.is_nobody()
+            && outcome.misses.iter().enumerate().all(|(index, miss)| index == goal || *miss <= 0.0)
+    };
+    let constraint = |(index, goal): (usize, String)| {
+        // A short look flatters: the longer ones decide where there are any.
+        let longest = found.all.iter().filter(|o| o.rung > 0 && others_met(o, index));
+        let without = longest.map(|outcome| outcome.goodput).reduce(f64::max);
+        Constraint {
+            goal,
+            reached: first.reached.get(index).cloned().unwrap_or_default(),
+            met: first.misses[index] <= 0.0,
+            missed_by: Some(first.misses[index]).filter(|miss| miss.is_finite()),
+            goodput_without_bps: without,
+        }
+    };
+    let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
+    wish.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect()
+}
+
+/// What nobody should think was looked at.
+fn not_tried(left_out: &[&str]) -> Vec<String> {
+    const NEVER: [&str; 6] = [
+        "three remedies at once",
+        "caps of single stations",
+        "tfbr window caps",
+        "other quanta, charges and victims of queues",
+        "other steps, intervals and bounds of capacity controllers",
+        "rates, channels and other access points",
+    ];
+    left_out.iter().copied().chain(NEVER).map(str::to_owned).collect()
+}
+
+/// Stations whose weight a goal makes a parameter, as the file names them: a level other than 1 is the first station's, and
+/// a least goodput is that of those it names. One station of a group has no name in the file.
+fn weighed(scenario: &Scenario, wish: &Wish) -> Vec<String> {
+    let named = |name: &str| {
+        let alike = |other: &str| name.rsplit_once('-').is_some_and(|(stem, _)| is_meant(stem, other));
+        scenario.stations.iter().all(|station| station.name == name || !alike(&station.name))
+    };
+    let name_of = |goal: &Goal| match goal {
+        Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON => scenario.stations.first().map(|s| s.name.clone()),
+        Goal::Goodput { who, .. } => Some(who.clone()),
+        _ => None,
+    };
+    let mut weighed: Vec<String> = wish.goals.iter().filter_map(name_of).filter(|name| named(name)).collect();
+    weighed.sort();
+    weighed.dedup();
+    weighed
+}
+
+/// Starving stations by name, starving flows by position from 0 and station.
+fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
+    let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
+    let owners: Vec<usize> = scenario.flows().map(|(station, _)| station).collect();
+    let flows = starved.flows.iter().map(|flow| format!("flow {flow} of {}", station(owners[*flow])));
+    let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
+    flows.chain(stations).collect()
+}
+
+/// Packets per second of the cell when the AP sends a segment to every station and is acknowledged.
+fn pace(scenario: &Scenario) -> f64 {
+    const UNKNOWN: f64 = 800.0;
+    let params = fairair_core::mac::MacParams::new(&scenario.radio, scenario.run.preset);
+    let Ok(backoff) = Backoff::new(&params, 1.0) else { return UNKNOWN };
+    let node = || Transmitter { backoff: backoff.clone(), count: 1.0, streams: Vec::new() };
+    let mut mix = vec![node()];
+    for station in scenario.stations.iter().filter(|station| !station.flows.is_empty()) {
+        let stream = |ip_len| Stream { packets: 1.0, ip_len, rate: station.rate, error: 0.0 };
+        mix[0].streams.push(stream(Bytes(1500)));
+        mix.push(Transmitter { streams: vec![stream(Bytes(TCP_IP_HEADER))], ..node() });
+    }
+    carry(&params, &mix).map_or(UNKNOWN, |load| load.mixes_per_s * 2.0 * (mix.len() as f64 - 1.0))
+}

@@ -1,0 +1,246 @@
+"""Plans: from a wish to a remedy with its parameters, proved by simulation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+from fairair import _native
+from fairair._errors import FairAirError
+from fairair.result import Result
+from fairair.scenario import Scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Candidate", "Constraint", "Plan", "Point", "plan"]
+
+Deploy = Literal["any", "ap", "box"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A candidate in brief."""
+
+    family: str
+    """Which family of remedies it is of."""
+    deploy: str
+    """What has to be changed: ``-``, ``AP``, ``box`` or ``AP+box``."""
+    snippet: str
+    """What to write into the scenario file; empty: nothing."""
+    goodput_bps: float
+    """Goodput of the cell."""
+    fairness: float
+    """Jain's index of what each station has of its max-min share, 0 to 1."""
+    delay_s: float
+    """95th percentile of the delay in the AP's queue, the mean delay of the box added."""
+    starved: int
+    """Flows and stations below the floor."""
+    meets: bool
+    """Whether it met the wish when it was last looked at."""
+    rung: int
+    """How far it came: 0 a short look, 3 and more proved."""
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return `scenario` with this change."""
+        return _applied(scenario, self.snippet)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A candidate that was simulated at length."""
+
+    meets: bool
+    """Whether it meets the wish at the far end of every confidence interval, and nobody starves."""
+    deploy: str
+    """What has to be changed: ``-``, ``AP``, ``box`` or ``AP+box``."""
+    family: str
+    """Which family of remedies it is of."""
+    starved: tuple[str, ...]
+    """Flows and stations that are below the floor in any replica."""
+    snippet: str
+    """What to write into the scenario file; empty: nothing."""
+    fairness: float
+    """Jain's index of what each station has of its max-min share, 0 to 1."""
+    delay_s: float
+    """95th percentile of the delay in the AP's queue, the mean delay of the box added."""
+    prediction: dict[str, Any]
+    """What a model says of it; what it does not know is None."""
+    result: Result = field(repr=False, compare=False)
+    """What the simulation says."""
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return `scenario` with this change."""
+        return _applied(scenario, self.snippet)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A goal, what the first candidate has of it, and what it costs."""
+
+    goal: str
+    reached: str
+    met: bool
+    missed_by: float | None
+    """In tolerances, doubt counted; 0 when met, None when nothing can be said."""
+    goodput_without_bps: float | None
+    """The best goodput of a candidate that meets all other goals; None when there is none."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was proved, the recommended candidate first, and what else can be had."""
+
+    name: str
+    goals: tuple[str, ...]
+    tolerance: float
+    floor: float
+    met: bool
+    """Whether the first candidate meets the wish; if not, it is the closest and not recommended."""
+    already_met: bool
+    """Whether the cell as it is meets the wish."""
+    as_is_starved: tuple[str, ...]
+    """Flows and stations of the cell as it is that are below the floor."""
+    as_is_goodput_bps: float
+    tried: int
+    """Candidates that were simulated."""
+    candidates: tuple[Candidate, ...]
+    """The proved ones, the recommended one first."""
+    front: tuple[Point, ...]
+    """Of these none has more goodput, more fairness and less delay than another."""
+    families: tuple[Point, ...]
+    """The best of each family of remedies."""
+    constraints: tuple[Constraint, ...]
+    not_tried: tuple[str, ...]
+    """Families and changes that were not tried."""
+    _json: str = field(repr=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Read what ``fairair plan --format json`` prints, or `to_json`."""
+        raw = json.loads(text)
+        if raw.get("schema") != "fairair.plan/2":
+            raise FairAirError("plan", f"its schema is {raw.get('schema')!r}", "give a plan of this version")
+
+        def candidate(row: dict[str, Any]) -> Candidate:
+            result = Result.from_json(json.dumps(row["report"]), "plan")
+            rest = {key: value for key, value in row.items() if key not in {"report", "starved"}}
+            return Candidate(result=result, starved=tuple(row["starved"]), **rest)
+
+        return cls(
+            name=raw["name"],
+            goals=tuple(raw["goals"]),
+            tolerance=raw["tolerance"],
+            floor=raw["floor"],
+            met=raw["met"],
+            already_met=raw["already_met"],
+            as_is_starved=tuple(raw["as_is_starved"]),
+            as_is_goodput_bps=raw["as_is_goodput_bps"],
+            tried=raw["tried"],
+            candidates=tuple(candidate(row) for row in raw["rows"]),
+            front=tuple(Point(**point) for point in raw["front"]),
+            families=tuple(Point(**point) for point in raw["families"]),
+            constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
+            not_tried=tuple(raw["not_tried"]),
+            _json=text,
+        )
+
+    @property
+    def recommended(self) -> Candidate | None:
+        """The candidate to take; None when nothing meets the wish without starving somebody."""
+        return self.candidates[0] if self.met else None
+
+    def apply(self, scenario: Scenario) -> Scenario:
+        """Return `scenario` with the recommended change.
+
+        Raises
+        ------
+        FairAirError
+            Nothing is recommended.
+        """
+        chosen = self.recommended
+        if chosen is None:
+            problem = f"no candidate meets {' and '.join(self.goals)}"
+            raise FairAirError("plan", problem, "ask for less; `constraints` says what each goal costs")
+        return chosen.apply(scenario)
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The front, one row a point."""
+        import pandas as pd
+
+        columns = ["family", "deploy", "goodput_bps", "fairness", "delay_s", "meets", "snippet"]
+        return pd.DataFrame([{name: getattr(point, name) for name in columns} for point in self.front])
+
+    def to_json(self) -> str:
+        """Return the plan as ``fairair plan --format json`` has it."""
+        return self._json
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the same as a dictionary."""
+        answer: dict[str, Any] = json.loads(self._json)
+        return answer
+
+
+def plan(
+    scenario: Scenario | str | PathLike[str],
+    goals: str | Iterable[str] = "level=1",
+    *,
+    max_delay: str | None = None,
+    tolerance: float = 0.1,
+    floor: float = 0.05,
+    deploy: Deploy = "any",
+    thorough: bool = False,
+    seed: int | None = None,
+    jobs: int = 0,
+) -> Plan:
+    """Search the remedy that meets goals at the most goodput, and prove it by simulation.
+
+    Nothing that leaves a flow or a station below the floor is recommended. Ctrl-C raises `KeyboardInterrupt`.
+
+    Parameters
+    ----------
+    scenario : Scenario or path-like
+        The cell, or its file.
+    goals : str or iterable of str
+        ``"level=1"``, ``"down/up=2"``, ``"up/down=0.5"``, ``"sta1 >= 2 Mbit/s"``, ``"delay(web) <= 100 ms"``,
+        ``"files(web) <= 500 ms"``; docs/planner.md says what each means. May be empty with `max_delay`.
+    max_delay : str, optional
+        Longest 95th percentile of the delay in the AP's queue, the mean delay of the box added, such as ``"50 ms"``.
+    tolerance : float, default 0.1
+        How far a ratio may be off, as a share.
+    floor : float, default 0.05
+        Least that every flow and station keeps, as a share of its max-min share.
+    deploy : {"any", "ap", "box"}
+        What may be changed.
+    thorough : bool, default False
+        Look at five times as many candidates.
+    seed : int, optional
+        Seed of all randomness instead of the scenario's.
+    jobs : int, default 0
+        Threads; 0 is one a processor. The plan is the same on any number.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    FairAirError
+        Bad input, with its place and fix; nothing has run.
+    """
+    cell = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
+    if seed is not None:
+        cell = cell.with_({"run.seed": seed})
+    if jobs < 0:
+        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
+    wanted = [goals] if isinstance(goals, str) else list(goals)
+    effort = 5.0 if thorough else 1.0
+    return Plan.from_json(_native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs))
+
+
+def _applied(scenario: Scenario, snippet: str) -> Scenario:
+    return Scenario(json.loads(_native.apply_snippet(scenario._json(), snippet)))
