@@ -19,7 +19,7 @@ give_up() {
 # rust_fits: is there a cargo of at least the version that Cargo.toml asks for?
 rust_fits() {
     rust_found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
-    [ -n "$rust_found" ] && printf '%s\n' "$rust_wanted" "$rust_found" | sort -V -C
+    fits "$rust_found"
 }
 
 # apt_install PACKAGE...: true when they are installed afterwards.
@@ -42,13 +42,29 @@ apt_install() {
 need_packages() {
     packages=
     have cc || packages="$packages build-essential"
-    if ! rust_fits && ! have rustup; then
-        have curl || packages="$packages curl"
-        [ -e /etc/ssl/certs/ca-certificates.crt ] || packages="$packages ca-certificates"
-    fi
     [ -z "$packages" ] && return
     # shellcheck disable=SC2086 # a list of words
     apt_install $packages || give_up "FairAir cannot be built without:$packages"
+}
+
+# fits VERSION: is it at least the one that Cargo.toml asks for?
+fits() {
+    [ -n "$1" ] && printf '%s\n' "$rust_wanted" "$1" | sort -V -C
+}
+
+# distribution_rust: installs Rust from the distribution's packages where they are new enough; Debian has newer ones
+# for browsers under names that end in -web. Never removes a package.
+distribution_rust() {
+    have apt-cache || return 1
+    # Lists of packages may be missing (a fresh root) or old.
+    [ "$(id -u)" != 0 ] || apt-get update -q >/dev/null 2>&1 || true
+    for suffix in "" -web; do
+        version=$(apt-cache policy "rustc$suffix" | sed -n 's/^  Candidate: \([0-9.]*\).*/\1/p')
+        fits "$version" || continue
+        say "Rust is ${rust_found:-missing}, $rust_wanted or later is needed: the distribution has $version"
+        apt_install --no-remove "rustc$suffix" "cargo$suffix" && rust_fits && return
+    done
+    return 1
 }
 
 need_rust() {
@@ -58,13 +74,18 @@ need_rust() {
         rustup toolchain install stable --profile minimal --component clippy --component rustfmt
         [ -n "$rust_found" ] || rustup default stable
         rust_fits || give_up "the toolchain in use is still ${rust_found:-missing}; run: rustup default stable"
+    elif distribution_rust; then
+        :
     else
         say "Rust is ${rust_found:-missing}, $rust_wanted or later is needed: installing it with rustup"
+        have curl && [ -e /etc/ssl/certs/ca-certificates.crt ] || apt_install curl ca-certificates ||
+            give_up "rustup cannot be fetched without curl and ca-certificates"
         # An older Rust from the distribution stays as it is, next to this one; no shell profile is changed.
         curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs |
             RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal -c clippy -c rustfmt ||
             true # told below, in words
-        rust_fits || give_up "rustup could not install Rust. See https://rustup.rs, then run make again."
+        rust_fits || give_up "rustup could not install Rust. See https://rustup.rs, then run make again." \
+            "Or install cargo and rustc $rust_wanted or later from your distribution."
         say "to use cargo yourself: . \"${CARGO_HOME:-$HOME/.cargo}/env\""
     fi
 }
@@ -72,7 +93,17 @@ need_rust() {
 need_test_tools() {
     for component in clippy fmt; do
         cargo "$component" --version >/dev/null 2>&1 && continue
-        have rustup || give_up "cargo $component is missing: install it the way cargo was installed"
+        if ! have rustup; then
+            # Debian's names; beside rustc-web it is rustfmt-web and rust-web-clippy.
+            case $component in
+            clippy) packages="rust-clippy rust-web-clippy" ;;
+            fmt) packages="rustfmt rustfmt-web" ;;
+            esac
+            for package in $packages; do
+                apt_install --no-remove "$package" && cargo "$component" --version >/dev/null 2>&1 && continue 2
+            done
+            give_up "cargo $component is missing: install it the way cargo was installed"
+        fi
         say "rustup component add clippy rustfmt"
         rustup component add clippy rustfmt
         break
