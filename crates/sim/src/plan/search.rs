@@ -1,7 +1,8 @@
 //! Successive halving: many candidates for a short time, the better ones longer and with more replicas, children of the
 //! better ones between, and a proof of the last few.
 
-use std::cmp::Ordering;
+mod rank;
+
 use std::sync::atomic::AtomicBool;
 
 use fairair_core::metrics::Starved;
@@ -14,6 +15,7 @@ use super::family::{Family, Ranges};
 use super::look::{Sample, simulate};
 use super::{Progress, Wish};
 use crate::replicas::Pool;
+use rank::{best_goodput, by_goodput, elites, prefer_useful, rank};
 
 /// How long and how often a candidate is simulated. All candidates of a rung have the same seeds, which no other rung has:
 /// luck is shared by all, and who was lucky in one rung is not in the next.
@@ -49,14 +51,8 @@ const WORTH: f64 = 1.02;
 const USUAL_PACE: f64 = 800.0;
 /// Packets that the whole search may simulate at default: about 10 s on two cores.
 const BUDGET: f64 = 40e6;
-/// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
-/// are easily met by a cell that carries nothing.
-const REMEDY: f64 = 0.1;
-const CLOSEST: f64 = 0.5;
 /// Least part of the fairness of the cell as it is that a plan keeps when the wish is about time only.
 const KEPT: f64 = 0.95;
-/// Plans within this share of the best goodput compete by utility.
-const BAND: f64 = 0.04;
 
 /// A candidate and what the last rung that it reached says of it.
 #[derive(Clone)]
@@ -412,86 +408,4 @@ fn unseen(ideas: Vec<Idea>, seen: &[Outcome]) -> Vec<Idea> {
         }
     }
     new
-}
-
-pub(crate) fn best_goodput(all: &[Outcome]) -> f64 {
-    all.iter().filter(|outcome| outcome.meets).map(|outcome| outcome.goodput).fold(0.0, f64::max)
-}
-
-fn by_goodput(all: &[Outcome]) -> Vec<&Outcome> {
-    let mut ranked: Vec<&Outcome> = all.iter().collect();
-    ranked.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
-    ranked
-}
-
-/// What is closer to the wish goes first; what meets it, by its utility. What hardly carries anything goes last.
-fn rank(all: &mut [Outcome], as_is: f64) {
-    for outcome in all.iter_mut() {
-        outcome.meets &= outcome.goodput >= REMEDY * as_is;
-    }
-    let class = |outcome: &Outcome| match outcome.goodput / as_is.max(1e-9) {
-        _ if outcome.meets => 0,
-        share if share >= CLOSEST => 1,
-        share if share >= REMEDY => 2,
-        _ => 3,
-    };
-    all.sort_by(|a, b| -> Ordering {
-        let closer = if a.meets && b.meets { Ordering::Equal } else { a.shortfall.total_cmp(&b.shortfall) };
-        class(a).cmp(&class(b)).then(closer).then(b.utility().total_cmp(&a.utility()))
-    });
-}
-
-/// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
-/// goodput of what may meet the wish, and the best of families that are not there yet.
-fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
-    let mut ranked = all.to_vec();
-    rank(&mut ranked, as_is);
-    let mut promising: Vec<Outcome> = ranked
-        .iter()
-        .filter(|o| o.starved.is_nobody() && (o.meets || o.seems_met || o.shortfall < 0.5))
-        .cloned()
-        .collect();
-    promising.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
-    let mut others = ranked.clone();
-    let mut families: Vec<&str> = Vec::new();
-    others.retain(|outcome| {
-        let is_first = !families.contains(&outcome.family);
-        families.push(outcome.family);
-        is_first
-    });
-    let mut kept: Vec<Outcome> = Vec::new();
-    let mut lists = [ranked.into_iter(), promising.into_iter(), others.into_iter()];
-    while kept.len() < most {
-        let before = kept.len();
-        let mut exhausted = 0;
-        for list in &mut lists {
-            let is_new = |outcome: &Outcome| {
-                !kept.iter().any(|other| other.fingerprint == outcome.fingerprint || other.change == outcome.change)
-            };
-            match list.find(is_new) {
-                Some(outcome) if kept.len() < most => kept.push(outcome),
-                Some(_) => {}
-                None => exhausted += 1,
-            }
-        }
-        if exhausted == 3 && kept.len() == before {
-            break;
-        }
-    }
-    kept
-}
-
-/// Among those that meet the wish, those within [`BAND`] of the best goodput go first, by utility; the others by goodput.
-fn prefer_useful(ranked: &mut [Outcome]) {
-    let met = ranked.iter().take_while(|outcome| outcome.meets).count();
-    let least = best_goodput(ranked) * (1.0 - BAND);
-    ranked[..met].sort_by(|a, b| {
-        let outside = |outcome: &Outcome| outcome.goodput < least;
-        let better = if outside(a) && outside(b) {
-            b.goodput.total_cmp(&a.goodput)
-        } else {
-            b.utility().total_cmp(&a.utility())
-        };
-        outside(a).cmp(&outside(b)).then(better)
-    });
 }
