@@ -14,7 +14,7 @@ use crate::watch::interruptible;
 /// Plans for a document; the plan as JSON (schema `fairair.plan/2`).
 #[pyfunction]
 #[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, effort, jobs))]
-#[allow(clippy::too_many_arguments)] // They are the keywords of one Python function.
+#[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The keywords of one Python function, owned.
 pub(crate) fn run_plan(
     py: Python<'_>,
     document: &str,
@@ -42,13 +42,14 @@ pub(crate) fn run_plan(
         },
         effort: within("effort", effort, 1000.0)?,
     };
-    let found = interruptible(py, move |cancel| {
+    let work = move |cancel: &std::sync::atomic::AtomicBool| {
         let pool = Pool::new(jobs).map_err(|error| {
             BadInput::new("jobs", format!("cannot start the worker threads: {error}"), "ask for fewer jobs")
         })?;
         plan(&scenario, &wish, &pool, cancel, &|_: Progress| ())
             .map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
-    })??;
+    };
+    let found = interruptible(py, work, |_| Ok(()))??;
     let text = found.map(|plan| serde_json::to_string(&plan));
     match text {
         Some(Ok(text)) => Ok(text),

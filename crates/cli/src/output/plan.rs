@@ -151,7 +151,9 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         return unmet(plan, row, style);
     }
     if row.snippet.is_empty() {
-        return vec![style.bold("The cell as it is meets this: change nothing.")];
+        let mut lines = vec![style.bold("The cell as it is meets this: change nothing.")];
+        lines.extend(long_queue(row, style));
+        return lines;
     }
     let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
     lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
@@ -162,12 +164,17 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
         lines.extend(prices(plan));
     }
-    if row.delay_s > LONG_S {
-        lines.push(String::new());
-        let text = format!("Its queue is long: {:.0} ms. See above what a shorter one costs.", row.delay_s * 1e3);
-        lines.push(style.bold(&text));
-    }
+    lines.extend(long_queue(row, style));
     lines
+}
+
+/// A warning, if calls would suffer.
+fn long_queue(row: &Row, style: Style) -> Vec<String> {
+    if row.delay_s <= LONG_S {
+        return Vec::new();
+    }
+    let text = format!("Its queue is long: {:.0} ms. See above what a shorter one costs.", row.delay_s * 1e3);
+    vec![String::new(), style.bold(&text)]
 }
 
 /// What is missing, and what each goal costs.
