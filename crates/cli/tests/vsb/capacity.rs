@@ -54,6 +54,12 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     bench
         .run(Place::Stations, &["nft", "add", "chain", "inet", "deaf", "in", "{ type filter hook input priority 0; }"]);
     bench.run(Place::Stations, &["nft", "add", "rule", "inet", "deaf", "in", "icmp", "type", "echo-request", "drop"]);
+    // ARP is not answered either; the box's own table goes on without it.
+    bench.run(Place::Stations, &["sysctl", "-qw", "net.ipv4.conf.eth0.arp_ignore=8"]);
+    let mac = bench.mac(Place::Stations);
+    for own in ["10.1.0.2", "10.1.0.3"] {
+        bench.run(Place::Box, &["ip", "neigh", "replace", own, "lladdr", &mac, "dev", "lan", "nud", "permanent"]);
+    }
     let before = pool(&bench).0;
     std::thread::sleep(Duration::from_secs(5));
     // On a busy machine nothing at all may pass for a moment: that is a silence, for three seconds more.

@@ -134,3 +134,34 @@ fn what_the_kernel_refuses_is_found() {
     assert_eq!(found.contains("FAIL rehearsal in an empty network namespace: tc refused"), !has_it, "{found}");
     assert_eq!(found.contains("write leaf = \"auto\""), !has_it, "{found}");
 }
+
+/// In bridged mode interfaces of no bridge, or of two, carry nothing that could be shaped: `check` fails, `run` refuses, and a port that
+/// leaves its bridge is told.
+#[test]
+fn ports_that_are_not_of_one_bridge_are_told_with_the_remedy() {
+    needs_root!();
+    let mut bench = Bench::new(1);
+    bench.configure(&format!("mode = \"bridged\"\n{}", OPEN.replace("\"lan\"", "\"lan0\"")));
+    let faults = [
+        ("wan is a port of no bridge", "`ip link set wan master lan`"),
+        ("lan0 is a port of lan", "`ip link set lan0 master br9`"),
+    ];
+    for (fault, remedy) in faults {
+        let (found, _, code) = check(&bench);
+        assert!(code == Some(2) && found.contains(&format!("FAIL {fault}")) && found.contains(remedy), "{found}");
+        let run = bench.vsb(&["run"]);
+        let told = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success() && told.contains(remedy), "{told}");
+        // The second time it is a port of another bridge.
+        bench.run(Place::Box, &["bash", "-c", "ip link add br9 type bridge 2>/dev/null; ip link set wan master br9"]);
+    }
+    bench.bridge();
+    assert_eq!(check(&bench).2, Some(0), "{}", check(&bench).0);
+    bench.start(&[]);
+    let told = || bench.json(&["status"])["status"]["troubles"].to_string();
+    assert_eq!(told(), "[]");
+    bench.run(Place::Box, &["ip", "link", "set", "lan0", "nomaster"]);
+    crate::operator::until(20, &bench, || told().contains("lan0 is a port of no bridge"));
+    bench.run(Place::Box, &["ip", "link", "set", "lan0", "master", "lan"]);
+    crate::operator::until(20, &bench, || told() == "[]");
+}

@@ -16,6 +16,7 @@ mod check;
 mod discovery;
 mod disk;
 mod faults;
+mod flood;
 mod hostile;
 mod install;
 mod latency;

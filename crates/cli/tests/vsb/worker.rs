@@ -147,6 +147,8 @@ fn work() {
         ["flood", port, stations, rate] => {
             crate::bars::flood(number(port) as u16, number(stations) as u32, number(rate));
         }
+        ["spoof"] => crate::flood::spoof(None),
+        ["spoof", to] => crate::flood::spoof(Some(to)),
         ["count", port] => crate::bars::count(number(port) as u16),
         _ => panic!("no job: {job}"),
     }

@@ -29,6 +29,9 @@ pub enum VsbError {
     /// An interface of the configuration is missing.
     #[error("there is no interface {0}")]
     NoInterface(String),
+    /// Interfaces that are not ports of one bridge.
+    #[error("{0}")]
+    NoBridge(String),
     /// The control socket in the state directory.
     #[error("control socket {}: {reason}", path.display())]
     Socket {
@@ -76,6 +79,7 @@ impl VsbError {
                 "`fairair vsb check CONFIG` shows what this kernel lacks"
             }
             VsbError::Datapath(DatapathError::Netlink(reason)) | VsbError::System { reason, .. } => system(reason),
+            VsbError::NoBridge(_) => "make them ports of one bridge; `fairair vsb check` shows what is there",
             VsbError::NoInterface(_) => "name interfaces that `ip link` shows",
             VsbError::Metrics { reason, .. } => port(reason),
             VsbError::Unconfirmed(_) => "run `fairair vsb confirm` in time if all is well",

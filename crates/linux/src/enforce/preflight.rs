@@ -1,13 +1,13 @@
 //! `fairair vsb check`: what `run` would find and do, without doing it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
 use super::daemon::mtu;
-use super::datapath::{Engine, Layout, PREFERENCES, Preview, Tools, links, neighbours, stage_preferences};
+use super::datapath::{Engine, Layout, Link, PREFERENCES, Preview, Tools, links, neighbours, stage_preferences};
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
 use super::protocol::{Answer, Ask, ask};
@@ -45,6 +45,10 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
             Some(link) => preflight.say("ok", &format!("{name} is up, MTU {}", link.mtu)),
         }
     }
+    for fault in bridge_faults(&config, &links) {
+        preflight.say("FAIL", &fault);
+    }
+    placeless(&mut preflight, &config);
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));
@@ -82,6 +86,56 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     Ok(preflight)
 }
 
+/// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. Missing ones are told
+/// elsewhere.
+pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
+    if config.mode != Mode::Bridged {
+        return Vec::new();
+    }
+    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
+    let ports: Vec<_> = names.filter_map(|name| links.iter().find(|link| link.name == *name)).collect();
+    let bridge_of = |port: &Link| links.iter().find(|link| link.is_bridge && Some(link.index) == port.master);
+    let first = ports.iter().find_map(|port| Some((port, bridge_of(port)?)));
+    let wanted = first.map_or("br0", |(_, bridge)| bridge.name.as_str());
+    let mut faults = BTreeSet::new();
+    for port in &ports {
+        let fix = format!("`ip link set {} master {wanted}`", port.name);
+        match (bridge_of(port), first) {
+            (None, _) => {
+                let what = format!("{} is a port of no bridge, and in bridged mode nothing of it is shaped", port.name);
+                faults.insert(format!("{what}: {fix}, or write `mode = \"routed\"`"));
+            }
+            (Some(own), Some((other, bridge))) if own.index != bridge.index => {
+                let what =
+                    format!("{} is a port of {}, but {} is one of {}", port.name, own.name, other.name, bridge.name);
+                faults.insert(format!("{what}: nothing passes between them. {fix}"));
+            }
+            _ => {}
+        }
+    }
+    faults.into_iter().collect()
+}
+
+/// Says where stations behind routers cannot have classes.
+fn placeless(preflight: &mut Preflight, config: &Config) {
+    let interfaces: BTreeSet<_> = config.aps.iter().map(|ap| &ap.interface).collect();
+    for interface in interfaces.into_iter().filter(|_| config.discovery.first_sight && config.policy.is_by_station()) {
+        let here = config.aps.iter().filter(|ap| ap.interface == *interface && ap.prefixes.is_empty());
+        let names: Vec<_> = here.map(|ap| ap.name.as_str()).collect();
+        if names.len() > 1 && config.mode == Mode::Routed {
+            preflight.say(
+                "note",
+                &format!(
+                    "{} share {interface} without prefixes: stations behind a router there cannot be told apart by AP, and share \
+                     the newcomers' class of {}; give these APs `prefixes`",
+                    names.join(" and "),
+                    names[0]
+                ),
+            );
+        }
+    }
+}
+
 /// Whether there are filters besides ours.
 fn others(filters: &str) -> bool {
     let is_ours = |line: &str| {
@@ -94,7 +148,7 @@ fn others(filters: &str) -> bool {
 fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, String>) {
     let named = site.stations().len();
     if site.config().discovery.neighbours {
-        for sighting in Neighbours::new(site.config().mode).look().unwrap_or_default() {
+        for sighting in Neighbours::new(site.config().mode, true).look().unwrap_or_default() {
             // A full box is told by `run`.
             let _ = site.sight(&sighting, Source::Neighbours, interfaces, 0);
         }

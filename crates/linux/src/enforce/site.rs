@@ -14,6 +14,7 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
+use self::admit::is_list;
 use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
@@ -42,6 +43,8 @@ pub struct Station {
     pub source: Source,
     /// When a packet of it last passed, or when it was found, in seconds since the start.
     pub seen_s: u64,
+    /// The file, a lease or an AP's list names it: it never makes room for others.
+    pub is_listed: bool,
 }
 
 /// How a station was found.
@@ -58,6 +61,8 @@ pub enum Source {
     Leases,
     /// The AP's association table.
     Association,
+    /// It was not: this is the class of all that have none of their own.
+    Newcomers,
 }
 
 /// A pool of the site.
@@ -89,7 +94,10 @@ pub struct Site {
 
 /// There is no class left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("all {MOST_LEAVES} classes are taken: run a second box, or shorten discovery.age")]
+#[error(
+    "stations that were found have taken all the classes that they may have ({MOST_LEAVES} in all, see docs/vsb.md), and none of them \
+     is silent: others share the newcomers' class. Is somebody making up addresses? If not, run a second box"
+)]
 pub struct Full;
 
 impl Site {
@@ -171,6 +179,7 @@ impl Site {
                 rate: station.rate.or(told),
                 source: Source::Config,
                 seen_s: 0,
+                is_listed: true,
             });
         }
         for old in known.into_iter().filter(|old| old.source != Source::Config) {
@@ -291,8 +300,9 @@ impl Site {
             self.shorten(known, address);
         }
         let station = &mut self.stations[known];
-        if matches!(source, Source::Leases | Source::Association) {
+        if is_list(source) {
             station.seen_s = now_s;
+            station.is_listed = true;
         }
         if station.mac.is_none() && sighting.mac.is_some() {
             station.mac = sighting.mac;
@@ -305,12 +315,8 @@ impl Site {
                 changed = true;
             }
         }
-        if let Some(name) = &sighting.name
-            && station.source != Source::Config
-            && station.name != *name
-            && !self.stations.iter().any(|other| other.name == *name)
-        {
-            self.stations[known].name.clone_from(name);
+        if let Some(name) = self.name_for(sighting, known) {
+            self.stations[known].name = name;
             changed = true;
         }
         Ok(changed)
@@ -375,17 +381,27 @@ impl Site {
             let (interface, prefixes) = (ap.interface.clone(), ap.prefixes.clone());
             layout.pools.insert(*id, Pool { id: *id, interface, prefixes, rate: *rate, splits, is_counted });
             let own = self.newcomers_weight(*id) / lightest[id] * quantum;
-            layout.leaves.insert(newcomers_minor(*id), LeafClass { pool: *id, quantum: own as u32, cap: None });
+            layout.leaves.insert(
+                newcomers_minor(*id),
+                LeafClass {
+                    pool: *id,
+                    quantum: own as u32,
+                    cap: None,
+                    floor: self.newcomers_floor(*rate, &ap.interface),
+                },
+            );
         }
         for (pool, slot) in &self.fixed {
-            let leaf = LeafClass { pool: *pool, quantum: quantum as u32, cap: None };
+            let leaf = LeafClass { pool: *pool, quantum: quantum as u32, cap: None, floor: None };
             layout.leaves.insert(leaf_minor(*slot), leaf);
         }
         for station in &self.stations {
             // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.
             let own = (quantum * self.weight(station) / lightest[&station.pool]).round() as u32;
             let minor = leaf_minor(station.slot);
-            layout.leaves.insert(minor, LeafClass { pool: station.pool, quantum: own, cap: station.plan.cap });
+            layout
+                .leaves
+                .insert(minor, LeafClass { pool: station.pool, quantum: own, cap: station.plan.cap, floor: None });
             match config.mode {
                 Mode::Routed => layout.members.extend(station.addresses.iter().map(|ip| (Key::Ip(*ip), minor))),
                 Mode::Bridged => layout.members.extend(station.mac.map(|mac| (Key::Mac(mac), minor))),

@@ -7,7 +7,7 @@ use tracing::info;
 use super::Daemon;
 use crate::enforce::datapath::links;
 use crate::enforce::discovery::{News, Scouts, ways};
-use crate::enforce::site::Site;
+use crate::enforce::site::{Site, Source};
 
 impl Daemon {
     /// Sends out the ways that the configuration asks for; those of before end.
@@ -23,6 +23,19 @@ impl Daemon {
     pub(super) fn found(&mut self, news: &News) {
         self.scouts.note(news);
         let Ok(seen) = &news.seen else { return };
+        let interfaces: BTreeMap<u32, String> =
+            links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
+        if news.source == Source::FirstSight {
+            let placeless = self.site.placeless(seen, &interfaces);
+            let told = placeless.first().map_or(Ok(()), |first| {
+                Err(format!(
+                    "{} addresses behind a router ({first}, ...) have no class: several APs share the interface. Give these APs \
+                     `prefixes`; until then such addresses share the newcomers' class",
+                    placeless.len()
+                ))
+            });
+            self.watch("newcomers", told);
+        }
         // An AP's empty list is news, too.
         if seen.is_empty() && news.ap.is_none() {
             return;
@@ -30,8 +43,7 @@ impl Daemon {
         let now_s = self.started.elapsed().as_secs();
         let known: BTreeMap<String, u16> =
             self.site.stations().iter().map(|station| (station.name.clone(), station.pool)).collect();
-        let interfaces: BTreeMap<u32, String> =
-            links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
+        let slots: Vec<_> = self.site.stations().iter().map(|own| (own.slot, own.name.clone())).collect();
         let mut site = self.site.clone();
         let (mut changed, mut full) = (false, None);
         if let Some(ap) = &news.ap {
@@ -46,11 +58,19 @@ impl Daemon {
                 Err(error) => full = Some(error.to_string()),
             }
         }
-        self.watch("classes", full.map_or(Ok(()), Err));
+        // A way that found nobody new does not know whether there is room.
+        if full.is_some() || changed || news.source == Source::FirstSight {
+            self.watch("classes", full.map_or(Ok(()), Err));
+        }
         if !changed {
             // When stations were last seen is kept all the same.
             self.site = site;
         } else if self.adopt(site) {
+            for (_, name) in slots.iter().filter(|(slot, _)| !self.site.stations().iter().any(|own| own.slot == *slot))
+            {
+                info!(station = name, "forgotten: silent, and others needed its class");
+                self.journal.station(name, "gone");
+            }
             for station in self.site.stations() {
                 let event = match known.get(&station.name) {
                     None => "found",

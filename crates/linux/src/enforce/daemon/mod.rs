@@ -34,6 +34,7 @@ use super::discovery::Scouts;
 use super::error::VsbError;
 use super::journal::Journal;
 use super::log::ControlLog;
+use super::preflight::bridge_faults;
 use super::protocol::{Answer, Ask};
 use super::site::Site;
 use super::state::{Learned, Lock};
@@ -134,6 +135,10 @@ impl Daemon {
             }
         }
         let mtu = mtu(&config)?;
+        let faults = bridge_faults(&config, &links().map_err(system("cannot list interfaces"))?);
+        if !faults.is_empty() {
+            return Err(VsbError::NoBridge(faults.join("; ")));
+        }
         let site = Site::new(config)?;
         // Signals from here on end the daemon in order.
         let on = |kind| signal(kind).map_err(system("cannot listen to signals"));
@@ -239,7 +244,7 @@ impl Daemon {
     fn answer(&mut self, query: Query) -> bool {
         let answer = match &query.ask {
             Ask::Status => Ok(Answer::Status(self.status())),
-            Ask::Stations => Ok(Answer::Stations(self.stations())),
+            Ask::Stations => Ok(Answer::Stations(self.stations().into_iter().chain(self.newcomers()).collect())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
             Ask::Reload => self.reload().map(Answer::Done),
             Ask::Preview(text) => self.preview(text).map(Answer::Preview),

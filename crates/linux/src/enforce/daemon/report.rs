@@ -8,7 +8,7 @@ use fairair_core::units::{Bitrate, plural};
 use super::super::config::Matcher;
 use super::super::datapath::{leaf_minor, newcomers_minor};
 use super::super::protocol::{ClassReport, Explanation, PoolReport, StationReport, Status};
-use super::super::site::{SitePool, Station};
+use super::super::site::{SitePool, Source, Station};
 use super::Daemon;
 use super::pools::PoolControl;
 
@@ -86,6 +86,34 @@ impl Daemon {
             drops: u64::from(class.drops),
             answers: self.probes.manner(station.slot),
         }
+    }
+
+    /// The classes of those that have none of their own, where something has passed.
+    pub(super) fn newcomers(&self) -> Vec<StationReport> {
+        let by_station = self.site.pools().values().filter(|_| self.site.config().policy.is_by_station());
+        by_station.filter_map(|pool| self.newcomers_of(pool)).collect()
+    }
+
+    fn newcomers_of(&self, pool: &SitePool) -> Option<StationReport> {
+        let minor = newcomers_minor(pool.id);
+        let class = self.counters.get(&minor).filter(|class| class.bytes > 0)?;
+        Some(StationReport {
+            name: "newcomers".to_owned(),
+            ap: pool.ap.name.clone(),
+            mac: None,
+            addresses: Vec::new(),
+            source: Source::Newcomers,
+            weight: 1.0,
+            cap: None,
+            quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
+            class: format!("1:{minor:x}"),
+            rate: self.rates.of_class(minor),
+            bytes: class.bytes,
+            backlog: class.backlog,
+            drops: u64::from(class.drops),
+            wan_backlog: self.waits_for_wan(minor),
+            answers: None,
+        })
     }
 
     fn ap_name(&self, pool: u16) -> String {
@@ -178,7 +206,10 @@ impl Daemon {
             }
             let at = config.aps.iter().find(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(&address)));
             match at {
-                Some(ap) => because.push(format!("it belongs to {}, but no packet of it has been seen", ap.name)),
+                Some(ap) => because.push(format!(
+                    "it belongs to {}, but has not been seen to send after something was sent to it",
+                    ap.name
+                )),
                 None if config.aps.iter().all(|ap| !ap.prefixes.is_empty()) => {
                     because.push("no AP has a prefix with this address: it is not shaped".to_owned());
                 }
@@ -186,6 +217,12 @@ impl Daemon {
             }
         }
         if because.is_empty() {
+            because.extend(self.newcomers().iter().map(|class| {
+                format!(
+                    "at {} those that have no class of their own share class {}: {} now, {} packets wait, {} dropped",
+                    class.ap, class.class, class.rate, class.backlog, class.drops
+                )
+            }));
             because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());
         }
         because

@@ -10,6 +10,7 @@ use super::probes::Echo;
 use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
+use crate::enforce::preflight::bridge_faults;
 use crate::enforce::state::Learned;
 
 /// The trouble that the classes' counters cannot be read.
@@ -277,6 +278,10 @@ impl Daemon {
     /// Gives the kernel anew what others took away, and says what only the operator can mend.
     fn mend(&mut self) {
         let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
+        if let Ok(links) = &links {
+            let faults = bridge_faults(self.site.config(), links);
+            self.watch("bridge", if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) });
+        }
         let health =
             links.and_then(|links| self.engine.repair(&links, &self.counters).map_err(|error| error.to_string()));
         let Some(health) = self.watch("repair", health) else { return };

@@ -57,6 +57,8 @@ pub struct LeafClass {
     pub quantum: u32,
     /// Most that it gets.
     pub cap: Option<Bitrate>,
+    /// It has this whatever the others want, and more only of what they leave; `None`: it shares with them.
+    pub floor: Option<Bitrate>,
 }
 
 /// The Internet link: a stage before the pools, with an HTB of its own for each direction.

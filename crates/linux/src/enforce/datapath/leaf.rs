@@ -24,6 +24,8 @@ pub(super) struct LeafLines {
     pub(super) minor: u16,
     pub(super) quantum: u32,
     pub(super) cap: Option<Bitrate>,
+    /// See [`LeafClass`].
+    pub(super) floor: Option<Bitrate>,
     pub(super) splits: bool,
 }
 
@@ -31,8 +33,8 @@ impl LeafLines {
     /// A leaf of a pool.
     pub(super) fn of_pool(layout: &Layout, minor: u16, leaf: &LeafClass) -> LeafLines {
         let splits = layout.pools[&leaf.pool].splits;
-        let LeafClass { pool, quantum, cap } = *leaf;
-        LeafLines { device: IFB, parent: pool_minor(pool), minor, quantum, cap, splits }
+        let LeafClass { pool, quantum, cap, floor } = *leaf;
+        LeafLines { device: IFB, parent: pool_minor(pool), minor, quantum, cap, floor, splits }
     }
 
     /// Class and queue. With `replace` they may be there already, from a try that failed half-way.
@@ -44,13 +46,14 @@ impl LeafLines {
     pub(super) fn class(&self, lines: &mut String, verb: &str) {
         // A leaf sends at its own rate whatever its parent has left, so that rate is next to nothing and it borrows the
         // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
+        let (prio, rate) = self.floor.map_or((0, 8), |floor| (1, floor.as_bps()));
         let ceil = leaf_ceil(self.cap).as_bps();
         let burst = self.cap.map_or(1600, burst);
         let LeafLines { device, parent, minor, quantum, .. } = self;
         let _ = writeln!(
             lines,
-            "class {verb} dev {device} parent 1:{parent:x} classid 1:{minor:x} htb rate 8bit ceil {ceil}bit burst 1600 \
-             cburst {burst} quantum {quantum}"
+            "class {verb} dev {device} parent 1:{parent:x} classid 1:{minor:x} htb prio {prio} rate {rate}bit ceil {ceil}bit \
+             burst 1600 cburst {burst} quantum {quantum}"
         );
     }
 

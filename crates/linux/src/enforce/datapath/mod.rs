@@ -31,7 +31,7 @@ pub use layout::MOST_LEAVES;
 pub use layout::{Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of};
 pub(crate) use leaf::largest;
 pub use links::{Link, OwnAddress, link_named, links, own_addresses};
-pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports};
+pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports, routes};
 pub use netfilter::{Arrivals, Netfilter};
 pub use preview::Preview;
 pub(crate) use queue::INNER;

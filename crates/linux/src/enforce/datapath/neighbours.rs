@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::wire::{Events, Requests, attribute, attributes};
+use super::wire::{Events, Requests, attribute, attributes, put};
 use crate::enforce::config::Mac;
 
 const ROUTE: isize = 0;
@@ -20,6 +20,54 @@ const DESTINATION: u16 = 1;
 const LINK_ADDRESS: u16 = 2;
 /// REACHABLE, STALE, DELAY, PROBE and PERMANENT: all but those that never answered, or no longer do.
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
+
+const GET_ROUTE: u16 = 26;
+const OUT_INTERFACE: u16 = 4;
+const GATEWAY: u16 = 5;
+/// A gateway of the other IP version.
+const VIA: u16 = 18;
+/// `RTN_UNICAST`.
+const UNICAST: u8 = 1;
+
+/// Where packets to an address go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Route {
+    /// Index of the interface.
+    pub interface: u32,
+    /// A router forwards them.
+    pub is_behind_router: bool,
+}
+
+/// The way to `address`; `None`: there is none, or it ends in this box.
+///
+/// # Errors
+/// The system has no netlink socket left.
+pub fn routes(addresses: &[IpAddr]) -> io::Result<Vec<Option<Route>>> {
+    let mut requests = Requests::new(ROUTE)?;
+    let mut ways = Vec::with_capacity(addresses.len());
+    for address in addresses {
+        // `struct rtmsg`: AF_INET or AF_INET6, and the length of the destination.
+        let mut request = vec![if address.is_ipv4() { 2 } else { 10 }, if address.is_ipv4() { 32 } else { 128 }];
+        request.resize(12, 0);
+        match address {
+            IpAddr::V4(address) => put(&mut request, DESTINATION, &address.octets()),
+            IpAddr::V6(address) => put(&mut request, DESTINATION, &address.octets()),
+        }
+        let mut way = None;
+        // What cannot be reached is an error here.
+        let _ = requests.get(GET_ROUTE, &request, |payload| way = route(payload));
+        ways.push(way);
+    }
+    Ok(ways)
+}
+
+/// `struct rtmsg` and its attributes.
+fn route(payload: &[u8]) -> Option<Route> {
+    let rest = payload.get(12..)?;
+    let interface = u32::from_ne_bytes(*attribute(rest, OUT_INTERFACE)?.first_chunk()?);
+    let is_behind_router = attribute(rest, GATEWAY).or_else(|| attribute(rest, VIA)).is_some();
+    (payload[7] == UNICAST).then_some(Route { interface, is_behind_router })
+}
 
 /// An entry of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +180,7 @@ mod tests {
         /// Any bytes are an entry or none.
         #[test]
         fn any_bytes_are_an_entry_or_none(bytes in proptest::collection::vec(0_u8.., 0..80)) {
-            let _ = (neighbour(&bytes), port(&bytes));
+            let _ = (neighbour(&bytes), port(&bytes), route(&bytes));
         }
     }
 }

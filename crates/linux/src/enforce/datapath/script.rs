@@ -69,7 +69,11 @@ impl Script {
             }
         }
         for (minor, leaf) in &layout.leaves {
-            let wanted = ClassParameters { rate: 1, ceil: leaf_ceil(leaf.cap).as_bps() / 8, quantum: leaf.quantum };
+            let wanted = ClassParameters {
+                rate: leaf.floor.map_or(8, fairair_core::units::Bitrate::as_bps) / 8,
+                ceil: leaf_ceil(leaf.cap).as_bps() / 8,
+                quantum: leaf.quantum,
+            };
             if there(*minor).is_some_and(|own| own != wanted) {
                 LeafLines::of_pool(layout, *minor, leaf).class(&mut lines, "change");
                 count += 1;
@@ -172,8 +176,9 @@ fn skeleton(layout: &Layout) -> String {
     for (name, kind) in maps {
         let _ = write!(
             table,
-            "  map class{name} {{\n    type {kind} : classid;\n    size 65536;\n  }}\n  set new{name} {{\n    type \
-             {kind};\n    size 4096;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
+            "  map class{name} {{\n    type {kind} : classid;\n    size 65536;\n  }}\n  set called{name} {{\n    type \
+             {kind};\n    size 131072;\n    flags dynamic,timeout;\n    timeout 5s;\n  }}\n  set new{name} {{\n    type \
+             {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
     }
@@ -292,7 +297,22 @@ fn bypass(table: &mut String, layout: &Layout, direction: &str) {
     // On the link it has its station's class, and the interface lets it pass the pool.
     let is_staged = layout.wan.rates.contains_key(&Direction::Up);
     if direction == "up" && layout.udp == UdpRule::BypassUplink && !is_staged {
+        if is_by_address(layout) {
+            newcomers_seen(table, layout, direction, "meta l4proto udp ");
+        }
         table.push_str("    meta l4proto udp return\n");
+    }
+}
+
+/// Notes a packet of who has no class. A station is there when it speaks after it was spoken to: sources alone are easily
+/// made up, and so are destinations.
+fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &str) {
+    for (field, suffix) in fields(layout.mode) {
+        let _ = if direction == "down" {
+            writeln!(table, "    {which}update @called{suffix} {{ {field} daddr }}")
+        } else {
+            writeln!(table, "    {which}{field} saddr @called{suffix} update @new{suffix} {{ {field} saddr }}")
+        };
     }
 }
 
@@ -321,9 +341,7 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
             Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => {
                 members(table, layout, address);
                 let _ = writeln!(table, "    meta priority set 1:{newcomers:x}");
-                for (field, suffix) in fields(layout.mode) {
-                    let _ = writeln!(table, "    update @new{suffix} {{ {field} {address} }}");
-                }
+                newcomers_seen(table, layout, direction, "");
             }
             Policy::PerDirection => {
                 let up = direction_minor(layout, id);

@@ -126,6 +126,7 @@ fn leaves(layout: &Layout, direction: Direction) -> impl Iterator<Item = LeafLin
         minor: *minor,
         quantum: *quantum,
         cap: layout.leaves.get(minor).and_then(|leaf| leaf.cap),
+        floor: None,
         splits: *splits,
     })
 }

@@ -1,28 +1,40 @@
 //! What the kernel of this box knows: neighbours, by its own telling; and senders of packets that have no class.
 
+use std::collections::BTreeMap;
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use super::{Discovery, Sighting};
 use crate::enforce::config::{Mac, Mode};
-use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, neighbours, ports};
+use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, links, neighbours, ports, routes};
 use crate::enforce::site::Source;
 
 /// How long a look waits for something to happen.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// Newcomers of whom no MAC address is known that are taken at a look, at most: the others have another turn.
+const MOST: usize = 256;
+
 /// The kernel's neighbour table, and in bridged mode the bridges' tables: read once, then by events. When events were
 /// lost since they came too fast, the tables are read again.
+///
+/// A bridge learns any source address: that counts only where no other way ([`FirstSight`]) waits for traffic in both directions.
 #[derive(Debug)]
 pub struct Neighbours {
     mode: Mode,
+    believes: bool,
     events: Option<NeighbourEvents>,
 }
 
 impl Neighbours {
-    /// For a box in `mode`.
-    pub const fn new(mode: Mode) -> Self {
-        Neighbours { mode, events: None }
+    /// For a box in `mode`; `believes` a bridge that has learnt of a device.
+    pub const fn new(mode: Mode, believes: bool) -> Self {
+        Neighbours { mode, believes, events: None }
+    }
+
+    fn wants_ports(&self) -> bool {
+        self.mode == Mode::Bridged && self.believes
     }
 
     fn sightings(&self, neighbours: Vec<Neighbour>, ports: Vec<(Mac, u32)>) -> Vec<Sighting> {
@@ -33,14 +45,14 @@ impl Neighbours {
             ..Sighting::default()
         });
         // In routed mode the port of a bridge is none of the configured interfaces.
-        let ports = ports.into_iter().filter(|_| self.mode == Mode::Bridged);
+        let ports = ports.into_iter().filter(|_| self.wants_ports());
         let behind = ports.map(|(mac, port)| Sighting { interface: Some(port), mac: Some(mac), ..Sighting::default() });
         // Ports first: they say at which AP a device is.
         behind.chain(known).collect()
     }
 
     fn read(&self) -> io::Result<Vec<Sighting>> {
-        let ports = if self.mode == Mode::Bridged { ports()? } else { Vec::new() };
+        let ports = if self.wants_ports() { ports()? } else { Vec::new() };
         Ok(self.sightings(neighbours()?, ports))
     }
 
@@ -79,7 +91,7 @@ impl Discovery for Neighbours {
     }
 }
 
-/// Addresses that nftables saw and that have no class.
+/// Addresses that have no class and that spoke after they were spoken to, as nftables saw.
 #[derive(Debug)]
 pub struct FirstSight(Netfilter);
 
@@ -97,20 +109,46 @@ impl FirstSight {
         if newcomers.is_empty() {
             return Ok(Vec::new());
         }
-        let (table, ports) = (neighbours()?, ports()?);
-        let sighting = |key| match key {
-            Key::Mac(mac) => {
-                let port = ports.iter().find(|(own, _)| *own == mac).map(|(_, port)| *port);
-                Sighting { mac: Some(mac), interface: port, ..Sighting::default() }
+        let ports: BTreeMap<Mac, u32> = ports()?.into_iter().collect();
+        let table: BTreeMap<IpAddr, Neighbour> =
+            neighbours()?.into_iter().map(|entry| (entry.address, entry)).collect();
+        let (mut seen, mut unknown) = (Vec::new(), Vec::new());
+        for key in newcomers {
+            match key {
+                Key::Mac(mac) if seen.len() < MOST => {
+                    let interface = ports.get(&mac).copied();
+                    seen.push(Sighting { mac: Some(mac), interface, ..Sighting::default() });
+                }
+                Key::Mac(_) => {}
+                Key::Ip(address) => match table.get(&address) {
+                    Some(Neighbour { interface, mac, .. }) => {
+                        let (interface, mac, address) = (Some(*interface), Some(*mac), Some(address));
+                        seen.push(Sighting { interface, address, mac, ..Sighting::default() });
+                    }
+                    None if unknown.len() < MOST => unknown.push(address),
+                    None => {}
+                },
             }
-            Key::Ip(address) => {
-                let entry = table.iter().find(|entry| entry.address == address);
-                let (mac, interface) = (entry.map(|entry| entry.mac), entry.map(|entry| entry.interface));
-                Sighting { address: Some(address), mac, interface, ..Sighting::default() }
-            }
-        };
-        Ok(newcomers.into_iter().map(sighting).collect())
+        }
+        seen.extend(behind_routers(&unknown)?);
+        Ok(seen)
     }
+}
+
+/// Who of `addresses` is behind a router, or on a link where nobody has a MAC address. An address of another link without an entry in
+/// the neighbour table is made up, or will have one soon.
+fn behind_routers(addresses: &[IpAddr]) -> io::Result<Vec<Sighting>> {
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let links = links()?;
+    let is_bare = |index| links.iter().any(|link| link.index == index && link.is_without_neighbours);
+    let ways = routes(addresses)?.into_iter().zip(addresses);
+    let there = ways.filter_map(|(way, address)| {
+        let way = way.filter(|way| way.is_behind_router || is_bare(way.interface))?;
+        Some(Sighting { address: Some(*address), interface: Some(way.interface), ..Sighting::default() })
+    });
+    Ok(there.collect())
 }
 
 impl Discovery for FirstSight {
@@ -147,7 +185,7 @@ mod tests {
                 format!("neigh add 10.1.{high}.{low} lladdr 02:00:00:01:{high:02x}:{low:02x} dev lan nud reachable\n")
             };
             ip(&format!("link add lan type ifb\nlink set lan up\n{}", neighbour(2)));
-            let mut way = Neighbours::new(Mode::Routed);
+            let mut way = Neighbours::new(Mode::Routed, true);
             assert_eq!(addresses(&way.look().unwrap()), ["10.1.0.2".to_owned()].into());
             assert_eq!(way.look().unwrap(), [], "nothing happened");
             ip(&neighbour(3));

@@ -79,7 +79,7 @@ pub fn ways(config: &Config) -> std::io::Result<Vec<Box<dyn Discovery>>> {
     let wanted = &config.discovery;
     let mut ways: Vec<Box<dyn Discovery>> = Vec::new();
     if wanted.neighbours {
-        ways.push(Box::new(Neighbours::new(config.mode)));
+        ways.push(Box::new(Neighbours::new(config.mode, !wanted.first_sight)));
         if config.mode == Mode::Bridged {
             let mut interfaces: Vec<_> = config.aps.iter().map(|ap| ap.interface.clone()).collect();
             interfaces.dedup();

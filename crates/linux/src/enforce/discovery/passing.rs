@@ -24,8 +24,8 @@ use crate::enforce::site::Source;
 const REST: Duration = Duration::from_millis(100);
 /// Frames that are read at a look, at most, from an interface.
 const MOST: usize = 512;
-/// What was told is not told again for so long.
-const MEMORY: Duration = Duration::from_secs(30);
+/// What was told is not told again for so long: a device that has no class yet may have one then.
+const MEMORY: Duration = Duration::from_secs(1);
 /// Most that is kept in mind for that time; then all is told again.
 const ROOM: usize = 8192;
 /// How often the interfaces are looked up again: one may be made anew.

@@ -45,6 +45,13 @@ impl Snmp {
         let deadline = Instant::now() + LONGEST;
         let table = &self.0.table;
         let main = self.walk(&table.oid, deadline)?;
+        if main.is_empty() && !self.has_mib(&table.oid)? {
+            let oid = table.oid.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
+            return Err(format!(
+                "the agent has no table {oid}, nor anything beside it: is `table` (or `oid`) right for this AP, and may this community \
+                 read it?"
+            ));
+        }
         let other = |oid: &Option<Vec<u32>>| match oid {
             Some(oid) if *oid == table.oid => Ok(main.clone()),
             Some(oid) => self.walk(oid, deadline),
@@ -64,6 +71,19 @@ impl Snmp {
             })
         });
         Ok(stations.collect())
+    }
+
+    /// Whether the agent has anything of the MIB that the column `oid` is in. A table without rows is as one that is not there;
+    /// but a MIB has more than one table.
+    fn has_mib(&self, oid: &[u32]) -> Result<bool, String> {
+        // Column, entry, table and group.
+        let root = &oid[..oid.len().saturating_sub(4).max(2)];
+        let (mut last, mut rows) = (root.to_vec(), Column::new());
+        let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
+        let session = SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number);
+        let mut session = session.map_err(|error| error.to_string())?;
+        step(&mut session, &encode(root), root, &mut last, &mut rows)?;
+        Ok(last != root)
     }
 
     /// All rows below `oid`.

@@ -3,15 +3,99 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+use fairair_core::units::Bitrate;
+
 use super::{Full, Site, Source, Station};
 use crate::enforce::config::{Mac, Matcher, Mode, Plan};
-use crate::enforce::datapath::Key;
+use crate::enforce::datapath::{Key, MOST_LEAVES};
 use crate::enforce::discovery::Sighting;
 
 /// Addresses that a station may have besides those that the file names: privacy extensions (RFC 8981) make some ten.
 const MOST_ADDRESSES: usize = 64;
 
+/// Stations of an AP that no list names, at most: an AP of the largest kind has half as many clients.
+const MOST_OF_AN_AP: usize = 1024;
+/// Stations without MAC address in a prefix of 64 bits, at most: a device may take any address there (RFC 4862), and behind a
+/// router nobody can tell whether two addresses are one device's.
+const MOST_OF_A_PREFIX: usize = 64;
+/// Classes that are kept free: below that, who is silent makes room.
+const RESERVE: u16 = 64;
+/// A station that no list names makes room for another after this silence, in seconds.
+const SILENCE_S: u64 = 5;
+
+/// Whether `source` is a list that somebody keeps of the stations.
+pub(super) const fn is_list(source: Source) -> bool {
+    matches!(source, Source::Config | Source::Leases | Source::Association)
+}
+
 impl Site {
+    /// What `sighting` calls the station at position `known` (one more than there are: a new one), if it has another name and that
+    /// name is neither another station's nor looks like an address.
+    pub(super) fn name_for(&self, sighting: &Sighting, known: usize) -> Option<String> {
+        let name = sighting.name.as_ref()?;
+        let own = self.stations.get(known);
+        let is_address = name.parse::<Mac>().is_ok() || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let other = |(at, other): (usize, &Station)| at != known && other.name.eq_ignore_ascii_case(name);
+        let is_free = !is_address && !self.stations.iter().enumerate().any(other);
+        (is_free && own.is_none_or(|own| own.source != Source::Config && own.name != *name)).then(|| name.clone())
+    }
+
+    /// What the newcomers behind `interface` have of a C of `capacity` while the stations want all of it. Who speaks with somebody
+    /// leaves them within a second, so what stays is made up, and may be any number of packets: they share a fiftieth of C or less. Where
+    /// newcomers may be stations for good they share as one of them.
+    pub(super) fn newcomers_floor(&self, capacity: Bitrate, interface: &str) -> Option<Bitrate> {
+        let here = self.pools.values().filter(|pool| pool.ap.interface == interface && pool.ap.prefixes.is_empty());
+        let leave = self.config.policy.is_by_station() && self.config.discovery.first_sight && here.count() < 2;
+        // A power of two: not each change of C is one of this class.
+        leave.then(|| Bitrate::from_bps((1 << capacity.as_bps().max(1).ilog2()) / 64))
+    }
+
+    /// Makes room for a station that `source` has found in `pool`: the oldest silent one that no list names goes. Answers
+    /// whether there is room.
+    fn make_room(&mut self, sighting: &Sighting, source: Source, pool: u16, now_s: u64) -> bool {
+        let prefix = |ip: &IpAddr| if let IpAddr::V6(ip) = ip { Some(ip.segments()[..4].to_vec()) } else { None };
+        let wanted = sighting.address.as_ref().and_then(prefix).filter(|_| sighting.mac.is_none());
+        let shares = |own: &Station| own.mac.is_none() && own.addresses.iter().any(|ip| prefix(ip) == wanted);
+        let unknown = |own: &Station| !own.is_listed;
+        if !is_list(source) {
+            if wanted.is_some()
+                && self.stations.iter().filter(|own| unknown(own) && shares(own)).count() >= MOST_OF_A_PREFIX
+            {
+                return self.evict(now_s, |own| unknown(own) && shares(own));
+            }
+            if self.stations.iter().filter(|own| unknown(own) && own.pool == pool).count() >= MOST_OF_AN_AP {
+                return self.evict(now_s, |own| unknown(own) && own.pool == pool);
+            }
+        }
+        let left = self.free.len() as u16 + MOST_LEAVES - self.used;
+        if left < RESERVE {
+            // The slot of who goes is free when its class has gone from the kernel; until then there is the reserve.
+            return self.evict(now_s, unknown) || is_list(source) && left > 0;
+        }
+        true
+    }
+
+    /// Lets the station go that has been silent for longest, of those that `may` go; answers whether there was one.
+    fn evict(&mut self, now_s: u64, may: impl Fn(&Station) -> bool) -> bool {
+        let silent = |own: &&Station| may(own) && own.seen_s + SILENCE_S <= now_s;
+        let oldest = self.stations.iter().filter(silent).min_by_key(|own| own.seen_s).map(|own| own.slot);
+        self.stations.retain(|own| Some(own.slot) != oldest);
+        oldest.is_some()
+    }
+
+    /// Addresses in `seen` of which nobody can say at which AP they are: packets of them came from behind a router, to an
+    /// interface with several APs.
+    pub fn placeless(&self, seen: &[Sighting], interfaces: &BTreeMap<u32, String>) -> Vec<IpAddr> {
+        let is_placeless = |sighting: &&Sighting| {
+            let device = sighting.interface.and_then(|index| interfaces.get(&index)).map(String::as_str);
+            sighting.mac.is_none()
+                && !self.is_excluded(sighting.address, None)
+                && self.pools.values().any(|pool| Some(pool.ap.interface.as_str()) == device)
+                && self.pool_at(sighting.address, None, device, Source::FirstSight).is_none()
+        };
+        seen.iter().filter(is_placeless).filter_map(|sighting| sighting.address).collect()
+    }
+
     /// A station that was not known gets a class, if it is clear which AP it is at.
     pub(super) fn admit(
         &mut self,
@@ -38,8 +122,10 @@ impl Site {
             self.vacate(address);
         }
         let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
-        let free = |name: &&String| !self.stations.iter().any(|other| other.name == **name);
-        let name = sighting.name.as_ref().filter(free).cloned().unwrap_or(own);
+        if !self.make_room(sighting, source, pool, now_s) {
+            return Err(Full);
+        }
+        let name = self.name_for(sighting, self.stations.len()).unwrap_or(own);
         let slot = self.slot()?;
         self.stations.push(Station {
             name,
@@ -51,6 +137,7 @@ impl Site {
             rate: sighting.rate,
             source,
             seen_s: now_s,
+            is_listed: is_list(source),
         });
         Ok(true)
     }
@@ -80,5 +167,87 @@ impl Site {
         for station in &mut self.stations {
             station.addresses.remove(&address);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::enforce::config::Config;
+
+    const TWO: &str = "name = \"x\"\nuplink = \"eth0\"\n[[ap]]\nname = \"a\"\ninterface = \"eth1\"\ncapacity = \"8 Mbit/s\"\n\
+        [[ap]]\nname = \"b\"\ninterface = \"eth2\"\ncapacity = \"8 Mbit/s\"\n[[station]]\nname = \"desk\"\nap = \"a\"\n\
+        addresses = [\"10.1.0.1\"]\n";
+
+    /// Seen at `interface`, 1 or 2, by a packet.
+    fn sight(site: &mut Site, address: &str, interface: u32, now_s: u64) -> Result<bool, Full> {
+        let interfaces = [(1, "eth1".to_owned()), (2, "eth2".to_owned())].into();
+        let address = Some(address.parse().unwrap());
+        let sighting = Sighting { address, interface: Some(interface), ..Sighting::default() };
+        site.sight(&sighting, Source::FirstSight, &interfaces, now_s)
+    }
+
+    fn has(site: &Site, address: &str) -> bool {
+        let address = address.parse().unwrap();
+        site.stations().iter().any(|own| own.addresses.contains(&address))
+    }
+
+    #[test]
+    fn made_up_addresses_take_a_part_of_the_classes_and_make_room_when_they_are_silent() {
+        let mut site = Site::new(Config::from_toml(TWO, "test").unwrap()).unwrap();
+        assert_eq!(sight(&mut site, "10.3.0.9", 1, 0), Ok(true), "the oldest, but it goes on sending");
+        let slot = site.stations().last().unwrap().slot;
+        let full = (0..5000_u32)
+            .filter(|own| sight(&mut site, &std::net::Ipv4Addr::from(0x0a40_0000 + own).to_string(), 1, 1).is_err());
+        assert_eq!(full.count(), 5001 - MOST_OF_AN_AP);
+        assert_eq!(sight(&mut site, "10.2.0.9", 2, 1), Ok(true), "another AP has its own part");
+        assert_eq!(sight(&mut site, "10.3.0.10", 1, 2), Err(Full), "nobody is silent yet");
+        assert!(site.age(&[slot].into(), 6).is_empty());
+        assert_eq!(sight(&mut site, "10.3.0.10", 1, 6), Ok(true));
+        assert!(
+            has(&site, "10.3.0.9") && has(&site, "10.1.0.1") && !has(&site, "10.64.0.0"),
+            "the oldest silent one went"
+        );
+        assert_eq!(site.stations().len(), MOST_OF_AN_AP + 2);
+    }
+
+    #[test]
+    fn a_prefix_of_ipv6_has_a_part_of_its_ap() {
+        let mut site = Site::new(Config::from_toml(TWO, "test").unwrap()).unwrap();
+        let full = (1..=500_u32).filter(|own| sight(&mut site, &format!("fd03::{own:x}"), 1, 1).is_err());
+        assert_eq!(full.count(), 500 - MOST_OF_A_PREFIX);
+        assert_eq!(sight(&mut site, "fd03:0:0:1::1", 1, 1), Ok(true));
+        assert_eq!(sight(&mut site, "fd03::ffff", 1, 6), Ok(true), "in place of a silent one");
+    }
+
+    #[test]
+    fn a_lease_is_no_address_and_no_other_station_by_name() {
+        let mut site = Site::new(Config::from_toml(TWO, "test").unwrap()).unwrap();
+        for (low, name) in ["10.0.0.12", "02-00-00-00-00-09", "DESK", "phone", "Phone", "1.2"].into_iter().enumerate() {
+            let mac = Some(Mac([2, 0, 0, 0, 0, low as u8]));
+            let address = Some(format!("10.1.1.{low}").parse().unwrap());
+            let name = Some(name.to_owned());
+            let sighting = Sighting { address, mac, name, interface: Some(1), ..Sighting::default() };
+            site.sight(&sighting, Source::Leases, &[(1, "eth1".to_owned())].into(), 0).unwrap();
+        }
+        let names: Vec<_> = site.stations().iter().map(|own| own.name.as_str()).collect();
+        let expected =
+            ["desk", "02:00:00:00:00:00", "02:00:00:00:00:01", "02:00:00:00:00:02", "phone", "02:00:00:00:00:04"];
+        assert_eq!(names[..6], expected);
+        assert_eq!(names[6], "02:00:00:00:00:05");
+    }
+
+    #[test]
+    fn a_station_keeps_its_newest_address_of_too_many_and_those_of_the_file() {
+        let text = TWO.replace("addresses =", "mac = \"02:00:00:00:00:01\"\naddresses =");
+        let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+        for low in 0..1000_u32 {
+            let address = Some(format!("fd01::{low:x}").parse().unwrap());
+            let mac = Some(Mac([2, 0, 0, 0, 0, 1]));
+            let sighting = Sighting { address, mac, interface: Some(1), ..Sighting::default() };
+            site.sight(&sighting, Source::Neighbours, &[(1, "eth1".to_owned())].into(), 0).unwrap();
+        }
+        assert_eq!(site.stations()[0].addresses.len(), MOST_ADDRESSES + 1);
+        assert!(has(&site, "10.1.0.1") && has(&site, "fd01::3e7"));
     }
 }

@@ -54,6 +54,16 @@ fn a_registration_table_is_read_whole_with_its_rates() {
     assert_eq!(agent.asked.load(Ordering::SeqCst), 16, "20 rows a request");
 }
 
+/// An AP without stations has no rows, but the rest of the MIB; an agent without either has the wrong table.
+#[test]
+fn a_table_that_the_agent_lacks_is_told() {
+    let idle = with(vec![(oid("1.3.6.1.4.1.14988.1.1.4.1.0", &[]), integer(6))]);
+    assert_eq!(ask(&idle, "table = \"mikrotik\""), Ok(Vec::new()));
+    let other = with(vec![(oid("1.3.6.1.2.1.1.3.0", &[]), integer(6))]);
+    let told = ask(&other, "table = \"mikrotik\"").unwrap_err();
+    assert!(told.contains("no table 1.3.6.1.4.1.14988.1.1.1.2.1.8"), "{told}");
+}
+
 #[test]
 fn ciscos_table_gives_rates_and_addresses() {
     // Interface 1, SSID "hot", MAC address.
@@ -127,7 +137,7 @@ fn answers_that_lead_astray_are_told() {
     let stranger = say(|id, _, name| response(b"public", id, 0, &row(name, &integer(1))));
     assert!(ask(&stranger, "table = \"mikrotik\"").is_err(), "another community");
     let empty = say(|id, community, _| response(community, id, 0, &[]));
-    assert_eq!(ask(&empty, "table = \"mikrotik\""), Ok(Vec::new()));
+    assert!(ask(&empty, "table = \"mikrotik\"").unwrap_err().contains("no table"), "nothing at all");
 }
 
 #[test]
