@@ -19,6 +19,7 @@ mod faults;
 mod flood;
 mod hostile;
 mod install;
+mod late;
 mod latency;
 mod metrics;
 mod operator;

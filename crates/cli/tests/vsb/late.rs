@@ -1,0 +1,91 @@
+//! A box that comes late: the queue stands in the AP already. And one that is not the bottleneck.
+
+use std::time::Duration;
+
+use fairair_core::units::Bitrate;
+
+use crate::bench::{Bench, Place, needs_root};
+use crate::operator::{troubles, until};
+use crate::worker::{down, start, up};
+
+fn configuration(capacity: &str) -> String {
+    format!(
+        "[[ap]]\nname = \"ap1\"\ninterface = \"lan\"\ncapacity = {capacity}\n[[station]]\nname = \"a\"\naddresses = \
+         [\"10.1.0.2\"]\n[[station]]\nname = \"b\"\naddresses = [\"10.1.0.3\"]\n"
+    )
+}
+
+/// A path of `mbps` behind the box, with a buffer of `packets`.
+fn path(bench: &Bench, mbps: u32, packets: u32) {
+    let limit = packets * 1514;
+    let tbf = format!("tc qdisc replace dev lan0 root tbf rate {mbps}mbit burst 6000 limit {limit}");
+    bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
+}
+
+/// C in Mbit/s.
+fn c(bench: &Bench) -> f64 {
+    let capacity: Bitrate =
+        bench.json(&["status"])["status"]["pools"][0]["capacity"].as_str().expect("text").parse().expect("C");
+    capacity.as_bps() as f64 / 1e6
+}
+
+/// Four downloads of one station against one of another, under way for three seconds when the box comes. A new daemon after
+/// `kill -9` goes on with the C of the one before, and so does one whose `max` has changed.
+#[test]
+fn a_box_that_comes_under_load_takes_hold_and_a_new_daemon_goes_on() {
+    needs_root!();
+    for (mbps, packets) in [(50, 20), (20, 75)] {
+        let mut bench = Bench::new(2);
+        path(&bench, mbps, packets);
+        let adaptive = |max: u32| configuration(&format!("{{ kind = \"adaptive\", max = \"{max} Mbit/s\" }}"));
+        bench.configure(&adaptive(200));
+        let mut flows = vec![down("10.1.0.2"); 4];
+        flows.push(down("10.1.0.3"));
+        let transfers = start(&bench, &flows, 13, 15);
+        std::thread::sleep(Duration::from_secs(3));
+        bench.start(&[]);
+        std::thread::sleep(Duration::from_secs(24));
+        let before = c(&bench);
+        bench.daemon().kill().expect("it runs");
+        let _ = bench.daemon().wait();
+        bench.start(&[]);
+        let after = c(&bench);
+        bench.configure(&adaptive(150));
+        assert!(bench.vsb(&["reload"]).status.success());
+        let reloaded = c(&bench);
+        let goodputs = transfers.finish();
+        let level = goodputs[..4].iter().sum::<f64>() / goodputs[4];
+        println!(
+            "{mbps} Mbit/s, {packets} packets: level {level:.3} ({goodputs:.0?}), C {before:.1}, after kill -9 {after:.1}, with \
+             another max {reloaded:.1}"
+        );
+        assert!((0.9..1.1).contains(&level), "{level}\n{}", bench.log());
+        for c in [before, after, reloaded] {
+            assert!((0.7..1.15).contains(&(c / f64::from(mbps))), "{before} {after} {reloaded}\n{}", bench.log());
+        }
+    }
+}
+
+/// C 30 % above what the path carries: the box says so within 15 s, and what to write. Not when C is right, and not when
+/// a station alone takes what it gets.
+#[test]
+fn a_fixed_c_above_the_cell_is_told_and_a_right_one_is_not() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    path(&bench, 10, 75);
+    bench.configure(&configuration("\"13 Mbit/s\""));
+    bench.start(&[]);
+    let flows = [down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3"), up("10.1.0.3")];
+    let transfers = start(&bench, &flows, 1, 50);
+    let begin = std::time::Instant::now();
+    until(20, &bench, || troubles(&bench).contains("above what the cell carries"));
+    println!("told after {:.1} s: {}", begin.elapsed().as_secs_f64(), troubles(&bench));
+    bench.configure(&configuration("\"9 Mbit/s\""));
+    assert!(bench.vsb(&["reload"]).status.success());
+    until(15, &bench, || !troubles(&bench).contains("cell"));
+    for _ in 0..20 {
+        std::thread::sleep(Duration::from_millis(500));
+        assert!(!troubles(&bench).contains("cell"), "{}", troubles(&bench));
+    }
+    transfers.finish();
+}
