@@ -6,7 +6,7 @@ use fairair_core::units::Bitrate;
 
 use crate::bench::{Bench, Place, needs_root};
 use crate::operator::{troubles, until};
-use crate::worker::{down, start, up};
+use crate::worker::{down, start};
 
 fn configuration(capacity: &str) -> String {
     format!(
@@ -75,7 +75,7 @@ fn a_fixed_c_above_the_cell_is_told_and_a_right_one_is_not() {
     path(&bench, 10, 75);
     bench.configure(&configuration("\"13 Mbit/s\""));
     bench.start(&[]);
-    let flows = [down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3"), up("10.1.0.3")];
+    let flows = [down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")];
     let transfers = start(&bench, &flows, 1, 50);
     let begin = std::time::Instant::now();
     until(20, &bench, || troubles(&bench).contains("above what the cell carries"));
