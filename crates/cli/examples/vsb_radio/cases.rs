@@ -102,7 +102,20 @@ fn adaptive(mbps: u32) -> String {
     format!("{{ kind = \"adaptive\", max = \"{mbps} Mbit/s\" }}")
 }
 
-fn run(fairair: &Path, case: &Case, number: usize) -> Result<Seen> {
+/// Which combinations are tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chosen<'a> {
+    /// Draws their order and the loads.
+    pub(crate) seed: u64,
+    /// The first so many of those whose name contains `only`.
+    pub(crate) count: usize,
+    pub(crate) only: &'a str,
+    pub(crate) ears: Ears,
+    /// Where the logs of the capacity machines go.
+    pub(crate) log: Option<&'a Path>,
+}
+
+fn run(fairair: &Path, case: &Case, number: usize, log: Option<&Path>) -> Result<Seen> {
     let radio = Radio::new(case.cell, number)?;
     match case.ears {
         Ears::Ping => {}
@@ -112,7 +125,12 @@ fn run(fairair: &Path, case: &Case, number: usize) -> Result<Seen> {
     let mbps = case.cell.mbps;
     let mut live = Live::new(fairair, &radio)?;
     // A user does not know the true capacity: C may be much larger.
-    live.configure(&adaptive(mbps * 2), "", "")?;
+    let file = |directory: &Path| directory.join(case.name().replace([' ', '/'], "-"));
+    let journal = log.map_or(String::new(), |log| {
+        let name = file(log).display().to_string();
+        format!("[journal]\nfile = \"{name}.db\"\nlog = \"{name}\"\n")
+    });
+    live.configure(&adaptive(mbps * 2), &journal, "")?;
     let load = Load::start(&radio, &case.wants)?;
     sleep(Duration::from_secs(4));
     let unfair = load.goodputs(4.0);
@@ -127,7 +145,7 @@ fn run(fairair: &Path, case: &Case, number: usize) -> Result<Seen> {
         }
         Event::Reload => {
             sleep(Duration::from_secs(12));
-            live.configure(&adaptive(mbps * 3), "", "")?;
+            live.configure(&adaptive(mbps * 3), &journal, "")?;
             live.vsb(&["reload"])?;
         }
     }
@@ -145,7 +163,8 @@ fn run(fairair: &Path, case: &Case, number: usize) -> Result<Seen> {
 }
 
 /// Bars 1 and 2 of the live box: fair from 10 s on, whatever happens under load.
-pub(crate) fn takes_hold(fairair: &Path, jobs: usize, seed: u64, count: usize, ears: Ears, only: &str) -> bool {
+pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bool {
+    let Chosen { seed, count, only, ears, log } = *chosen;
     let mut cases = cases(seed, ears);
     cases.retain(|case| case.name().contains(only));
     cases.truncate(count);
@@ -154,7 +173,7 @@ pub(crate) fn takes_hold(fairair: &Path, jobs: usize, seed: u64, count: usize, e
     let missed = AtomicUsize::new(0);
     side_by_side(&cases, jobs, |number, case| {
         let flows = case.wants.iter().map(|wants| format!("{}/{}", wants.up, wants.down)).collect::<Vec<_>>().join(" ");
-        match run(fairair, case, number) {
+        match run(fairair, case, number, log) {
             Ok(shown) => {
                 let is_fair = (0.95..=1.05).contains(&shown.after.0) || shown.jain >= 0.97;
                 let verdict = if is_fair { "" } else { " **missed**" };

