@@ -1,7 +1,7 @@
 //! The planner: from a wish to a remedy with its parameters, proved by simulation.
 //!
-//! [`plan`] searches remedies and useful pairs of them with all their parameters ([`family`]), by successive halving
-//! ([`search`]). The answer is what can be had (goodput, fairness, latency), and of that the plan that the wish asks for.
+//! [`plan`] searches remedies and useful pairs of them with all their parameters (`family`), by successive halving
+//! (`search`). The answer is what can be had (goodput, fairness, latency), and of that the plan that the wish asks for.
 //! Nothing that leaves a flow or a station below a floor is ever recommended.
 
 mod change;
