@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use fairair_core::units::Duration;
+use fairair_core::units::{Bitrate, Duration};
 
 /// Options of `fairair vsb`.
 #[derive(Clone, Debug, Args)]
@@ -33,6 +33,8 @@ pub enum VsbCommand {
     Top(ClientArgs),
     /// Say why a station gets its rate, or why it is not shaped.
     Explain(ExplainArgs),
+    /// Set plan, weight or cap of one station while the box runs, for captive portals and scripts.
+    Station(StationArgs),
     /// Have the daemon read its configuration again; if that is wrong the old one stays.
     Reload(ClientArgs),
     /// Keep what `run --confirm-within` applied.
@@ -110,6 +112,69 @@ pub struct ReplayArgs {
 #[derive(Clone, Debug, Args)]
 pub struct ExplainArgs {
     /// Name, address or MAC address of a station.
+    #[arg(value_name = "STATION")]
+    pub station: String,
+
+    /// Where the daemon is.
+    #[command(flatten)]
+    pub client: ClientArgs,
+}
+
+/// Options of `fairair vsb station`.
+#[derive(Clone, Debug, Args)]
+pub struct StationArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: StationCommand,
+}
+
+/// The subcommands of `fairair vsb station`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum StationCommand {
+    /// Give a station a plan, weight or cap over what the configuration says.
+    ///
+    /// It replaces what was set for the station before, is kept over restarts of the daemon, and need not wait for the station to
+    /// be there. A reload ends it if the configuration has another plan, weight or cap for the station than before.
+    Set(SetArgs),
+    /// End what is set for a station: it has what the configuration says.
+    Unset(UnsetArgs),
+    /// List the stations, and what is set for those that are not there.
+    List(ClientArgs),
+}
+
+/// Options of `fairair vsb station set`.
+#[derive(Clone, Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").args(["plan", "weight", "cap"]).required(true).multiple(true))]
+pub struct SetArgs {
+    /// Name, address or MAC address of the station.
+    #[arg(value_name = "STATION")]
+    pub station: String,
+
+    /// A `[[plan]]` of the configuration.
+    #[arg(long, value_name = "NAME")]
+    pub plan: Option<String>,
+
+    /// Share against the others', in place of the plan's.
+    #[arg(long, value_name = "W")]
+    pub weight: Option<f64>,
+
+    /// Most that it gets, such as "4 Mbit/s", in place of the plan's.
+    #[arg(long, value_name = "RATE")]
+    pub cap: Option<Bitrate>,
+
+    /// When it ends: a time such as 2030-12-31T18:00:00Z, or a duration from now such as 2h.
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+
+    /// Where the daemon is.
+    #[command(flatten)]
+    pub client: ClientArgs,
+}
+
+/// Options of `fairair vsb station unset`.
+#[derive(Clone, Debug, Args)]
+pub struct UnsetArgs {
+    /// Name, address or MAC address of the station, as it was set.
     #[arg(value_name = "STATION")]
     pub station: String,
 

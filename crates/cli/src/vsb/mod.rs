@@ -13,9 +13,10 @@ use fairair_linux::enforce::daemon::{self, Options};
 use fairair_linux::enforce::datapath::{Engine, Restored};
 use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
+use fairair_linux::enforce::settings::SetStation;
 use fairair_linux::enforce::state::{Lock, State};
 
-use args::{ClientArgs, RunArgs};
+use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
 pub use args::{VsbArgs, VsbCommand};
 
 use crate::error::{CliError, Exit};
@@ -36,11 +37,23 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Stations(args) => show(args, Ask::Stations),
         VsbCommand::Top(args) => top(args),
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
+        VsbCommand::Station(args) => station(&args.command),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
         VsbCommand::Replay(args) => replay::replay_command(args),
         VsbCommand::Man(args) => man(&args.directory),
         VsbCommand::Stop(args) => stop(args),
+    }
+}
+
+fn station(command: &StationCommand) -> Result<Exit, CliError> {
+    match command {
+        StationCommand::List(args) => show(args, Ask::StationList),
+        StationCommand::Unset(args) => show(&args.client, Ask::UnsetStation(args.station.clone())),
+        StationCommand::Set(args) => {
+            let SetArgs { station, plan, weight, cap, until, client } = args.clone();
+            show(&client, Ask::SetStation(SetStation { station, plan, weight, cap, until }))
+        }
     }
 }
 

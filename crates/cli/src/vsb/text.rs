@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Status, WanReport};
+use fairair_linux::enforce::settings::Setting;
 use unicode_width::UnicodeWidthStr as _;
 
 /// As JSON, the way the daemon sent it.
@@ -17,6 +18,11 @@ pub(super) fn of(answer: &Answer) -> String {
         Answer::Status(status) => self::status(status),
         Answer::Stations(stations) => self::stations(stations),
         Answer::Explain(explanation) => explain(explanation),
+        Answer::StationList(list) => self::stations(&list.stations) + &absent(&list.absent),
+        Answer::Setting { setting, is_there } => {
+            let absent = if *is_there { "" } else { "; it is not there: kept until it appears" };
+            format!("{}{absent}\n", set(setting))
+        }
         Answer::Preview(preview) => preview.commands.clone(),
         Answer::Done(told) => format!("{told}\n"),
         Answer::Stopped(restored) if restored.differences.is_empty() => "everything is as before\n".to_owned(),
@@ -90,7 +96,8 @@ fn stations(stations: &[StationReport]) -> String {
         return "no station has been seen yet\n".to_owned();
     }
     let mut rows = vec![
-        ["station", "AP", "addresses", "weight", "cap", "rate", "waiting", "dropped", "found by"].map(str::to_owned),
+        ["station", "AP", "addresses", "weight", "cap", "rate", "waiting", "dropped", "found by", "set until"]
+            .map(str::to_owned),
     ];
     rows.extend(stations.iter().map(|station| {
         let mut addresses = station.addresses.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
@@ -107,9 +114,37 @@ fn stations(stations: &[StationReport]) -> String {
             station.backlog.to_string(),
             station.drops.to_string(),
             format!("{:?}", station.source).to_lowercase(),
+            match &station.setting {
+                None => "-".to_owned(),
+                Some(setting) => setting.until.map_or_else(|| "unset".to_owned(), |until| until.to_string()),
+            },
         ]
     }));
     table(&rows)
+}
+
+/// What is set for one station.
+fn set(setting: &Setting) -> String {
+    let mut text = printable(&setting.station) + ":";
+    if let Some(plan) = &setting.plan {
+        let _ = write!(text, " plan {}", printable(plan));
+    }
+    if let Some(weight) = setting.weight {
+        let _ = write!(text, " weight {weight}");
+    }
+    if let Some(cap) = setting.cap {
+        let _ = write!(text, " cap {cap}");
+    }
+    if let Some(until) = setting.until {
+        let _ = write!(text, " until {until}");
+    }
+    text
+}
+
+/// What is set for stations that are not there.
+fn absent(settings: &[Setting]) -> String {
+    let lines = settings.iter().map(|setting| set(setting) + "\n").collect::<Vec<_>>().concat();
+    if lines.is_empty() { lines } else { format!("\nset for stations that are not there:\n{lines}") }
 }
 
 fn explain(explanation: &Explanation) -> String {

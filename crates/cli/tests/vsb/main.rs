@@ -24,6 +24,7 @@ mod latency;
 mod metrics;
 mod operator;
 mod programs;
+mod settings;
 mod shares;
 mod tamper;
 mod wan;

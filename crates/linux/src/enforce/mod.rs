@@ -12,6 +12,7 @@ mod packets;
 pub mod preflight;
 pub mod protocol;
 mod rehearsal;
+pub mod settings;
 pub mod site;
 pub mod state;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::Mac;
 use super::datapath::{Preview, Restored};
+use super::settings::{SetStation, Setting};
 use super::site::Source;
 use super::state;
 
@@ -21,7 +22,7 @@ pub const VERSION: u32 = 1;
 pub const LONGEST_REQUEST: u64 = 1 << 20;
 
 /// A line from the client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// [`VERSION`].
@@ -31,7 +32,7 @@ pub struct Request {
 }
 
 /// What can be wanted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Ask {
     /// Pools and their capacity.
@@ -40,6 +41,12 @@ pub enum Ask {
     Stations,
     /// One station, by name or address.
     Explain(String),
+    /// All stations, and what is set for those that are not there.
+    StationList,
+    /// Give a station a plan, weight or cap of its own.
+    SetStation(SetStation),
+    /// End what is set for a station, by name, address or MAC address.
+    UnsetStation(String),
     /// Read the configuration again.
     Reload,
     /// Say what `reload` would do with a configuration of this text.
@@ -69,6 +76,15 @@ pub enum Answer {
     Stations(Vec<StationReport>),
     /// To [`Ask::Explain`].
     Explain(Explanation),
+    /// To [`Ask::StationList`].
+    StationList(StationList),
+    /// To [`Ask::SetStation`].
+    Setting {
+        /// As it is kept.
+        setting: Setting,
+        /// Whether the station is there; else the setting is kept until it appears.
+        is_there: bool,
+    },
     /// To [`Ask::Preview`].
     Preview(Preview),
     /// Done.
@@ -192,6 +208,9 @@ pub struct StationReport {
     pub addresses: Vec<String>,
     /// How it was found.
     pub source: Source,
+    /// What is set for it over the configuration.
+    #[serde(default)]
+    pub setting: Option<Setting>,
     /// Of its plan.
     pub weight: f64,
     /// Most that it gets.
@@ -214,6 +233,15 @@ pub struct StationReport {
     /// In which way it answers probes; `None`: it was not asked, or answers none.
     #[serde(default)]
     pub answers: Option<Manner>,
+}
+
+/// All stations, and settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StationList {
+    /// Those that are there.
+    pub stations: Vec<StationReport>,
+    /// What is set for others.
+    pub absent: Vec<Setting>,
 }
 
 /// Why a station gets its rate.

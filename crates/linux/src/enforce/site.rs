@@ -3,6 +3,7 @@
 mod admit;
 mod air;
 mod place;
+mod plans;
 #[cfg(test)]
 mod tests;
 mod wan;
@@ -19,6 +20,7 @@ use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
 use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
+use super::settings::Settings;
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
@@ -90,6 +92,7 @@ pub struct Site {
     /// Classes of policies that are not by station: pool and slot.
     fixed: Vec<(u16, u16)>,
     associations: Associations,
+    settings: Settings,
 }
 
 /// There is no class left.
@@ -114,6 +117,7 @@ impl Site {
             used: 0,
             fixed: Vec::new(),
             associations: Associations::default(),
+            settings: Settings::default(),
         };
         site.configure(config)?;
         Ok(site)
@@ -188,6 +192,7 @@ impl Site {
                 self.stations.push(old);
             }
         }
+        self.end_settings(&previous);
         Ok(())
     }
 
@@ -318,6 +323,9 @@ impl Site {
         if let Some(name) = self.name_for(sighting, known) {
             self.stations[known].name = name;
             changed = true;
+        }
+        if changed {
+            self.settle(known);
         }
         Ok(changed)
     }

@@ -12,8 +12,10 @@ mod wan;
 
 pub use discovery::{Discovery, HostapdConfig, MacPlace, RateColumn, Secret, SnmpConfig, SnmpTable};
 pub use mac::Mac;
+pub(in crate::enforce) use read::{RATES, WEIGHTS};
 pub use wan::Wan;
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
@@ -44,6 +46,8 @@ pub struct Config {
     pub exclude: Vec<Matcher>,
     /// The pools, at least one.
     pub aps: Vec<Ap>,
+    /// Plans by name.
+    pub plans: BTreeMap<String, Plan>,
     /// Stations that are known beforehand.
     pub stations: Vec<Station>,
     /// How other stations are found.

@@ -58,10 +58,11 @@ const HOMES: Homes = &[
 /// Most access points: each has a class for newcomers among the first 255.
 pub(crate) const MOST_APS: usize = 255;
 const MOST_STATIONS: usize = 3800;
-const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
 /// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
-pub(super) const RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
+pub(in crate::enforce) const RATES: std::ops::RangeInclusive<Bitrate> =
+    Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
 
 impl Config {
     /// Reads the configuration in the file at `path`.
@@ -127,6 +128,7 @@ fn config(root: &Table) -> Checked<Config> {
         gso,
         exclude: exclude(root, mode)?,
         stations: stations(root, policy, mode, &aps, &discovery, &plans)?,
+        plans,
         uplinks,
         aps,
         discovery,

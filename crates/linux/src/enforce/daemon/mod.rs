@@ -9,6 +9,7 @@ mod pools;
 mod probes;
 mod rates;
 mod report;
+mod settings;
 mod wan;
 mod work;
 
@@ -36,6 +37,7 @@ use super::journal::Journal;
 use super::log::ControlLog;
 use super::preflight::bridge_faults;
 use super::protocol::{Answer, Ask};
+use super::settings::Settings;
 use super::site::Site;
 use super::state::{Learned, Lock};
 
@@ -139,12 +141,17 @@ impl Daemon {
         if !faults.is_empty() {
             return Err(VsbError::NoBridge(faults.join("; ")));
         }
-        let site = Site::new(config)?;
+        let mut site = Site::new(config)?;
         // Signals from here on end the daemon in order.
         let on = |kind| signal(kind).map_err(system("cannot listen to signals"));
         let signals = [on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?];
         let controls = Controls::listen(&directory)?;
         let mut troubles = BTreeMap::new();
+        site.set_settings(Settings::load(&directory).unwrap_or_else(|error| {
+            warn!("{error}");
+            troubles.insert("settings", error);
+            Settings::default()
+        }));
         // Shaping goes on without a journal.
         let journal = Journal::open(site.config().journal.as_ref()).unwrap_or_else(|error| {
             warn!("{error}");
@@ -246,6 +253,9 @@ impl Daemon {
             Ask::Status => Ok(Answer::Status(self.status())),
             Ask::Stations => Ok(Answer::Stations(self.stations().into_iter().chain(self.newcomers()).collect())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
+            Ask::StationList => Ok(Answer::StationList(self.station_list())),
+            Ask::SetStation(wanted) => self.set_station(wanted),
+            Ask::UnsetStation(what) => self.unset_station(what),
             Ask::Reload => self.reload().map(Answer::Done),
             Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
@@ -273,7 +283,8 @@ impl Daemon {
         })?;
         self.engine.change(layout).map_err(|error| error.to_string())?;
         self.mtu = mtu;
-        self.site = site;
+        let before = std::mem::replace(&mut self.site, site);
+        self.note_ended(before.settings());
         self.follow_config();
         let (pools, stations) = (self.site.pools().len(), self.site.stations().len());
         Ok(format!("reloaded: {}, {}", plural(pools, "pool"), plural(stations, "station")))

@@ -301,6 +301,7 @@ impl Daemon {
 
     /// Forgets silent stations, removes empty classes: once a second.
     fn survey(&mut self) {
+        self.expire_settings();
         let now_s = self.started.elapsed().as_secs();
         let mut site = self.site.clone();
         let mut changed = false;

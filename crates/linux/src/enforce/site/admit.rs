@@ -139,6 +139,7 @@ impl Site {
             seen_s: now_s,
             is_listed: is_list(source),
         });
+        self.settle(self.stations.len() - 1);
         Ok(true)
     }
 

@@ -1,0 +1,66 @@
+//! `fairair vsb station`: settings of single stations, as a captive portal makes them.
+
+use crate::bench::{Bench, needs_root};
+use crate::operator::{reload, two, until};
+
+fn plans() -> String {
+    format!("{}[[plan]]\nname = \"gold\"\nweight = 3\n", two())
+}
+
+#[track_caller]
+fn station(bench: &Bench, words: &[&str]) -> (bool, String) {
+    let output = bench.vsb(&[&["station"], words].concat());
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Weight of the class of station `name`, and what is set for it.
+fn of(bench: &Bench, name: &str) -> (String, serde_json::Value) {
+    let list = bench.json(&["station", "list"])["station-list"].clone();
+    let stations = list["stations"].as_array().expect("stations").clone();
+    let own = stations.into_iter().find(|own| own["name"] == name).expect("it is there");
+    (own["weight"].to_string(), own["setting"].clone())
+}
+
+/// Set, kept over a killed daemon and a reload, ended in time, by `unset`, or by a configuration that says otherwise.
+#[test]
+fn a_setting_lasts_as_long_as_it_was_meant_to() {
+    needs_root!();
+    let mut bench = Bench::shaping(2, &plans());
+    let (done, told) = station(&bench, &["set", "10.1.0.2", "--plan", "gold", "--cap", "4 Mbit/s"]);
+    assert!(done && told.contains("plan gold cap 4 Mbit/s"), "{told}");
+    assert_eq!(of(&bench, "a").0, "3.0");
+    let shown = crate::operator::in_box(&bench, "tc class show dev fairair0");
+    assert!(shown.contains("ceil 4Mbit"), "{shown}");
+    bench.daemon().kill().unwrap();
+    bench.daemon().wait().unwrap();
+    bench.start(&[]);
+    assert_eq!(of(&bench, "a").0, "3.0", "it outlives the daemon");
+    reload(&bench);
+    assert_eq!(of(&bench, "a").0, "3.0", "and a reload that says nothing new of the station");
+    bench.configure(&plans().replace("name = \"a\"", "name = \"a\"\nweight = 2"));
+    reload(&bench);
+    assert_eq!(of(&bench, "a"), ("2.0".to_owned(), serde_json::Value::Null), "the configuration has the last word");
+    let (done, told) = station(&bench, &["set", "b", "--weight", "5", "--until", "2 s"]);
+    assert!(done, "{told}");
+    assert_eq!(of(&bench, "b").0, "5.0");
+    until(8, &bench, || of(&bench, "b").0 == "1.0");
+    assert!(bench.log().contains("expired"), "{}", bench.log());
+    let (done, told) = station(&bench, &["set", "10.1.0.77", "--weight", "2"]);
+    assert!(done && told.contains("kept until it appears"), "{told}");
+    let list = bench.json(&["station", "list"])["station-list"].clone();
+    assert_eq!(list["absent"][0]["station"], "10.1.0.77");
+    assert!(station(&bench, &["unset", "10.1.0.77"]).0);
+    let (done, told) = station(&bench, &["unset", "10.1.0.77"]);
+    assert!(!done && told.contains("nothing is set for it"), "{told}");
+    for (words, fix) in [
+        (&["set", "a", "--plan", "tin"][..], "write one of gold"),
+        (&["set", "a", "--weight", "2", "--until", "2001-01-01T00:00:00Z"], "has passed"),
+        (&["set", "a", "--weight", "1000"], "from 0.01 to 100"),
+        (&["set", "a"], "--plan"),
+    ] {
+        let (done, told) = station(&bench, words);
+        let words = told.replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!done && words.contains(fix), "{words}");
+    }
+}

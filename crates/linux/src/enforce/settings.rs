@@ -1,0 +1,303 @@
+//! What an operator, a captive portal or a script has set for single stations while the box runs. It is kept in
+//! `settings.json` beside the state file, and outlives the daemon.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use fairair_core::units::Bitrate;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::config::{Config, Mac, Plan, RATES, WEIGHTS};
+use super::site::Station;
+
+const VERSION: u32 = 1;
+/// Most settings: more than a box has classes.
+const MOST: usize = 8000;
+const LONGEST: usize = 100;
+
+/// What is wanted for a station, as a request says it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetStation {
+    /// Name, address or MAC address. It need not be there yet.
+    pub station: String,
+    /// Name of a plan of the configuration.
+    #[serde(default)]
+    pub plan: Option<String>,
+    /// Share against the others', from 0.01 to 100, in place of the plan's.
+    #[serde(default)]
+    pub weight: Option<f64>,
+    /// Most that it gets, in place of the plan's.
+    #[serde(default)]
+    pub cap: Option<Bitrate>,
+    /// When it ends: a time of RFC 3339, or a duration from now such as `2h`; `None`: when it is unset.
+    #[serde(default)]
+    pub until: Option<String>,
+}
+
+/// What is set for a station.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    /// MAC address where it is known, else name or address.
+    pub station: String,
+    /// Name of a plan of the configuration.
+    pub plan: Option<String>,
+    /// In place of the plan's.
+    pub weight: Option<f64>,
+    /// In place of the plan's.
+    pub cap: Option<Bitrate>,
+    /// When it ends, by the wall clock; `None`: when it is unset.
+    pub until: Option<Timestamp>,
+}
+
+/// All settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    version: u32,
+    stations: BTreeMap<String, Setting>,
+}
+
+/// The names under which a station may be set, the most durable first.
+fn keys(station: &Station) -> impl Iterator<Item = String> {
+    let mac = station.mac.iter().map(ToString::to_string);
+    mac.chain([station.name.clone()]).chain(station.addresses.iter().map(ToString::to_string))
+}
+
+/// `text` as it is kept: addresses in one spelling.
+///
+/// # Errors
+/// It can be no station's.
+pub fn key(text: &str) -> Result<String, String> {
+    if let Ok(mac) = text.parse::<Mac>() {
+        return Ok(mac.to_string());
+    }
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Ok(address.to_string());
+    }
+    if text.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
+        return Err("this can be no station: write its name, address or MAC address".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Whether `text` means `station`.
+pub fn is_it(station: &Station, text: &str) -> bool {
+    key(text).is_ok_and(|wanted| keys(station).any(|own| own == wanted))
+}
+
+impl SetStation {
+    /// The setting under `station`, now.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to write.
+    pub fn check(&self, station: String, config: &Config, now: Timestamp) -> Result<Setting, String> {
+        if !config.policy.is_by_station() {
+            return Err("with this policy stations have no shares of their own: choose a policy by station".to_owned());
+        }
+        if self.plan.is_none() && self.weight.is_none() && self.cap.is_none() {
+            return Err("nothing is set: give a plan, a weight or a cap".to_owned());
+        }
+        if let Some(plan) = &self.plan
+            && !config.plans.contains_key(plan)
+        {
+            let list = config.plans.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let fix = if list.is_empty() {
+                "add a [[plan]] to the configuration and reload".to_owned()
+            } else {
+                format!("write one of {list}")
+            };
+            return Err(format!("there is no such plan: {fix}"));
+        }
+        if self.weight.is_some_and(|weight| !WEIGHTS.contains(&weight)) {
+            return Err(format!("the weight is out of range: write one from {} to {}", WEIGHTS.start(), WEIGHTS.end()));
+        }
+        if self.cap.is_some_and(|cap| !RATES.contains(&cap)) {
+            return Err(format!("the cap is out of range: write one from {} to {}", RATES.start(), RATES.end()));
+        }
+        let until = self.until.as_deref().map(|text| end(text, now)).transpose()?;
+        Ok(Setting { station, plan: self.plan.clone(), weight: self.weight, cap: self.cap, until })
+    }
+}
+
+/// The moment that `text` names.
+fn end(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+    let example = "write a time such as 2030-12-31T18:00:00Z, or a duration such as 2h";
+    let by_duration = || {
+        let duration: fairair_core::units::Duration = text.parse().ok()?;
+        now.checked_add(Duration::from_nanos(duration.as_nanos())).ok()
+    };
+    let until = text.parse::<Timestamp>().ok().or_else(by_duration);
+    let until = until.ok_or_else(|| format!("`until` is neither a time nor a duration: {example}"))?;
+    if until <= now { Err(format!("`until` has passed (it is {now} now): {example}")) } else { Ok(until) }
+}
+
+impl Setting {
+    /// What `plan`, the configuration's for this station, becomes.
+    fn apply(&self, plan: Plan, plans: &BTreeMap<String, Plan>) -> Plan {
+        let plan = self.plan.as_ref().and_then(|name| plans.get(name)).copied().unwrap_or(plan);
+        Plan { weight: self.weight.unwrap_or(plan.weight), cap: self.cap.or(plan.cap) }
+    }
+}
+
+impl Settings {
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Setting> {
+        self.stations.values()
+    }
+
+    /// What is set for `station`.
+    pub fn of(&self, station: &Station) -> Option<&Setting> {
+        if self.stations.is_empty() { None } else { keys(station).find_map(|key| self.stations.get(&key)) }
+    }
+
+    /// What `station` has, for which the configuration says `plan`.
+    pub fn plan(&self, station: &Station, plan: Plan, plans: &BTreeMap<String, Plan>) -> Plan {
+        self.of(station).map_or(plan, |setting| setting.apply(plan, plans))
+    }
+
+    /// Adds `setting`, in place of any for the same station (`None`: it is not there).
+    ///
+    /// # Errors
+    /// There are too many.
+    pub fn set(&mut self, setting: Setting, station: Option<&Station>) -> Result<(), String> {
+        if let Some(station) = station {
+            self.remove(station);
+        }
+        if self.stations.len() >= MOST && !self.stations.contains_key(&setting.station) {
+            return Err(format!("{MOST} stations are set already: unset some, or give each an end with `until`"));
+        }
+        self.stations.insert(setting.station.clone(), setting);
+        Ok(())
+    }
+
+    /// Removes what is set for `station`.
+    pub fn remove(&mut self, station: &Station) -> Option<Setting> {
+        keys(station).filter_map(|key| self.stations.remove(&key)).last()
+    }
+
+    /// Removes what is set under `key`, as it is kept.
+    pub fn remove_key(&mut self, key: &str) -> Option<Setting> {
+        self.stations.remove(key)
+    }
+
+    /// Removes those that `ends` says yes to; answers them.
+    pub fn end(&mut self, ends: impl Fn(&Setting) -> bool) -> Vec<Setting> {
+        let gone: Vec<_> = self.iter().filter(|setting| ends(setting)).cloned().collect();
+        self.stations.retain(|_, setting| !ends(setting));
+        gone
+    }
+
+    fn file(directory: &Path) -> PathBuf {
+        directory.join("settings.json")
+    }
+
+    /// Reads them; none without a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged. It is then renamed to `settings.json.damaged`.
+    pub fn load(directory: &Path) -> Result<Settings, String> {
+        let path = Self::file(directory);
+        let shown = |error: &dyn std::fmt::Display| format!("settings of stations, {}: {error}", path.display());
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
+            other => other.map_err(|error| shown(&error))?,
+        };
+        let settings: Result<Settings, _> = serde_json::from_slice(&text);
+        match settings {
+            Ok(settings) if settings.version == VERSION => Ok(settings),
+            other => {
+                let aside = directory.join("settings.json.damaged");
+                fs::rename(&path, &aside).map_err(|error| shown(&error))?;
+                let why = other.map_or_else(|error| error.to_string(), |other| format!("version {}", other.version));
+                Err(format!("{}; the file is now {}", shown(&why), aside.display()))
+            }
+        }
+    }
+
+    /// Writes them, whole or not at all.
+    ///
+    /// # Errors
+    /// The system's, in words.
+    pub fn save(&self, directory: &Path) -> Result<(), String> {
+        let write = || -> io::Result<()> {
+            let temporary = directory.join(".settings.json.new");
+            let mut file =
+                fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+            file.write_all(&serde_json::to_vec_pretty(&Settings { version: VERSION, ..self.clone() })?)?;
+            file.sync_all()?;
+            fs::rename(temporary, Self::file(directory))
+        };
+        write().map_err(|error| format!("cannot keep settings of stations in {}: {error}", directory.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n\
+        [[plan]]\nname = \"gold\"\nweight = 3\n[[station]]\nname = \"desk\"\naddresses = [\"10.1.0.2\"]\n";
+
+    fn config() -> Config {
+        Config::from_toml(SITE, "test").unwrap()
+    }
+
+    fn wanted(station: &str) -> SetStation {
+        SetStation { station: station.to_owned(), plan: Some("gold".to_owned()), ..SetStation::default() }
+    }
+
+    #[test]
+    fn mistakes_name_the_fix() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let told = |set: SetStation| set.check("desk".to_owned(), &config(), now).unwrap_err();
+        let desk = wanted("desk");
+        for (set, fix) in [
+            (SetStation { plan: None, ..desk.clone() }, "give a plan, a weight or a cap"),
+            (SetStation { plan: Some("tin".to_owned()), ..desk.clone() }, "write one of gold"),
+            (SetStation { weight: Some(0.0), ..desk.clone() }, "from 0.01 to 100"),
+            (SetStation { weight: Some(f64::NAN), ..desk.clone() }, "from 0.01 to 100"),
+            (SetStation { cap: Some(Bitrate::from_bps(1)), ..desk.clone() }, "from 10 kbit/s"),
+            (SetStation { until: Some("soon".to_owned()), ..desk.clone() }, "such as 2h"),
+            (SetStation { until: Some("2025-12-31T23:59:59Z".to_owned()), ..desk.clone() }, "has passed"),
+        ] {
+            let words = told(set);
+            assert!(words.contains(fix), "{words}");
+        }
+        assert!(key("").is_err() && key("a\nb").is_err());
+        assert_eq!(key("02:00:5E:10:00:01").unwrap(), "02:00:5e:10:00:01");
+    }
+
+    #[test]
+    fn an_end_is_a_time_or_a_duration() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        for (text, end) in [
+            ("2h", "2026-01-01T02:00:00Z"),
+            ("90 s", "2026-01-01T00:01:30Z"),
+            ("2026-01-01T02:00:00+01:00", "2026-01-01T01:00:00Z"),
+        ] {
+            assert_eq!(super::end(text, now).unwrap(), end.parse().unwrap(), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_read_back_and_a_damaged_file_goes_aside() {
+        let directory = tempfile::tempdir().unwrap();
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let mut settings = Settings::default();
+        assert_eq!(Settings::load(directory.path()), Ok(Settings::default()));
+        let desk = SetStation { until: Some("2h".to_owned()), cap: Some(Bitrate::mbps(1)), ..wanted("desk") };
+        settings.set(desk.check("desk".to_owned(), &config(), now).unwrap(), None).unwrap();
+        settings.save(directory.path()).unwrap();
+        let read = Settings::load(directory.path()).unwrap();
+        assert_eq!(read.iter().collect::<Vec<_>>(), settings.iter().collect::<Vec<_>>());
+        fs::write(Settings::file(directory.path()), "{\"version\":1,").unwrap();
+        assert!(Settings::load(directory.path()).unwrap_err().contains("settings.json.damaged"));
+        assert_eq!(Settings::load(directory.path()), Ok(Settings::default()));
+    }
+}
