@@ -1,7 +1,8 @@
 //! `fairair vsb station`: settings of single stations, as a captive portal makes them.
 
-use crate::bench::{Bench, needs_root};
-use crate::operator::{reload, two, until};
+use crate::bench::{Bench, Place, needs_root};
+use crate::operator::{open, reload, two, until};
+use crate::worker::{start, up};
 
 fn plans() -> String {
     format!("{}[[plan]]\nname = \"gold\"\nweight = 3\n", two())
@@ -62,5 +63,24 @@ fn a_setting_lasts_as_long_as_it_was_meant_to() {
         let (done, told) = station(&bench, words);
         let words = told.replace('│', "").split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!done && words.contains(fix), "{words}");
+    }
+}
+
+/// Set before the station is there, by address and by MAC address: it has the weight from its first class on.
+#[test]
+fn a_setting_waits_for_a_station_that_appears_later() {
+    needs_root!();
+    for (is_by_mac, discovery) in [(false, "neighbours = false"), (true, "first_sight = false")] {
+        let bench = Bench::shaping(1, &format!("{}[discovery]\n{discovery}\n", open()));
+        let own = if is_by_mac { bench.mac(Place::Other) } else { "10.1.9.9".to_owned() };
+        let (done, told) = station(&bench, &["set", &own, "--weight", "3"]);
+        assert!(done && told.contains("kept until it appears"), "{told}");
+        let upload = start(&bench, &[up("10.1.9.9")], 0, 3);
+        let there = || bench.json(&["station", "list"])["station-list"].clone();
+        until(20, &bench, || there()["stations"].as_array().is_some_and(|all| !all.is_empty()));
+        let list = there();
+        assert_eq!(list["stations"][0]["weight"], 3.0, "{list}");
+        assert_eq!(list["absent"].as_array().map(Vec::len), Some(0), "{list}");
+        upload.finish();
     }
 }
