@@ -6,11 +6,11 @@ use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use crate::shaper::{Policy, UdpRule, VsbParams};
+use crate::shaper::{LeafRule, Policy, QueueRule, UdpRule, VsbParams};
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// Keys of `[enforce]`.
-pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "quantum", "udp"];
+pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "leaf", "quantum", "udp"];
 
 /// Reads the parameters of a machine; the second argument is `max` where the file gives none.
 type Read = fn(&Table, Bitrate) -> Checked<CapacityParams>;
@@ -52,7 +52,12 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
     let usual = VsbParams::default();
     let vsb = VsbParams {
         policy: table.or("policy", Policy::PerStation)?,
-        queue: table.within("queue", 1..=LARGEST_QUEUE, usual.queue)?,
+        queue: if table.is("queue", "auto") {
+            QueueRule::Auto
+        } else {
+            table.optional_within("queue", 1..=LARGEST_QUEUE)?.map_or(usual.queue, QueueRule::Packets)
+        },
+        leaf: table.or("leaf", LeafRule::Fifo)?,
         quantum: table.within("quantum", Bytes(100)..=Bytes(1_000_000), usual.quantum)?,
         udp: table.or("udp", UdpRule::BypassUplink)?,
     };

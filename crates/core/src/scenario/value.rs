@@ -9,7 +9,7 @@ use super::{Direction, Preset};
 use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Phy, Preamble};
 use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
-use crate::shaper::{Policy, UdpRule};
+use crate::shaper::{LeafRule, Policy, UdpRule};
 use crate::tcp::{Profile, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
@@ -238,6 +238,7 @@ words! {
         "per-direction" => Policy::PerDirection,
         "per-flow" => Policy::PerFlow,
     }
+    LeafRule { "auto" => LeafRule::Auto, "fifo" => LeafRule::Fifo }
     UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape }
     LimiterShare { "half" => LimiterShare::Half, "flows" => LimiterShare::Flows }
     WindowRule {

@@ -19,12 +19,44 @@ const DECAY: f64 = 0.7;
 
 /// How much may wait in a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(from = "Spelling", into = "Spelling")]
 pub enum QueueRule {
     /// So many packets, at least 1 (detti2011: 200).
     Packets(usize),
     /// [`QUEUE_TIME`] at the rate that the class has, or would have if it had more to send.
     Auto,
+}
+
+/// As files and results have it: a number, or a word.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Spelling {
+    Packets(usize),
+    Word(Word),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Auto,
+}
+
+impl From<Spelling> for QueueRule {
+    fn from(spelling: Spelling) -> Self {
+        match spelling {
+            Spelling::Packets(limit) => QueueRule::Packets(limit),
+            Spelling::Word(Word::Auto) => QueueRule::Auto,
+        }
+    }
+}
+
+impl From<QueueRule> for Spelling {
+    fn from(rule: QueueRule) -> Self {
+        match rule {
+            QueueRule::Packets(limit) => Spelling::Packets(limit),
+            QueueRule::Auto => Spelling::Word(Word::Auto),
+        }
+    }
 }
 
 /// What a class asks of the capacity.
@@ -36,6 +68,12 @@ pub struct Demand {
     pub rate: f64,
     /// Most that it gets.
     pub cap: Option<Bitrate>,
+}
+
+impl Default for Demand {
+    fn default() -> Self {
+        Demand { weight: 1.0, rate: 0.0, cap: None }
+    }
 }
 
 /// The rate, in bit/s for a weight of 1, that a class with much to send would get beside `demands`: max-min fairness of

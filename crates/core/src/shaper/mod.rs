@@ -10,6 +10,7 @@ mod stats;
 mod vsb;
 #[cfg(test)]
 mod vsb_tests;
+mod waiting;
 mod weights;
 
 pub use limit::QueueRule;
@@ -57,13 +58,34 @@ pub enum UdpRule {
     Shape,
 }
 
+/// How the flows of a class wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LeafRule {
+    /// In one queue (detti2011).
+    #[default]
+    Fifo,
+    /// Apart: TCP without data first, connections in eight buckets by hash, as the live box does without FQ-CoDel.
+    Auto,
+}
+
+impl LeafRule {
+    /// Whether they wait in one queue.
+    pub const fn is_fifo(&self) -> bool {
+        matches!(self, LeafRule::Fifo)
+    }
+}
+
 /// What the user chose for the box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VsbParams {
     /// Who shares equally.
     pub policy: Policy,
-    /// Most packets that wait in one class, at least 1 (detti2011: 200).
-    pub queue: usize,
+    /// How much waits in one class (detti2011: 200 packets).
+    pub queue: QueueRule,
+    /// Whether the flows of a class wait for each other.
+    #[serde(default, skip_serializing_if = "LeafRule::is_fifo")]
+    pub leaf: LeafRule,
     /// Bytes that a class of weight 1 sends a round, at least 1.
     pub quantum: Bytes,
     /// Whether uplink UDP is shaped.
@@ -72,7 +94,13 @@ pub struct VsbParams {
 
 impl Default for VsbParams {
     fn default() -> Self {
-        VsbParams { policy: Policy::PerStation, queue: 200, quantum: Bytes(1500), udp: UdpRule::BypassUplink }
+        VsbParams {
+            policy: Policy::PerStation,
+            queue: QueueRule::Packets(200),
+            leaf: LeafRule::Fifo,
+            quantum: Bytes(1500),
+            udp: UdpRule::BypassUplink,
+        }
     }
 }
 

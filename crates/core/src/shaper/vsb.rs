@@ -2,9 +2,16 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{Pacer, Policy, Share, StationStats, Totals, UdpRule, VsbParams};
+use super::limit::{self, Demand};
+use super::waiting::Waiting;
+use super::{LeafRule, Pacer, Policy, QueueRule, Share, StationStats, Totals, UdpRule, VsbParams};
 use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
-use crate::units::{Bitrate, Bytes, Instant};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
+
+/// How often limits follow the rates of the classes, as in the live box.
+const LOOK: Duration = Duration::from_millis(500);
+/// Largest packet, for limits.
+const LARGEST: Bytes = Bytes(1500);
 
 /// What the box keeps of a station besides its packets.
 #[derive(Debug, Default)]
@@ -22,7 +29,12 @@ struct Station {
 /// A queue that shares C with the others.
 #[derive(Debug)]
 struct Class<P> {
-    waiting: VecDeque<P>,
+    waiting: Waiting<P>,
+    /// With [`QueueRule::Auto`], most bytes that wait.
+    limit: Bytes,
+    /// Bytes sent since the last look, and the rate that they make, smoothed, in bit/s.
+    sent: u64,
+    rate: f64,
     /// Bytes that it may still send in this round; negative: sent ahead.
     deficit: i64,
     /// Bytes that a round gives it.
@@ -32,9 +44,21 @@ struct Class<P> {
     active: bool,
 }
 
-impl<P> Class<P> {
-    fn new(quantum: i64) -> Self {
-        Class { waiting: VecDeque::new(), deficit: 0, quantum, cap: None, active: false }
+impl<P: Packet> Class<P> {
+    fn new(quantum: i64, params: &VsbParams, limit: Bytes) -> Self {
+        // A class of `per-flow` is a flow already.
+        let is_apart = params.leaf == LeafRule::Auto && params.policy != Policy::PerFlow;
+        let waiting = Waiting::new(is_apart, params.quantum.0 as i64);
+        Class { waiting, limit, sent: 0, rate: 0.0, deficit: 0, quantum, cap: None, active: false }
+    }
+
+    /// Whether there is no room for `packet`.
+    fn is_full(&self, rule: QueueRule, packet: &P) -> bool {
+        let lane = self.waiting.lane(packet);
+        match rule {
+            QueueRule::Packets(limit) => lane.packets() >= limit,
+            QueueRule::Auto => lane.bytes().0 + packet.ip_len().0 > self.limit.0,
+        }
     }
 
     /// Whether its own cap lets it send at `now`.
@@ -61,6 +85,8 @@ pub struct Vsb<P> {
     stations: Vec<Station>,
     backlog: usize,
     has_caps: bool,
+    /// When limits followed rates.
+    looked: Instant,
 }
 
 impl<P: Packet> Vsb<P> {
@@ -76,13 +102,15 @@ impl<P: Packet> Vsb<P> {
             params,
             root: Pacer::new(capacity, Bytes(0)),
             has_caps: false,
-            classes: (0..classes).map(|_| Class::new(quantum)).collect(),
+            classes: (0..classes).map(|_| Class::new(quantum, &params, LARGEST)).collect(),
             flows: BTreeMap::new(),
             ring: VecDeque::new(),
             stations: shares.iter().map(|_| Station::default()).collect(),
             backlog: 0,
+            looked: Instant::ZERO,
         };
         vsb.set_shares(Instant::ZERO, shares);
+        vsb.set_limits();
         vsb
     }
 
@@ -122,6 +150,7 @@ impl<P: Packet> Vsb<P> {
 
     /// Takes a packet in, or drops it when its class is full.
     pub fn enqueue(&mut self, now: Instant, mut packet: P) -> Option<(P, DropReason)> {
+        self.follow_rates(now);
         let class = self.classify(&packet);
         let station = &mut self.stations[index(&packet)];
         if packet.direction() == Direction::Up {
@@ -130,7 +159,7 @@ impl<P: Packet> Vsb<P> {
         let kind = packet.class().index();
         station.stats.queue.arrivals[kind] += 1;
         let class_state = &mut self.classes[class];
-        if class_state.waiting.len() >= self.params.queue {
+        if class_state.is_full(self.params.queue, &packet) {
             station.stats.queue.drops[DropReason::QueueFull.index()][kind] += 1;
             return Some((packet, DropReason::QueueFull));
         }
@@ -138,7 +167,7 @@ impl<P: Packet> Vsb<P> {
         station.backlog += 1;
         self.backlog += 1;
         packet.set_enqueued_at(now);
-        class_state.waiting.push_back(packet);
+        class_state.waiting.push(packet);
         if !class_state.active {
             // With its quantum in hand, or a station that never has two packets would wait two rounds for each.
             class_state.deficit += class_state.quantum;
@@ -233,14 +262,48 @@ impl<P: Packet> Vsb<P> {
         }
     }
 
+    /// With [`QueueRule::Auto`], gives classes limits by their rates.
+    fn follow_rates(&mut self, now: Instant) {
+        let span = now.saturating_since(self.looked);
+        if self.params.queue != QueueRule::Auto || span < LOOK {
+            return;
+        }
+        self.looked = now;
+        for class in &mut self.classes {
+            let measured = std::mem::take(&mut class.sent) as f64 * 8.0 / span.as_secs_f64();
+            class.rate = limit::smoothed(class.rate, measured);
+        }
+        self.set_limits();
+    }
+
+    fn set_limits(&mut self) {
+        let capacity = self.root.rate();
+        let quantum = self.params.quantum.0 as f64;
+        let demand = |class: &Class<P>| Demand {
+            weight: class.quantum as f64 / quantum,
+            rate: class.rate,
+            cap: Some(class.cap.map_or(capacity, |cap| cap.rate().min(capacity))),
+        };
+        let demands: Vec<_> = self.classes.iter().map(demand).collect();
+        let level = limit::fair_level(capacity, &demands);
+        for (class, demand) in self.classes.iter_mut().zip(&demands) {
+            let wanted = limit::limit(level, demand, LARGEST);
+            if limit::is_news(class.limit, wanted) {
+                class.limit = wanted;
+            }
+        }
+    }
+
     fn classify(&mut self, packet: &P) -> usize {
         match self.params.policy {
             Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => index(packet),
             Policy::PerDirection => packet.direction() as usize,
             Policy::PerFlow => {
-                let (quantum, classes) = (self.params.quantum.0 as i64, &mut self.classes);
+                let (params, classes) = (&self.params, &mut self.classes);
+                // Until the next look.
+                let limit = limit::limit(self.root.rate().as_bps() as f64, &Demand::default(), LARGEST);
                 *self.flows.entry(packet.flow()).or_insert_with(|| {
-                    classes.push(Class::new(quantum));
+                    classes.push(Class::new(params.quantum.0 as i64, params, limit));
                     classes.len() - 1
                 })
             }
@@ -250,9 +313,10 @@ impl<P: Packet> Vsb<P> {
     /// The class in turn sends its first packet.
     fn send(&mut self, now: Instant, turn: usize) -> P {
         let class = &mut self.classes[turn];
-        let packet = class.waiting.pop_front().expect("a class in the ring has packets");
+        let packet = class.waiting.pop().expect("a class in the ring has packets");
         let len = packet.ip_len();
         class.deficit -= len.0 as i64;
+        class.sent += len.0;
         if let Some(cap) = &mut class.cap {
             cap.charge(now, len);
         }

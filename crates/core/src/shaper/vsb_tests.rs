@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Policy, Share, UdpRule, Vsb, VsbParams};
+use super::{LeafRule, Policy, QueueRule, Share, UdpRule, Vsb, VsbParams};
 use crate::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Packet, Segment};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -214,4 +214,63 @@ proptest! {
         }
         prop_assert_eq!(sent + dropped, steps.len());
     }
+}
+
+fn timed(leaf: LeafRule, capacity: Bitrate, stations: usize) -> Vsb<Segment> {
+    let params = VsbParams { queue: QueueRule::Auto, leaf, ..VsbParams::default() };
+    Vsb::new(params, capacity, &weights(&vec![1.0; stations]))
+}
+
+/// How many packets of station 0 find room at `now`.
+fn room(vsb: &mut Vsb<Segment>, now: Instant) -> usize {
+    (0..10_000).take_while(|seq| vsb.enqueue(now, packet(0, UP, 1500, *seq)).is_none()).count()
+}
+
+#[test]
+fn a_queue_of_auto_is_50_ms_of_the_rate_and_at_least_8_packets() {
+    assert_eq!(room(&mut timed(LeafRule::Fifo, Bitrate::mbps(24), 1), ms(0)), 100, "24 Mbit/s for one");
+    assert_eq!(room(&mut timed(LeafRule::Fifo, Bitrate::mbps(1), 1), ms(0)), 8);
+    // Five that send: each has a fifth, and a sixth would be left for who comes.
+    let mut five = timed(LeafRule::Fifo, Bitrate::mbps(60), 5);
+    let mut now = ms(0);
+    while now < ms(3000) {
+        for station in 0..5 {
+            while five.enqueue(now, packet(station, UP, 1500, 0)).is_none() {}
+        }
+        now = five.poll_timeout().expect("packets wait");
+        five.dequeue(now);
+    }
+    let waits = five.stations_backlog(0);
+    assert!((45..=60).contains(&waits), "50 ms at 12 Mbit/s are 50 packets: {waits}");
+}
+
+#[test]
+fn with_flows_apart_an_ack_goes_first_and_a_flow_does_not_wait_for_another() {
+    let order = |leaf| {
+        let mut vsb = timed(leaf, C, 1);
+        for seq in 0..5 {
+            vsb.enqueue(ms(0), packet(0, UP, 1500, seq));
+        }
+        let other = Segment { flow: FlowId(7), ..packet(0, DOWN, 1500, 100) };
+        vsb.enqueue(ms(0), other);
+        vsb.enqueue(ms(0), packet(0, UP, 40, 200));
+        std::iter::from_fn(|| vsb.dequeue_unpaced(ms(1))).map(|packet| packet.seq).collect::<Vec<_>>()
+    };
+    assert_eq!(order(LeafRule::Fifo), [0, 1, 2, 3, 4, 100, 200]);
+    assert_eq!(order(LeafRule::Auto), [200, 0, 100, 1, 2, 3, 4]);
+}
+
+/// A flood of ACKs gets a quarter of the bytes ahead of a connection's data, no more.
+#[test]
+fn small_packets_starve_nobody_with_flows_apart() {
+    let mut vsb = timed(LeafRule::Auto, Bitrate::mbps(100), 1);
+    let (mut small, mut large) = (0, 0);
+    for _ in 0..20_000 {
+        vsb.enqueue(ms(0), packet(0, UP, 40, 0));
+        vsb.enqueue(ms(0), packet(0, UP, 1500, 0));
+        let sent = vsb.dequeue_unpaced(ms(0)).expect("packets wait").ip_len().0;
+        if sent == 40 { small += sent } else { large += sent }
+    }
+    let share = small as f64 / (small + large) as f64;
+    assert!((0.2..0.3).contains(&share), "{share}");
 }

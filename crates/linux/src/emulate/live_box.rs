@@ -306,14 +306,15 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
     let keys = capacity.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
     let mut text = format!(
         "name = \"testbed\"\nmode = \"bridged\"\nuplink = \"{UPLINK}\"\nstate = \"{state}\"\npolicy = {policy}\nudp = {udp}\n\
-         queue = {queue}\nleaf = \"fifo\"\nquantum = \"{quantum}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
+         queue = {queue}\nleaf = {leaf}\nquantum = \"{quantum}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
          [discovery]\nneighbours = false\nfirst_sight = false\n\
          [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\nbasic_rate = \"{basic}\"\ncapacity = {{ {capacity} }}\n",
         state = state.display(),
         log = log.display(),
         policy = json(&enforce.vsb.policy),
         udp = json(&enforce.vsb.udp),
-        queue = enforce.vsb.queue,
+        queue = json(&enforce.vsb.queue),
+        leaf = json(&enforce.vsb.leaf),
         quantum = enforce.vsb.quantum,
         phy = json(&scenario.radio.phy),
         basic = scenario.radio.basic_rate,
@@ -369,8 +370,7 @@ mod tests {
             assert_eq!(config.aps[0].capacity, enforce.capacity);
             assert_eq!(config.aps[0].basic_rate, Some(scenario.radio.basic_rate));
             assert_eq!((config.policy, config.udp), (enforce.vsb.policy, enforce.vsb.udp));
-            let queue = fairair_core::shaper::QueueRule::Packets(enforce.vsb.queue);
-            assert_eq!((config.leaf.queue, config.leaf.quantum), (queue, enforce.vsb.quantum));
+            assert_eq!((config.leaf.queue, config.leaf.quantum), (enforce.vsb.queue, enforce.vsb.quantum));
             let (read, own) = (&config.stations[0], &scenario.stations[0]);
             assert_eq!((read.name.as_str(), read.rate), ("it's a desk", Some(Bitrate::mbps(2))));
             assert_eq!((read.plan.weight, read.plan.cap), (own.weight, own.cap));

@@ -4,7 +4,7 @@ use fairair_core::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, Windo
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use fairair_core::qdisc::QdiscSpec;
 use fairair_core::scenario::{Enforce, Scenario};
-use fairair_core::shaper::{Policy, VsbParams};
+use fairair_core::shaper::{Policy, QueueRule, VsbParams};
 use fairair_core::units::Bitrate;
 
 use super::goal::is_meant;
@@ -67,7 +67,7 @@ impl Change {
             changed.ap.uplink_limiter = Some(UplinkLimiterParams { share, capacity, ..usual });
         }
         if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
-            let vsb = VsbParams { policy, queue, ..VsbParams::default() };
+            let vsb = VsbParams { policy, queue: QueueRule::Packets(queue), ..VsbParams::default() };
             changed.enforce = Some(Enforce { vsb, capacity });
         }
         for (name, weight) in &self.weights {
