@@ -39,6 +39,7 @@ vsb-bars: setup-test ## measure the live box against its bars, on testbeds and o
 	target/release/examples/vsb_radio takes-hold
 	target/release/examples/vsb_radio takes-hold --deaf
 	target/release/examples/vsb_radio latency
+	target/release/examples/vsb_radio tells
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv

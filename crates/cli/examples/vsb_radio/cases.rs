@@ -261,7 +261,7 @@ pub(crate) fn latency(fairair: &Path, jobs: usize, keys: &str) {
 }
 
 /// Does all of `work`, `jobs` at a time.
-fn side_by_side<T: Sync>(work: &[T], jobs: usize, run: impl Fn(usize, &T) + Sync) {
+pub(crate) fn side_by_side<T: Sync>(work: &[T], jobs: usize, run: impl Fn(usize, &T) + Sync) {
     let (next, run) = (AtomicUsize::new(0), &run);
     let all = Mutex::new(());
     std::thread::scope(|scope| {

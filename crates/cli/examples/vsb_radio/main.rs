@@ -1,12 +1,14 @@
 //! Measures the live box on a radio that is not our own emulation: HTB on one IFB (root; `make vsb-bars`).
 //!
 //! `takes-hold`: start, restart after kill -9 and reload under load, at rates from 5 to 200 Mbit/s, for several buffers of the
-//! access point, routed and bridged. `latency`: pings beside bulk transfers.
+//! access point, routed and bridged. `latency`: pings beside bulk transfers. `tells`: whether the box says that it is not the
+//! bottleneck, or that nobody answers.
 
 mod cases;
 mod live;
 mod load;
 mod radio;
+mod tells;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,6 +51,12 @@ enum What {
         #[arg(long)]
         log: Option<PathBuf>,
     },
+    /// How soon the box says that C is too high or that nobody answers, and whether it says so without need.
+    Tells {
+        /// How long ordinary operation is watched, in seconds.
+        #[arg(long, default_value_t = 180)]
+        seconds: u64,
+    },
     /// Round-trip times of pings beside bulk transfers.
     Latency {
         /// Lines of the configuration in front of its tables, such as `queue = 200`.
@@ -84,6 +92,7 @@ fn measured(args: &Args) -> Result<bool, String> {
             let chosen = cases::Chosen { seed: *seed, count: *count, only, ears, log: log.as_deref() };
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
+        What::Tells { seconds } => Ok(tells::tells(&fairair, args.jobs, *seconds)),
         What::Latency { keys } => {
             cases::latency(&fairair, args.jobs, keys);
             Ok(true)

@@ -95,7 +95,7 @@ pub struct Adaptive {
     /// When the probe left whose reply came last, and whether a decision has used it.
     pub(super) newest_sent_at: Instant,
     is_news: bool,
-    answered_at: Instant,
+    pub(super) answered_at: Instant,
     changed_at: Instant,
     /// What the cell carries, by the last measurements, in bit/s.
     pub(super) mu: Option<f64>,
@@ -167,7 +167,8 @@ impl Adaptive {
         }
         self.next_tick = now + self.params.interval;
         self.signal.observe(now, stations);
-        self.occupancy.observe(now, self.signal.backlog, self.signal.down + self.signal.up, self.c);
+        let passed = self.signal.down + self.signal.up;
+        self.occupancy.observe(now, self.signal.backlog, passed, self.c, stations);
         while let Some(lost) = self.prober.poll_lost(now) {
             self.delays.lost(now, lost.station);
         }
@@ -246,7 +247,8 @@ impl Adaptive {
         } else if delay > target {
             self.fall(now, delay.saturating_sub(target));
         } else if std::mem::take(&mut self.drains) {
-            self.set(now, self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN), Reason::DelayLow);
+            let wanted = self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN);
+            self.set(now, self.below_ceiling(now, wanted, FIRST_RISE), Reason::DelayLow);
         } else if self.signal.backlog > 0 && self.newest_sent_at >= self.changed_at {
             self.rise(now, delay, target);
         }

@@ -64,6 +64,8 @@ impl Adaptive {
 
     /// Goes on with what another machine has found.
     pub(super) fn resume(&mut self, now: Instant, kept: &Kept) {
+        // The clock may have run before: nobody has failed to answer yet.
+        self.answered_at = now;
         if let Some((rate, target)) = kept.ceiling {
             self.hold_below(now, rate.as_bps() as f64, HOLD, None);
             let target = target.map(Duration::as_secs_f64);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::StationView;
 use crate::units::{Bytes, Duration, Instant};
 
 /// For how long looks are kept.
@@ -29,6 +30,10 @@ const MOSTLY: f64 = 0.5;
 const OFTEN: f64 = 0.75;
 /// Below this share of C not all of C is used.
 const USED: f64 = 0.97;
+/// A station with less than this share of an equal part has little traffic.
+const PART: f64 = 0.25;
+/// Those that wait get more than those that do not by this factor.
+const MORE: f64 = 1.1;
 /// Two seconds whose rates differ by this share are those of traffic that comes and goes.
 const UNSTEADY: f64 = 0.3;
 
@@ -38,7 +43,7 @@ pub(super) struct Occupancy {
     looks: VecDeque<Look>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Look {
     at: Instant,
     /// A queue stands in the box.
@@ -47,6 +52,8 @@ struct Look {
     bytes: u64,
     /// C in bit/s.
     c: f64,
+    /// The same of each station: bytes until now, and whether packets of it wait.
+    stations: Vec<(u64, bool)>,
 }
 
 /// A span of looks in numbers.
@@ -91,9 +98,11 @@ impl Occupancy {
     }
 
     /// A look: `backlog` packets wait, `bytes` have passed, C is `c` bit/s.
-    pub(super) fn observe(&mut self, now: Instant, backlog: usize, bytes: Bytes, c: f64) {
+    pub(super) fn observe(&mut self, now: Instant, backlog: usize, bytes: Bytes, c: f64, views: &[StationView]) {
         let waits = Self::is_queue(backlog, c);
-        self.looks.push_back(Look { at: now, waits, bytes: bytes.0, c });
+        let station = |view: &StationView| (view.totals.down.0 + view.totals.up.0, view.backlog >= PACKETS);
+        let stations = views.iter().map(station).collect();
+        self.looks.push_back(Look { at: now, waits, bytes: bytes.0, c, stations });
         while self.looks.len() > 1 && self.looks[1].at + KEPT <= now {
             self.looks.pop_front();
         }
@@ -116,6 +125,45 @@ impl Occupancy {
         (is_long && is_steady).then_some(f64::midpoint(before.rate, after.rate))
     }
 
+    /// Stations that have traffic and nothing waiting in the last `length`, while others wait and get more. Either they ask
+    /// for no more, or a queue elsewhere holds them back, whose losses do not reach those that wait: uploads, say, when the
+    /// AP drops. Empty also where the looks do not reach so far back.
+    pub(super) fn held_back(&self, length: Duration) -> Vec<usize> {
+        let Some(parts) = self.parts(length) else { return Vec::new() };
+        let all: f64 = parts.iter().map(|(bytes, _)| bytes).sum();
+        let busy = parts.iter().filter(|(bytes, _)| *bytes > 0.0).count().max(1) as f64;
+        let is_busy = |bytes: f64| bytes > PART * all / busy;
+        let waiting: Vec<f64> = parts
+            .iter()
+            .filter(|(bytes, waits)| is_busy(*bytes) && *waits >= MOSTLY)
+            .map(|(bytes, _)| *bytes)
+            .collect();
+        let most = waiting.iter().sum::<f64>() / waiting.len().max(1) as f64;
+        let is_held = |(bytes, waits): &(f64, f64)| is_busy(*bytes) && *waits <= SELDOM && *bytes * MORE < most;
+        (0..parts.len()).filter(|station| is_held(&parts[*station])).collect()
+    }
+
+    /// Whether most of `stations` had packets waiting in most of the last `length`.
+    pub(super) fn wait_now(&self, stations: &[usize], length: Duration) -> bool {
+        let Some(parts) = self.parts(length) else { return false };
+        let waiting = stations.iter().filter(|station| parts.get(**station).is_some_and(|(_, waits)| *waits >= MOSTLY));
+        waiting.count() * 2 > stations.len()
+    }
+
+    /// Bytes of each station in the last `length`, and the share of the looks in which packets of it wait.
+    fn parts(&self, length: Duration) -> Option<Vec<(f64, f64)>> {
+        let last = self.looks.back()?;
+        let first = self.looks.iter().rposition(|look| look.at + length <= last.at)?;
+        let number = (self.looks.len() - 1 - first).max(1) as f64;
+        let part = |(station, (bytes, _)): (usize, &(u64, bool))| {
+            let before = self.looks[first].stations.get(station).map_or(*bytes, |(bytes, _)| *bytes);
+            let waits = |look: &&Look| look.stations.get(station).is_some_and(|(_, waits)| *waits);
+            let waiting = self.looks.range(first + 1..).filter(waits).count() as f64;
+            (bytes.saturating_sub(before) as f64, waiting / number)
+        };
+        Some(last.stations.iter().enumerate().map(part).collect())
+    }
+
     /// Forgets the looks: what is looked for begins now.
     pub(super) fn restart(&mut self) {
         self.looks.drain(..self.looks.len().saturating_sub(1));
@@ -123,7 +171,7 @@ impl Occupancy {
 
     /// The looks after number `first`, up to number `last`.
     fn between(&self, first: usize, last: usize) -> Span {
-        let (from, to) = (self.looks[first], self.looks[last]);
+        let (from, to) = (&self.looks[first], &self.looks[last]);
         let looks = || self.looks.range(first + 1..=last);
         let number = (last - first).max(1) as f64;
         let seconds = to.at.saturating_since(from.at).as_secs_f64().max(1e-3);

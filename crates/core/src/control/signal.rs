@@ -35,8 +35,9 @@ pub(super) struct Signal {
     pub(super) backlog: usize,
     /// Total bytes, and those that came up, at the looks of the last second.
     history: VecDeque<(Instant, u64, u64)>,
-    /// When a station was last heard.
+    /// When a station was last heard, and when the counters were looked at last.
     heard_at: Instant,
+    looked_at: Instant,
     /// When the last silence ended: whatever was under way before says nothing about C.
     resumed_at: Instant,
 }
@@ -61,6 +62,7 @@ impl Signal {
             backlog: 0,
             history: VecDeque::new(),
             heard_at: Instant::ZERO,
+            looked_at: Instant::ZERO,
             resumed_at: Instant::ZERO,
         }
     }
@@ -87,18 +89,23 @@ impl Signal {
             self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
             self.backlog += view.backlog;
         }
+        if self.history.is_empty() {
+            // Nobody has listened before.
+            self.heard_at = now;
+        }
         if is_heard {
             self.heard(now);
         }
+        self.looked_at = now;
         self.history.push_back((now, self.down.0 + self.up.0, self.up.0));
         while self.history.len() > 1 && self.history[1].0 + ACTIVE <= now {
             self.history.pop_front();
         }
     }
 
-    /// A station gave a sign of life.
+    /// A station gave a sign of life. A pause between two looks is no silence: a busy machine wakes the box late.
     pub(super) fn heard(&mut self, now: Instant) {
-        if self.is_silent(now) {
+        if self.is_silent(self.looked_at) {
             self.resumed_at = now;
         }
         self.heard_at = now;

@@ -1,9 +1,11 @@
 //! `adaptive` that is started while the AP's buffer is full already.
 
+use super::occupancy::Occupancy;
+use super::signal::Signal;
 use super::testbed::{Cell, MBPS};
-use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Reason};
+use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Reason, State, StationView};
 use crate::rng::Rng;
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// Five stations with a flow each, for three seconds without the box.
 fn loaded(carries: f64, packets: f64, max: u64) -> Cell {
@@ -67,6 +69,66 @@ fn low_demand_is_left_alone() {
     let trials = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial).count();
     println!("ten minutes of low demand: {trials} trials, {:.1} s lowered", f64::from(lowered) / 10.0);
     assert!((2..12).contains(&trials) && lowered < 130, "{trials} {lowered}");
+}
+
+/// A reload makes a new machine while the clock runs on: it has missed nothing, so neither silence nor blindness is told.
+#[test]
+fn a_machine_that_begins_while_the_clock_runs_is_neither_silent_nor_blind() {
+    let mut cell = loaded(20.0, 75.0, 300);
+    cell.run(15.0);
+    let kept = cell.control.keep().expect("found");
+    let params = CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(400), ..AdaptiveParams::default() });
+    cell.control = Capacity::new(&params, 5, Rng::fork(1, "test"));
+    cell.control.resume(cell.now(), &kept);
+    cell.decisions.clear();
+    cell.run(3.0);
+    let is_lost = |decision: &Decision| matches!(decision.state, State::NoSignal | State::Blind);
+    assert!(!cell.decisions.iter().any(is_lost), "{}", trace(&cell.decisions));
+}
+
+/// The box was not woken for half a second, and stations have sent meanwhile: that is no silence.
+#[test]
+fn a_late_look_is_no_silence() {
+    let mut signal = Signal::new(1);
+    let mut view = StationView::default();
+    for (at, bytes) in [(0, 0), (100, 1000), (600, 5000), (700, 6000)] {
+        view.totals.up = Bytes(bytes);
+        let now = Instant::ZERO + Duration::from_millis(at);
+        signal.observe(now, &[view]);
+        assert!(!signal.is_silent(now) && !signal.is_recovering(now), "{at} ms");
+    }
+    for at in [800, 900, 1000, 1100] {
+        signal.observe(Instant::ZERO + Duration::from_millis(at), &[view]);
+    }
+    let now = Instant::ZERO + Duration::from_millis(1200);
+    assert!(signal.is_silent(now), "half a second of looks that found nothing");
+    view.totals.up = Bytes(7000);
+    signal.observe(now, &[view]);
+    assert!(signal.is_recovering(now));
+}
+
+/// Uploads wait in the box at a C above what the cell carries, and downloads lose packets in the AP: a queue in the box does
+/// not say that it divides. At a lower C the downloads wait too.
+#[test]
+fn stations_that_a_queue_elsewhere_holds_back_are_told_from_those_that_wait() {
+    let looked = |waits: [usize; 3]| {
+        let mut occupancy = Occupancy::default();
+        let mut views = [StationView::default(); 3];
+        for step in 0..20 {
+            for (view, (bytes, backlog)) in views.iter_mut().zip([40_000, 20_000, 20_000].into_iter().zip(waits)) {
+                view.totals.down += Bytes(bytes);
+                view.backlog = backlog;
+            }
+            let now = Instant::ZERO + Duration::from_millis(100 * step);
+            let passed = views.iter().map(|view| view.totals.down.0).sum();
+            occupancy.observe(now, waits.iter().sum(), Bytes(passed), 6.4 * MBPS, &views);
+        }
+        occupancy
+    };
+    let second = Duration::from_millis(1000);
+    assert_eq!(looked([20, 0, 0]).held_back(second), [1, 2]);
+    assert!(looked([20, 20, 20]).held_back(second).is_empty() && looked([0, 0, 0]).held_back(second).is_empty());
+    assert!(looked([20, 20, 20]).wait_now(&[1, 2], second) && !looked([20, 0, 0]).wait_now(&[1, 2], second));
 }
 
 /// A new machine under load begins with the C of the one before and holds it; a larger `max` changes nothing, a smaller

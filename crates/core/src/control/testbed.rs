@@ -98,6 +98,11 @@ impl Cell {
         }
     }
 
+    /// By the clock that the machine is told.
+    pub(super) fn now(&self) -> Instant {
+        Instant::ZERO + Duration::from_secs_f64(self.now)
+    }
+
     /// C in bit/s.
     pub(super) fn c(&self) -> f64 {
         self.control.capacity().as_bps() as f64

@@ -21,10 +21,14 @@ const USED_UP: f64 = 0.85;
 /// How long it is lowered, and after which time the queue of a small buffer is gone.
 const LASTS: Duration = Duration::from_millis(1200);
 const DRAINED: Duration = Duration::from_millis(300);
+/// What waits and passes in this time calls for one.
+const WATCHED: Duration = Duration::from_millis(1800);
 /// Round trips of this time before it count.
 const BEFORE: Duration = Duration::from_secs(2);
 /// Below this rate no trial is worth its while.
 const LEAST_RATE: f64 = 250_000.0;
+/// C after a trial in which those that were held back began to wait, as a share of what passed.
+const FREED: f64 = 0.94;
 /// Time to the next trial after one that found no queue: the first and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
 /// A rate that has grown by this factor is another traffic.
@@ -55,12 +59,14 @@ pub(super) struct RoundTrip {
 }
 
 /// A trial at work.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Trial {
     began: Instant,
     c_before: f64,
     /// What passed before, in bit/s.
     rate: f64,
+    /// Stations that had nothing waiting while others got more.
+    held_back: Vec<usize>,
 }
 
 /// Trials: the one at work, when the next is allowed, and the round trips that they compare.
@@ -102,7 +108,7 @@ pub(super) fn drained(rate: f64) -> Duration {
 impl Adaptive {
     /// Begins a trial if one is due, or goes on with one; whether C is settled by that.
     pub(super) fn follow_trial(&mut self, now: Instant) -> bool {
-        if let Some(trial) = self.trials.now {
+        if let Some(trial) = self.trials.now.clone() {
             // Nobody answers: a queue of any length may stand in the AP.
             let extra = if self.state() == State::Blind { drained(trial.rate) } else { Duration::ZERO };
             if now >= trial.began + LASTS.max(extra) {
@@ -113,9 +119,11 @@ impl Adaptive {
         }
         let is_open = self
             .occupancy
-            .span(Duration::from_millis(1800))
+            .span(WATCHED)
             .is_some_and(|span| span.is_open() || (self.state() == State::Blind && span.is_leaky(true)));
-        if !is_open || self.drop.is_some() {
+        // Where a full queue is long the delay tells of it, and stations also stop to send for other reasons.
+        let held_back = self.ceiling.map_or(Vec::new(), |_| self.occupancy.held_back(WATCHED));
+        if self.drop.is_some() || !is_open && held_back.is_empty() {
             return false;
         }
         // The delay tells already that the cell is full.
@@ -126,7 +134,7 @@ impl Adaptive {
         if now < self.trials.next_at && rate < GROWN * self.trials.rate {
             return false;
         }
-        self.trials.now = Some(Trial { began: now, c_before: self.c, rate });
+        self.trials.now = Some(Trial { began: now, c_before: self.c, rate, held_back });
         self.occupancy.restart();
         self.set(now, LOWERED * rate, Reason::Trial);
         true
@@ -134,7 +142,7 @@ impl Adaptive {
 
     /// C, or what it was before something lowered it for a moment.
     pub(super) fn c_settled(&self) -> f64 {
-        self.trials.now.map_or(self.c, |trial| trial.c_before)
+        self.trials.now.as_ref().map_or(self.c, |trial| trial.c_before)
     }
 
     /// Takes a trial back: something else is the matter.
@@ -145,8 +153,10 @@ impl Adaptive {
     }
 
     fn end_trial(&mut self, now: Instant, trial: Trial) {
-        let Trial { began, c_before, rate } = trial;
+        let Trial { began, c_before, rate, held_back } = trial;
         let span = self.occupancy.span(LASTS - DRAINED);
+        // Who did not wait at the larger C waits at the smaller one: another queue has held that station back.
+        let is_freed = !held_back.is_empty() && self.occupancy.wait_now(&held_back, LASTS - DRAINED);
         self.occupancy.restart();
         // Who asks for less than the lowered C has no queue anywhere.
         let is_wanted = span.is_some_and(|span| span.binds() || span.used() > USED_UP);
@@ -154,6 +164,7 @@ impl Adaptive {
         // One station shares with nobody.
         let binds = match fall {
             Fall::By(..) => true,
+            Fall::Not | Fall::Unknown if !held_back.is_empty() => is_freed,
             Fall::Not => false,
             Fall::Unknown => self.signal.active(now) > 1,
         };
@@ -174,7 +185,8 @@ impl Adaptive {
             Fall::By(..) => self.ceiling = None,
             Fall::Not | Fall::Unknown => self.hold_below(now, rate, HOLD, None),
         }
-        self.set(now, AFTER_DRAIN * rate, Reason::Overload);
+        // What the AP dropped is part of what passed.
+        self.set(now, if is_freed { FREED } else { AFTER_DRAIN } * rate, Reason::Overload);
     }
 
     /// By how much round trips have fallen since `began`, at a rate of `rate` bit/s.
