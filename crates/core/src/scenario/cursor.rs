@@ -178,16 +178,17 @@ impl<'t> Table<'t> {
     where
         T: FromToml + PartialOrd + Display,
     {
-        let Some(read) = self.optional::<T>(key)? else { return Ok(None) };
-        if range.contains(&read.value) {
-            return Ok(Some(read.value));
+        let Some(value) = self.entry(key).map(Spanned::get_ref) else { return Ok(None) };
+        let fix = || format!("write a value from {} to {}", range.start(), range.end());
+        match T::from_toml(value) {
+            Ok(read) if range.contains(&read) => Ok(Some(read)),
+            Ok(read) => Err(self.blame(key, Reason::new(format!("{read} is outside the range"), fix()))),
+            // The limits of the key, not those of its type.
+            Err(reason) if T::WHOLE && value.as_integer().is_some() => {
+                Err(self.blame(key, Reason::new(reason.problem, fix())))
+            }
+            Err(reason) => Err(self.blame(key, reason)),
         }
-        let (low, high) = range.into_inner();
-        let reason = Reason {
-            problem: format!("{} is outside the range", read.value),
-            fix: format!("write a value from {low} to {high}"),
-        };
-        Err(self.blame(key, reason))
     }
 
     /// The value of `key`, or `default`; given, it must lie in `range`.

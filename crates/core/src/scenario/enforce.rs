@@ -72,6 +72,15 @@ pub fn capacity(enforce: &Table, max: Bitrate) -> Checked<CapacityParams> {
     if !enforce.has("capacity") || enforce.is("capacity", "auto") {
         return Ok(CapacityParams::Adaptive(AdaptiveParams { max, ..AdaptiveParams::default() }));
     }
+    if let Some(kind) = KINDS.iter().find(|kind| enforce.is("capacity", kind.name)) {
+        let fix = match kind.name {
+            "fixed" => "write capacity = \"4.5 Mbit/s\"".to_owned(),
+            name => format!("write capacity = {{ kind = \"{name}\" }}"),
+        };
+        return Err(
+            enforce.blame("capacity", Reason::new(format!("`{}` is a kind of capacity, not a rate", kind.name), fix))
+        );
+    }
     if enforce.is_string("capacity") {
         let rate = enforce.required::<Bitrate>("capacity", "capacity = \"auto\"")?.value;
         return Ok(CapacityParams::Fixed { rate });

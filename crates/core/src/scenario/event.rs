@@ -3,7 +3,7 @@
 use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
 use super::sections::phy_rate;
-use super::value::Reason;
+use super::value::{Reason, nearest};
 use super::{Action, Radio, Run, Station, TimedEvent};
 use crate::units::{Duration, quote};
 
@@ -86,7 +86,16 @@ fn chosen(table: &Table, around: &Around) -> Checked<Vec<usize>> {
         around.stations.iter().enumerate().filter(|(_, station)| is_meant(station)).map(|(index, _)| index).collect();
     if stations.is_empty() {
         let problem = format!("`station` in [[event]]: there is no station {}", quote(&name.value));
-        let fix = "write the name of a [[station]], or leave `station` out to mean all";
+        let group = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let names: Vec<&str> = around
+            .stations
+            .iter()
+            .map(|station| station.name.as_str())
+            .flat_map(|name| [Some(name), name[..group(name)].strip_suffix('-')])
+            .flatten()
+            .collect();
+        let meant = nearest(&name.value, &names).map_or_else(String::new, |near| format!("did you mean \"{near}\"? "));
+        let fix = format!("{meant}Write the name of a [[station]], or leave `station` out to mean all");
         return Err(Mistake::new(&name.span, problem, fix));
     }
     Ok(stations)

@@ -35,6 +35,9 @@ impl Reason {
 
 /// A type that a value of the file can be read as.
 pub trait FromToml: Sized {
+    /// Whether it is a whole number, whose type has a range of its own that a key may narrow.
+    const WHOLE: bool = false;
+
     /// Reads `value`, or says what is wrong with it.
     fn from_toml(value: &DeValue) -> Result<Self, Reason>;
 }
@@ -99,6 +102,8 @@ impl FromToml for bool {
 macro_rules! integers {
     ($($integer:ty),*) => {$(
         impl FromToml for $integer {
+            const WHOLE: bool = true;
+
             fn from_toml(value: &DeValue) -> Result<Self, Reason> {
                 let Some(integer) = value.as_integer() else {
                     return Err(wrong_type(value, "a whole number", "42, without quotes or unit"));
@@ -223,8 +228,21 @@ macro_rules! words {
     )*};
 }
 
+impl FromToml for Phy {
+    /// One of three names. No name is near another: `802.11ax` is not `802.11a` with a slip.
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        const KNOWN: [(&str, Phy); 3] = [("802.11b", Phy::B), ("802.11a", Phy::A), ("802.11g", Phy::G)];
+        let names = KNOWN.map(|(name, _)| name);
+        choose(value, &names).map(|index| KNOWN[index].1).map_err(|reason| match value.as_str() {
+            Some(word) if !names.contains(&word.to_lowercase().as_str()) => {
+                Reason::new(reason.problem, "the PHYs are \"802.11b\", \"802.11a\", \"802.11g\"; write one of them")
+            }
+            _ => reason,
+        })
+    }
+}
+
 words! {
-    Phy { "802.11b" => Phy::B, "802.11a" => Phy::A, "802.11g" => Phy::G }
     Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
     Direction { "up" => Direction::Up, "down" => Direction::Down }
     Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
