@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairair_core::scenario::MOST_REPLICAS;
 use fairair_core::units::Duration;
 
 use fairair_sim::plan::Goal;
@@ -62,7 +63,7 @@ pub struct RunArgs {
     /// Independent repetitions, at least 1; confidence intervals need 2 [default: the scenario's].
     ///
     /// With --until-ci it is the size of the first batch.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Option<u32>,
 
     /// Seed of the randomness [default: the scenario's]; the same seed gives the same bytes on any number of threads.
@@ -127,7 +128,7 @@ pub struct CompareArgs {
     pub sort: Option<SortKey>,
 
     /// Independent repetitions of each remedy, at least 1; confidence intervals need 2 [default: the scenario's].
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Option<u32>,
 
     /// Seed of the randomness, the same for all remedies [default: the scenario's].
@@ -198,7 +199,7 @@ pub struct PlanArgs {
     /// Most that the 95th percentile of the delay in the AP's queue may be, with its unit, such as 50ms.
     ///
     /// With a box its mean delay is added, at the station where it is longest.
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = delay)]
     pub max_delay: Option<Duration>,
 
     /// How far a ratio may be off.
@@ -297,6 +298,17 @@ pub enum Format {
     Csv,
 }
 
+/// A delay with its unit; a number alone is refused with milliseconds as the likely unit.
+fn delay(text: &str) -> Result<Duration, String> {
+    let number = text.trim();
+    match text.parse::<Duration>() {
+        Err(_) if number.len() <= 12 && number.parse::<f64>().is_ok_and(|n| n >= 0.0 && n.is_finite()) => {
+            Err(format!("{number} has no unit: write {number}ms"))
+        }
+        read => read.map_err(|error| error.to_string()),
+    }
+}
+
 /// A percentage between 0 and 100, both excluded; written with or without the sign.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percent(pub f64);
@@ -321,6 +333,29 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_delay_without_unit_is_taken_for_milliseconds_in_the_remedy() {
+        assert_eq!(delay("30"), Err("30 has no unit: write 30ms".to_owned()));
+        assert_eq!(delay("30ms"), Ok(Duration::from_millis(30)));
+        assert!(delay("30 parsecs").is_err_and(|told| told.contains("parsecs") && told.contains("ms")));
+    }
+
+    #[test]
+    fn replicas_are_limited_as_in_a_scenario() {
+        for command in [&["fairair", "run"][..], &["fairair", "compare"]] {
+            let parse = |replicas: String| {
+                <Cli as clap::Parser>::try_parse_from(command.iter().copied().map(str::to_owned).chain([
+                    "cell.toml".to_owned(),
+                    "--replicas".to_owned(),
+                    replicas,
+                ]))
+            };
+            assert!(parse(MOST_REPLICAS.to_string()).is_ok());
+            let Err(refused) = parse((MOST_REPLICAS + 1).to_string()) else { panic!("too many") };
+            assert!(refused.to_string().contains(&format!("1..={MOST_REPLICAS}")), "{refused}");
+        }
     }
 
     #[test]

@@ -85,13 +85,15 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Remedy>, CliError> {
         return Ok(REMEDIES.iter().collect());
     }
     let known = || REMEDIES.iter().map(|remedy| remedy.name).collect::<Vec<_>>().join(", ");
-    let find = |name: &String| {
-        Remedy::named(name).ok_or_else(|| CliError::Usage {
-            what: format!("there is no remedy `{name}`"),
+    let unknown: Vec<String> =
+        names.iter().filter(|name| Remedy::named(name).is_none()).map(|name| format!("`{name}`")).collect();
+    if !unknown.is_empty() {
+        return Err(CliError::Usage {
+            what: format!("there is no remedy {}", unknown.join(", nor ")),
             help: format!("write `all` or some of {}", known()),
-        })
-    };
-    names.iter().map(find).collect()
+        });
+    }
+    Ok(names.iter().filter_map(|name| Remedy::named(name)).collect())
 }
 
 /// Runs all replicas of all remedies in one pool; a remedy's replicas use the same random streams as every other's.
@@ -158,5 +160,17 @@ fn in_order(key: SortKey, a: &Row, b: &Row) -> Ordering {
     match (badness(a), badness(b)) {
         (Some(a), Some(b)) => a.total_cmp(&b),
         (a, b) => a.is_none().cmp(&b.is_none()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_unknown_remedies_are_named() {
+        let names = ["lass", "las", "tlass"].map(str::to_owned);
+        let Err(refused) = chosen(&names) else { panic!("two are unknown") };
+        assert_eq!(refused.to_string(), "there is no remedy `lass`, nor `tlass`");
     }
 }

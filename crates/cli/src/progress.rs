@@ -1,10 +1,11 @@
 //! A progress bar on stderr, for terminals and long runs only.
 
+use std::fmt::Write;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A run shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -21,8 +22,10 @@ impl Progress {
     /// A bar that shows itself when the run turns out to be long and stderr is a terminal.
     pub(crate) fn new(replicas: u32) -> Self {
         let bar = ProgressBar::with_draw_target(Some(u64::from(replicas)), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} replicas, {elapsed}, about {eta} left") {
-            bar.set_style(style);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} replicas, {elapsed}, {left}") {
+            bar.set_style(style.with_key("left", |state: &ProgressState, line: &mut dyn Write| {
+                let _ = line.write_str(&left(state.pos(), state.eta()));
+            }));
         }
         let (over, ended) = channel::<()>();
         let shown = bar.clone();
@@ -59,5 +62,21 @@ impl Drop for Progress {
             let _ = shower.join();
         }
         self.bar.finish_and_clear();
+    }
+}
+
+/// The words for the time that is left after `done` replicas; the first replica gives the first estimate.
+fn left(done: u64, eta: Duration) -> String {
+    if done == 0 { "time left not known yet".to_owned() } else { format!("about {:#} left", HumanDuration(eta)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_left_is_told_before_the_first_replica() {
+        assert_eq!(left(0, Duration::ZERO), "time left not known yet");
+        assert_eq!(left(1, Duration::from_secs(5)), "about 5s left");
     }
 }

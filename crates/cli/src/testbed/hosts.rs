@@ -12,8 +12,8 @@ use fairair_linux::command::entering;
 use fairair_linux::emulate::{self, Entry, Options};
 
 use super::args::UpArgs;
-use super::explained;
 use super::run::options;
+use super::{explained, own_program};
 use crate::error::{CliError, Exit};
 use crate::{interrupt, output};
 
@@ -44,7 +44,7 @@ fn in_background() -> Result<Exit, CliError> {
     };
     let log = tempfile::NamedTempFile::new().map_err(failed)?;
     let arguments = std::env::args_os().skip(1).chain([OsString::from("--foreground")]);
-    let mut child = Command::new(std::env::current_exe().map_err(failed)?)
+    let mut child = Command::new(own_program().map_err(failed)?)
         .args(arguments)
         .process_group(0)
         .stdin(Stdio::null())

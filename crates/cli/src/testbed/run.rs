@@ -13,7 +13,7 @@ use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Upl
 use fairair_sim::replicas::Pool;
 
 use super::args::{BoxArg, HostArgs, StackArg, TestbedRunArgs, UplinkArg};
-use super::explained;
+use super::{explained, own_program};
 use crate::error::{CliError, Exit};
 use crate::interrupt;
 use crate::output::files::OutDir;
@@ -166,7 +166,7 @@ fn command() -> Result<&'static [OsString], CliError> {
         what: format!("cannot find the command `fairair` itself: {error}"),
         help: "leave --box out".to_owned(),
     };
-    let program = std::env::current_exe().map_err(failed)?.into_os_string();
+    let program = own_program().map_err(failed)?.into_os_string();
     let first = std::env::args_os().skip(1).take_while(|argument| argument != "testbed");
     Ok(COMMAND.get_or_init(|| std::iter::once(program).chain(first).collect()))
 }

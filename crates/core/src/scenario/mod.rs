@@ -23,6 +23,7 @@ mod tests;
 
 pub(crate) use build::segments;
 pub use error::{InvalidScenario, ScenarioError};
+pub use sections::MOST_REPLICAS;
 
 /// The reader of scenario files, for other TOML files of ours: the same checks and the same errors.
 pub mod reader {

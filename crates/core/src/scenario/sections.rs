@@ -26,7 +26,7 @@ pub(super) const RADIO: &[&str] = &[
 /// Most packets that a queue may be told to hold.
 pub(super) const LARGEST_QUEUE: usize = 1_000_000_000;
 /// Most replicas of one run.
-const MOST_REPLICAS: u32 = 1_000_000;
+pub const MOST_REPLICAS: u32 = 1_000_000;
 /// Most samples of one time series: they are kept in memory.
 const MOST_SAMPLES: u64 = 10_000_000;
 /// Where bit error rates lie.
