@@ -4,11 +4,21 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 static BENCHES: AtomicU32 = AtomicU32::new(0);
+/// Benches that measure rates close to a bar have the machine to themselves; all others share it.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// For as long as a bench exists.
+#[allow(dead_code, reason = "what is held is let go by its drop")]
+enum Turn {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
 
 /// Ends the test early, and says so, where it cannot run.
 macro_rules! needs_root {
@@ -47,6 +57,8 @@ pub(crate) struct Bench {
     /// Where the daemon's state is.
     pub(crate) state: PathBuf,
     daemon: Option<Child>,
+    /// Last: the next bench begins when the namespaces of this one are gone.
+    _turn: Turn,
 }
 
 /// Where a command runs.
@@ -64,11 +76,20 @@ const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host]
 impl Bench {
     /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
     pub(crate) fn new(stations: u32) -> Bench {
+        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The same while no other bench exists.
+    pub(crate) fn alone(stations: u32) -> Bench {
+        Bench::with(stations, Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    fn with(stations: u32, turn: Turn) -> Bench {
         let number = BENCHES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("fv{}-{number}", std::process::id());
         let directory = tempfile::tempdir().expect("a directory");
         let state = directory.path().join("state");
-        let bench = Bench { prefix, directory, state, daemon: None };
+        let bench = Bench { prefix, directory, state, daemon: None, _turn: turn };
         let [sta, other, router, host] = ALL.map(|place| bench.name(place));
         for name in [&sta, &other, &router, &host] {
             ok("ip", &["netns", "add", name]);

@@ -32,7 +32,7 @@ fn pool(bench: &Bench) -> (f64, String) {
 #[test]
 fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     needs_root!();
-    let mut bench = Bench::new(2);
+    let mut bench = Bench::alone(2);
     let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
     bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
     let log = bench.directory.path().join("seen.jsonl");
@@ -40,7 +40,7 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     bench.configure(&format!("{ADAPTIVE}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));
     bench.start(&[]);
     assert_eq!(pool(&bench), (20.0, "idle".to_owned()));
-    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 24);
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 30);
     std::thread::sleep(Duration::from_secs(10));
     let mut found = Vec::new();
     for _ in 0..10 {
@@ -60,13 +60,12 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     for own in ["10.1.0.2", "10.1.0.3"] {
         bench.run(Place::Box, &["ip", "neigh", "replace", own, "lladdr", &mac, "dev", "lan", "nud", "permanent"]);
     }
-    let before = pool(&bench).0;
     std::thread::sleep(Duration::from_secs(5));
-    // On a busy machine nothing at all may pass for a moment: that is a silence, for three seconds more.
-    until(20, &bench, || pool(&bench).1 == "blind");
-    let (after, _) = pool(&bench);
-    println!("all probes lost for 5 s: C from {before:.2} to {after:.2} Mbit/s");
-    assert!(after / before > 0.9, "from {before} to {after}");
+    // On a busy machine nothing at all may pass for a moment: that is a silence, for three seconds more. A trial of the
+    // controller lowers C for a moment, also while nobody answers.
+    let is_near = |(c, state): (f64, String)| state == "blind" && (0.85..1.15).contains(&(c / 4.95));
+    until(20, &bench, || is_near(pool(&bench)));
+    println!("all probes lost for 5 s: C from {mean:.2} to {:.2} Mbit/s", pool(&bench).0);
     transfers.finish();
     assert!(bench.vsb(&["stop"]).status.success());
 
@@ -87,7 +86,7 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
 #[test]
 fn a_station_with_ipv6_only_is_probed() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::alone(1);
     bench.run(Place::Stations, &["ip", "-4", "address", "flush", "dev", "eth0"]);
     let tbf = "tc qdisc add dev lan0 root tbf rate 5mbit burst 3000 limit 113550";
     bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());

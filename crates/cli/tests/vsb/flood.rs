@@ -86,7 +86,7 @@ fn resident_mb(id: u32) -> f64 {
 fn made_up_sources_take_nothing_from_honest_stations() {
     needs_root!();
     for is_bridged in [false, true] {
-        let mut bench = Bench::new(3);
+        let mut bench = Bench::alone(3);
         let interface = if is_bridged { "lan0" } else { "lan" };
         let mode = if is_bridged { "mode = \"bridged\"\n" } else { "" };
         if is_bridged {

@@ -63,9 +63,15 @@ fn manuals_are_what_the_unit_and_the_pages_name(root: &Path, unit: &str) {
     let named = documentation.flat_map(str::split_whitespace).filter_map(|uri| uri.strip_prefix("man:"));
     let named: Vec<_> = named.filter_map(|name| name.strip_suffix(')')?.split_once('(')).collect();
     assert_eq!(named, [("fairair-vsb", "1")]);
-    let first = std::fs::read_to_string(page("fairair-vsb", "1")).expect("the page that the unit names");
-    let of_commands = first.lines().filter_map(|line| line.strip_suffix("(1)")).map(|name| name.replace('\\', ""));
-    let mut pages: Vec<_> = of_commands.chain(["fairair-vsb".to_owned()]).map(|name| page(&name, "1")).collect();
+    // A page names the pages of its own commands, which may have commands in turn.
+    let mut names = vec!["fairair-vsb".to_owned()];
+    let mut pages = Vec::new();
+    while let Some(name) = names.pop() {
+        let text = std::fs::read_to_string(page(&name, "1")).expect("a page that the unit or another page names");
+        let of_commands = text.lines().filter_map(|line| line.strip_suffix("(1)")).map(|name| name.replace('\\', ""));
+        names.extend(of_commands.filter(|command| command.starts_with(&format!("{name}-"))));
+        pages.push(page(&name, "1"));
+    }
     pages.sort();
     let there = std::fs::read_dir(manuals.join("man1")).expect("a directory");
     let mut there: Vec<_> = there.map(|entry| entry.expect("an entry").path()).collect();

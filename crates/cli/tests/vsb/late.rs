@@ -34,7 +34,7 @@ fn c(bench: &Bench) -> f64 {
 fn a_box_that_comes_under_load_takes_hold_and_a_new_daemon_goes_on() {
     needs_root!();
     for (mbps, packets) in [(50, 20), (20, 75)] {
-        let mut bench = Bench::new(2);
+        let mut bench = Bench::alone(2);
         path(&bench, mbps, packets);
         let adaptive = |max: u32| configuration(&format!("{{ kind = \"adaptive\", max = \"{max} Mbit/s\" }}"));
         bench.configure(&adaptive(200));

@@ -80,7 +80,8 @@ fn stations(bench: &Bench, field: &str) -> Vec<(String, String)> {
     let all = bench.json(&["stations"]);
     let list = all["stations"].as_array().expect("a list");
     let text = |value: &serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let mut told: Vec<_> = list.iter().map(|station| (text(&station["mac"]), text(&station[field]))).collect();
+    let own = list.iter().filter(|station| station["source"] != "newcomers");
+    let mut told: Vec<_> = own.map(|station| (text(&station["mac"]), text(&station[field]))).collect();
     told.sort();
     told
 }
