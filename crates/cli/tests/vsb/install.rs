@@ -64,12 +64,12 @@ fn manuals_are_what_the_unit_and_the_pages_name(root: &Path, unit: &str) {
     let named: Vec<_> = named.filter_map(|name| name.strip_suffix(')')?.split_once('(')).collect();
     assert_eq!(named, [("fairair-vsb", "1")]);
     // A page names the pages of its own commands, which may have commands in turn.
-    let mut names = vec!["fairair-vsb".to_owned()];
+    let mut commands = vec!["fairair-vsb".to_owned()];
     let mut pages = Vec::new();
-    while let Some(name) = names.pop() {
+    while let Some(name) = commands.pop() {
         let text = std::fs::read_to_string(page(&name, "1")).expect("a page that the unit or another page names");
         let of_commands = text.lines().filter_map(|line| line.strip_suffix("(1)")).map(|name| name.replace('\\', ""));
-        names.extend(of_commands.filter(|command| command.starts_with(&format!("{name}-"))));
+        commands.extend(of_commands.filter(|command| command.starts_with(&format!("{name}-"))));
         pages.push(page(&name, "1"));
     }
     pages.sort();
