@@ -132,7 +132,7 @@ impl<'a> World<'a> {
                 self.handle_event(now, event);
             } else {
                 self.bss.handle_timeout(radio);
-                if let Some(delivery) = self.bss.poll_delivery() {
+                while let Some(delivery) = self.bss.poll_delivery() {
                     self.off_the_air(radio, delivery.receiver, delivery.packet);
                 }
                 while let Some(node) = self.bss.poll_fetched() {

@@ -2,7 +2,6 @@
 
 use super::params::MacParams;
 use crate::rng::Rng;
-use crate::scenario::Preset;
 
 /// Fractional bits of the stored ranges.
 const FRACTION: u32 = 16;
@@ -38,11 +37,7 @@ fn largest_draws(params: &MacParams) -> Vec<f64> {
     let mut largest = Vec::new();
     let mut cw = params.cw_min;
     loop {
-        largest.push(match params.preset {
-            Preset::Standard => f64::from(cw),
-            // ns-2 draws `random % cw`.
-            Preset::Ns2 => f64::from(cw.saturating_sub(1)),
-        });
+        largest.push(f64::from(params.rules.largest_draw(cw)));
         if cw >= params.cw_max {
             return largest;
         }
@@ -101,7 +96,7 @@ fn success_ratio(divisor: f64, largest: &[f64], retry_limit: u32) -> f64 {
 mod tests {
     use super::*;
     use crate::mac::{Phy, Preamble};
-    use crate::scenario::Radio;
+    use crate::scenario::{Preset, Radio};
     use crate::units::Bitrate;
 
     fn windows(preset: Preset, beta: f64) -> Windows {

@@ -1,38 +1,23 @@
-//! The cell: one medium, a DCF machine per transmitter, the AP's queue.
+//! The cell as one object: the medium, a transmitter a node, the AP's queue.
 //!
 //! The medium is stepped once per contention round: at the instant at which the shortest countdown
-//! ends, at the end of the data frame, and at the end of the MAC ACK. Idle slots cost nothing.
-//! Everybody hears everybody; overlapping frames are lost (no capture).
+//! ends, at the end of the data frame, and at the end of the MAC ACK. Overlapping frames are lost (no capture).
 
-use super::air::{AirBody, AirFrame, Reception};
+use std::collections::VecDeque;
+
+use super::access::Access;
+use super::air::AirFrame;
 use super::backoff::Windows;
-use super::node::{Backoff, Delivery, Link, Node, StationLink};
+use super::link::{Link, StationLink};
+use super::medium::{Medium, State};
+use super::node::{Delivery, Node};
 use super::params::MacParams;
-use crate::packet::{Class, Direction, NodeId, Packet};
+use super::rules::AfterNoAnswer;
+use crate::packet::{NodeId, Packet};
 use crate::qdisc::Queue;
 use crate::record::{MacStats, StationRecord};
 use crate::rng::Rng;
-use crate::scenario::Preset;
 use crate::units::{Bitrate, Duration, Instant};
-
-/// What the medium is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Medium {
-    /// Nobody sends; the first countdown of a node with a frame ends at `attempt`.
-    Idle { attempt: Instant },
-    /// Data frames of `Bss::senders` until `until`, the longest one's end.
-    Data { until: Instant },
-    /// The MAC ACK to `sender` until `until`.
-    Ack { sender: NodeId, until: Instant },
-}
-
-/// Somebody on the air.
-#[derive(Clone, Copy, Debug)]
-struct Sender {
-    id: NodeId,
-    /// End of its frame.
-    end: Instant,
-}
 
 /// A Basic Service Set over packets `P`.
 ///
@@ -40,30 +25,21 @@ struct Sender {
 /// order of time and never later than [`poll_timeout`](Self::poll_timeout); after each of them take
 /// what arrived with [`poll_delivery`](Self::poll_delivery) until it is `None`.
 pub struct Bss<P> {
-    params: MacParams,
-    nodes: Vec<Node<P>>,
+    pub(super) params: MacParams,
+    pub(super) nodes: Vec<Node<P>>,
     /// By station, that is by `NodeId - 1`.
-    links: Vec<Link>,
+    pub(super) links: Vec<Link>,
     /// Air that frames from the AP took, by station.
-    airtime_down: Vec<Duration>,
-    /// Nodes with a countdown, in no particular order.
-    contenders: Vec<NodeId>,
-    medium: Medium,
-    /// From when nodes that heard the last exchange count down, DIFS (or EIFS) included.
-    count_from: Instant,
-    /// Until when something outside the cell holds the medium.
-    silent_until: Instant,
-    /// Numbers the idle periods.
-    epoch: u64,
-    /// Who sends now; more than one is a collision.
-    senders: Vec<Sender>,
+    pub(super) airtime_down: Vec<Duration>,
+    pub(super) medium: Medium,
     /// Whether the channel spoilt the frame of a lone sender.
-    corrupted: bool,
-    delivery: Option<Delivery<P>>,
+    pub(super) corrupted: bool,
+    /// What arrived and was not taken yet.
+    pub(super) deliveries: VecDeque<Delivery<P>>,
     /// Nodes that fetched from their queue since the last [`Self::poll_fetched`], when asked for.
     fetched: Option<Vec<NodeId>>,
     /// Frames since the last [`Self::drain_air`], when monitored.
-    air: Option<Vec<AirFrame<P>>>,
+    pub(super) air: Option<Vec<AirFrame<P>>>,
 }
 
 impl<P: Packet + Clone> Bss<P> {
@@ -73,29 +49,19 @@ impl<P: Packet + Clone> Bss<P> {
         // A station may be called "ap", but no name holds a slash.
         let name = |s: &StationLink| if s.name == "ap" { "ap/station".to_owned() } else { s.name.clone() };
         let names = std::iter::once(("ap".to_owned(), 1.0)).chain(stations.iter().map(|s| (name(s), s.beta)));
-        let nodes = queues
-            .into_iter()
-            .zip(names)
-            .map(|(queue, (name, beta))| {
-                Node::new(queue, Windows::new(&params, beta), Rng::fork(seed, &format!("backoff/{name}")))
-            })
-            .collect();
+        let accesses = names.map(|(name, beta)| {
+            Access::new(params.difs, Windows::new(&params, beta), Rng::fork(seed, &format!("backoff/{name}")))
+        });
         Bss {
+            medium: Medium::new(accesses.collect(), params.slot, params.rules),
+            nodes: queues.into_iter().map(Node::new).collect(),
             links: stations.iter().map(|station| Link::new(&params, station, seed)).collect(),
             airtime_down: vec![Duration::ZERO; stations.len()],
-            contenders: Vec::with_capacity(stations.len() + 1),
-            medium: Medium::Idle { attempt: Instant::FAR_FUTURE },
-            count_from: Instant::ZERO + params.difs,
-            silent_until: Instant::ZERO,
-            // Ahead of the nodes' zero, which is no idle period.
-            epoch: 1,
-            senders: Vec::with_capacity(stations.len() + 1),
             corrupted: false,
-            delivery: None,
+            deliveries: VecDeque::with_capacity(1),
             fetched: None,
             air: None,
             params,
-            nodes,
         }
     }
 
@@ -124,37 +90,34 @@ impl<P: Packet + Clone> Bss<P> {
         let n = &mut self.nodes[node.index()];
         n.queue.enqueue(now, packet);
         // The sender of a frame that awaits its ACK fetches when the exchange is over.
-        let awaits_ack = matches!(self.medium, Medium::Ack { sender, .. } if sender == node);
+        let awaits_ack = matches!(self.medium.state, State::Answer { sender, .. } if sender == node.index());
         if n.in_service.is_some() || awaits_ack {
             return;
         }
         n.fetch(now);
         if n.in_service.is_some() {
-            self.request_access(now, node);
+            self.medium.request(now, node.index());
         }
     }
 
     /// When to call [`Self::handle_timeout`]; `None` when the cell waits for packets.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        match self.medium {
-            Medium::Idle { attempt: Instant::FAR_FUTURE } => None,
-            Medium::Idle { attempt: at } | Medium::Data { until: at } | Medium::Ack { until: at, .. } => Some(at),
-        }
+        Some(self.medium.timeout()).filter(|at| *at < Instant::FAR_FUTURE)
     }
 
     /// Does what is due at `now`, which must be what [`Self::poll_timeout`] said.
     pub fn handle_timeout(&mut self, now: Instant) {
-        match self.medium {
-            Medium::Idle { .. } => self.transmit(now),
-            Medium::Data { .. } if self.senders.len() == 1 && !self.corrupted => self.deliver(now),
-            Medium::Data { .. } => self.fail(now),
-            Medium::Ack { sender, .. } => self.acknowledged(now, sender),
+        match self.medium.state {
+            State::Idle { .. } => self.transmit(now),
+            State::Frames { .. } if self.medium.senders.len() == 1 && !self.corrupted => self.deliver(now),
+            State::Frames { .. } => self.fail(now),
+            State::Answer { sender, .. } => self.acknowledged(now, sender),
         }
     }
 
-    /// The packet that the last step brought over the radio.
+    /// A packet that the last step brought over the radio.
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
-        self.delivery.take()
+        self.deliveries.pop_front()
     }
 
     /// From now on frames from and to `station` (its position) have another data rate.
@@ -164,15 +127,7 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// Something outside the cell holds the medium until `until`: all sense it busy after the exchange that goes on.
     pub fn silence(&mut self, now: Instant, until: Instant) {
-        self.silent_until = self.silent_until.max(until);
-        if matches!(self.medium, Medium::Idle { .. }) {
-            for id in &self.contenders {
-                self.nodes[id.index()].freeze(now, self.params.slot);
-            }
-            self.contenders.retain(|id| self.nodes[id.index()].backoff != Backoff::None);
-            self.epoch += 1;
-            self.become_idle();
-        }
+        self.medium.silence(now, until);
     }
 
     /// The queue of a node.
@@ -215,261 +170,80 @@ impl<P: Packet + Clone> Bss<P> {
         self.airtime_down.fill(Duration::ZERO);
     }
 
-    /// A node got a frame to send while it had none.
-    fn request_access(&mut self, now: Instant, node: NodeId) {
-        let slot = self.params.slot;
-        let idle = matches!(self.medium, Medium::Idle { .. });
-        let heard = self.count_from_of(node);
-        let n = &mut self.nodes[node.index()];
-        // A post-backoff that ran out in the silence since is as good as none.
-        let waiting = matches!(n.backoff, Backoff::Slots(_));
-        if waiting && !(idle && n.expiry(slot) <= now) {
-            self.schedule_attempt(node);
-            return;
-        }
-        match self.params.preset {
-            // Medium idle: no backoff, sent at the next slot boundary after DIFS.
-            Preset::Standard if idle => {
-                n.backoff = Backoff::Immediate;
-                n.count_from = heard + now.saturating_since(heard).round_up_to(slot);
-            }
-            // ns-2 draws a backoff in any case and counts it from DIFS after the arrival.
-            Preset::Ns2 if idle => {
-                n.draw_backoff();
-                n.count_from = heard.max(now + self.params.difs);
-            }
-            _ => n.draw_backoff(),
-        }
-        n.epoch = self.epoch;
-        if !waiting {
-            self.contenders.push(node);
-        }
-        self.schedule_attempt(node);
-    }
-
-    /// When `node` may count in the current idle period.
-    fn count_from_of(&self, node: NodeId) -> Instant {
-        let n = &self.nodes[node.index()];
-        if n.epoch == self.epoch { n.count_from } else { self.count_from }
-    }
-
-    /// `node` may be the next to send.
-    fn schedule_attempt(&mut self, node: NodeId) {
-        if let Medium::Idle { attempt } = &mut self.medium {
-            let node = &self.nodes[node.index()];
-            if node.in_service.is_some() {
-                *attempt = node.expiry(self.params.slot).min(*attempt);
-            }
-        }
-    }
-
     /// The shortest countdown is over: its owner sends, and so does everybody whose countdown ends with it.
     fn transmit(&mut self, now: Instant) {
-        let slot = self.params.slot;
-        self.senders.clear();
-        let mut i = 0;
-        while i < self.contenders.len() {
-            let id = self.contenders[i];
-            let node = &mut self.nodes[id.index()];
-            if node.in_service.is_some() && node.expiry(slot) == now {
-                node.backoff = Backoff::None;
-                self.senders.push(Sender { id, end: now });
-            } else {
-                node.freeze(now, slot);
-            }
-            if node.backoff == Backoff::None {
-                self.contenders.swap_remove(i);
-            } else {
-                i += 1;
-            }
-        }
-        let collision = self.senders.len() > 1;
+        self.medium.seize(now);
+        let collision = self.medium.senders.len() > 1;
         self.corrupted = false;
         let mut until = now;
-        for index in 0..self.senders.len() {
-            let end = now + self.start_frame(now, self.senders[index].id, collision);
-            self.senders[index].end = end;
+        for index in 0..self.medium.senders.len() {
+            let id = self.medium.senders[index].id;
+            let end = now + self.start_frame(now, NodeId(id as u32), collision);
+            self.medium.senders[index].end = end;
             until = until.max(end);
         }
-        self.medium = Medium::Data { until };
-    }
-
-    /// Puts the frame in service of `id` on the air and tells how long it lasts.
-    fn start_frame(&mut self, now: Instant, id: NodeId, collision: bool) -> Duration {
-        let node = &mut self.nodes[id.index()];
-        let packet = node.in_service.as_ref().expect("a sender has a frame");
-        let peer = packet.station();
-        let station = peer.station_index().expect("packets name their station");
-        let link = &mut self.links[station];
-        let len = packet.ip_len();
-        let duration = link.data_time(&self.params, len);
-        node.stats.attempts += 1;
-        node.stats.airtime += duration;
-        if id == NodeId::AP {
-            self.airtime_down[station] += duration;
-        }
-        let direction = if id == NodeId::AP { Direction::Down } else { Direction::Up };
-        let reception = if collision {
-            node.stats.collisions += 1;
-            Reception::Collided
-        } else if link.corrupts(&self.params, len, packet.class() != Class::Ack) {
-            node.stats.frame_errors += 1;
-            self.corrupted = true;
-            Reception::Corrupted
-        } else {
-            Reception::Decoded
-        };
-        if let Some(air) = &mut self.air {
-            air.push(AirFrame {
-                at: now,
-                duration,
-                transmitter: id,
-                receiver: if id == NodeId::AP { peer } else { NodeId::AP },
-                rate: link.rate,
-                reception,
-                body: AirBody::Data { packet: packet.clone(), sequence: node.sequence, retry: node.attempts > 0 },
-            });
-        }
-        self.queue(NodeId::AP).observe_airtime(now, peer, direction, duration);
-        duration
-    }
-
-    /// A lone, intact frame has ended: the packet is delivered and the receiver answers after SIFS.
-    fn deliver(&mut self, now: Instant) {
-        let sender = self.senders[0].id;
-        let node = &mut self.nodes[sender.index()];
-        let packet = node.in_service.take().expect("a sender has a frame");
-        let peer = packet.station();
-        let station = peer.station_index().expect("packets name their station");
-        let receiver = if sender == NodeId::AP { peer } else { NodeId::AP };
-        let link = &self.links[station];
-        let answer = self.params.sifs + link.ack_time;
-        node.stats.delivered += 1;
-        node.stats.airtime += answer;
-        if sender == NodeId::AP {
-            self.airtime_down[station] += answer;
-        }
-        if let Some(air) = &mut self.air {
-            air.push(AirFrame {
-                at: now + self.params.sifs,
-                duration: link.ack_time,
-                transmitter: receiver,
-                receiver: sender,
-                rate: link.ack_rate,
-                reception: Reception::Decoded,
-                body: AirBody::Ack,
-            });
-        }
-        let direction = if sender == NodeId::AP { Direction::Down } else { Direction::Up };
-        let ap = self.queue(NodeId::AP);
-        ap.observe_airtime(now, peer, direction, answer);
-        if direction == Direction::Up {
-            ap.observe_uplink(now, &packet);
-        }
-        self.delivery = Some(Delivery { receiver, packet });
-        self.medium = Medium::Ack { sender, until: now + answer };
+        self.medium.state = State::Frames { until };
     }
 
     /// The MAC ACK has ended: the sender draws its post-backoff and fetches the next frame.
-    fn acknowledged(&mut self, now: Instant, sender: NodeId) {
-        self.epoch += 1;
-        self.count_from = now + self.params.difs;
-        let node = &mut self.nodes[sender.index()];
-        node.attempts = 0;
-        node.draw_backoff();
+    fn acknowledged(&mut self, now: Instant, sender: usize) {
+        self.medium.release(now);
+        self.medium.accesses[sender].stage = 0;
+        self.medium.contend(sender);
         self.fetch(now, sender);
-        self.contenders.push(sender);
-        self.become_idle();
+        self.medium.become_idle();
     }
 
     /// Nobody answers the frames that ended: collision or channel error. Senders back off, listeners wait EIFS.
     fn fail(&mut self, now: Instant) {
-        self.epoch += 1;
-        if self.senders.len() > 1 {
-            self.count_from = now + self.params.after_bad_frame;
+        let MacParams { difs, after_bad_frame, after_no_ack, .. } = self.params;
+        // Every wait ends with the contender's own interframe space.
+        let undecoded = now + (after_bad_frame - difs);
+        if self.medium.senders.len() > 1 {
+            self.medium.release(undecoded);
         } else {
             // All but the receiver decoded the frame and keep silent for the ACK that it announced.
-            let sender = self.senders[0].id;
-            let packet = self.nodes[sender.index()].in_service.as_ref().expect("a sender has a frame");
-            let peer = packet.station();
-            let link = &self.links[peer.station_index().expect("packets name their station")];
-            self.count_from = now + self.params.sifs + link.ack_time + self.params.difs;
-            let receiver = if sender == NodeId::AP { peer } else { NodeId::AP };
-            self.set_count_from(receiver, now + self.params.after_bad_frame);
+            let sender = self.medium.senders[0].id;
+            let (receiver, answer) = self.announced(sender);
+            self.medium.release(now + answer);
+            self.medium.set_idle_from(receiver, undecoded);
         }
-        let longest = self.senders.iter().filter(|sender| sender.end == now).count();
-        for index in 0..self.senders.len() {
-            let Sender { id, end } = self.senders[index];
-            let timeout = end + self.params.after_no_ack;
-            let count_from = match self.params.preset {
-                Preset::Standard => timeout.max(now + self.params.difs),
-                // In ns-2 only a sender whose frame outlasts all others fails to hear them.
-                Preset::Ns2 if end == now && longest == 1 => timeout,
-                Preset::Ns2 => now + self.params.after_bad_frame,
+        let longest = self.medium.senders.iter().filter(|sender| sender.end == now).count();
+        for index in 0..self.medium.senders.len() {
+            let sender = self.medium.senders[index];
+            let timeout = sender.end + (after_no_ack - difs);
+            let idle_from = match self.params.rules.after_no_answer {
+                AfterNoAnswer::Timeout => timeout.max(now),
+                AfterNoAnswer::TimeoutIfLongest if sender.end == now && longest == 1 => timeout,
+                AfterNoAnswer::TimeoutIfLongest => undecoded,
             };
-            self.set_count_from(id, count_from);
-            self.retry(now, id);
+            self.medium.set_idle_from(sender.id, idle_from);
+            self.retry(now, sender.id);
         }
-        self.become_idle();
-    }
-
-    /// `id` counts from another instant than the rest in the idle period that begins.
-    ///
-    /// By the standard all count in the same slots, as carrier sensing keeps them in step; ns-2's timers run freely.
-    fn set_count_from(&mut self, id: NodeId, at: Instant) {
-        let node = &mut self.nodes[id.index()];
-        node.epoch = self.epoch;
-        node.count_from = match self.params.preset {
-            Preset::Ns2 => at,
-            Preset::Standard if at >= self.count_from => {
-                self.count_from + at.saturating_since(self.count_from).round_up_to(self.params.slot)
-            }
-            Preset::Standard => {
-                let early = self.count_from.saturating_since(at).div_floor(self.params.slot);
-                Instant::from_nanos(self.count_from.as_nanos() - (self.params.slot * early).as_nanos())
-            }
-        };
+        self.medium.become_idle();
     }
 
     /// One more attempt of the frame in service, or the next frame when the limit is reached.
-    fn retry(&mut self, now: Instant, id: NodeId) {
-        let node = &mut self.nodes[id.index()];
-        node.attempts += 1;
-        if node.attempts >= self.params.retry_limit {
-            node.attempts = 0;
+    fn retry(&mut self, now: Instant, id: usize) {
+        let access = &mut self.medium.accesses[id];
+        access.stage += 1;
+        if access.stage >= self.params.retry_limit {
+            access.stage = 0;
+            let node = &mut self.nodes[id];
             node.in_service = None;
             node.stats.discards += 1;
             self.fetch(now, id);
         }
-        self.nodes[id.index()].draw_backoff();
-        self.contenders.push(id);
+        self.medium.contend(id);
     }
 
     /// The MAC of `id` is done with its frame and takes the next one.
-    fn fetch(&mut self, now: Instant, id: NodeId) {
-        self.nodes[id.index()].fetch(now);
+    fn fetch(&mut self, now: Instant, id: usize) {
+        let node = &mut self.nodes[id];
+        node.fetch(now);
+        self.medium.accesses[id].wants = node.in_service.is_some();
         if let Some(fetched) = &mut self.fetched {
-            fetched.push(id);
+            fetched.push(NodeId(id as u32));
         }
-    }
-
-    /// The medium falls silent: all countdowns go on and the shortest one decides.
-    fn become_idle(&mut self) {
-        let slot = self.params.slot;
-        let earliest = self.silent_until + self.params.difs;
-        self.count_from = self.count_from.max(earliest);
-        let mut attempt = Instant::FAR_FUTURE;
-        for id in &self.contenders {
-            let node = &mut self.nodes[id.index()];
-            if node.epoch != self.epoch {
-                node.epoch = self.epoch;
-                node.count_from = self.count_from;
-            }
-            node.count_from = node.count_from.max(earliest);
-            if node.in_service.is_some() {
-                attempt = attempt.min(node.expiry(slot));
-            }
-        }
-        self.medium = Medium::Idle { attempt };
     }
 }

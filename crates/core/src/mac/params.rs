@@ -1,6 +1,7 @@
 //! The rules of a cell: interframe times, contention windows, and how a failed frame is recovered from.
 
 use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy};
+use super::rules::Rules;
 use crate::scenario::{Preset, Radio};
 use crate::units::{Bitrate, Bytes, Duration, bits_at};
 
@@ -29,7 +30,8 @@ pub struct MacParams {
     /// Attempts of a frame in all.
     pub retry_limit: u32,
     /// Whose rules apply.
-    pub preset: Preset,
+    pub rules: Rules,
+    preset: Preset,
     radio: Radio,
 }
 
@@ -48,6 +50,7 @@ impl MacParams {
             cw_min: radio.cw_min.unwrap_or(phy.cw_min()),
             cw_max: radio.cw_max.unwrap_or(phy.cw_max()),
             retry_limit: radio.retry_limit,
+            rules: Rules::of(preset),
             preset,
             radio: *radio,
         };

@@ -10,7 +10,6 @@
 use super::error::{ModelError, within};
 use super::root::falling;
 use crate::mac::MacParams;
-use crate::scenario::Preset;
 
 /// Rounds of the damped iteration. It contracts by half or better each round, so that 1e-12 takes about 40.
 const ROUNDS: u32 = 400;
@@ -33,10 +32,7 @@ impl Backoff {
         let mut largest = Vec::new();
         // Beyond some attempts nothing is added that a double could hold.
         for _ in 0..params.retry_limit.clamp(1, 64) {
-            largest.push(match params.preset {
-                Preset::Standard => f64::from(cw),
-                Preset::Ns2 => f64::from(cw.saturating_sub(1)),
-            });
+            largest.push(f64::from(params.rules.largest_draw(cw)));
             cw = (2 * cw + 1).min(params.cw_max);
         }
         let plain = Backoff { mean_slots: largest.iter().map(|cw| cw / 2.0).collect() };
@@ -151,7 +147,7 @@ pub fn saturation(params: &MacParams, n: f64, busy: f64, collided: f64) -> Resul
 mod tests {
     use super::*;
     use crate::mac::{Phy, Preamble};
-    use crate::scenario::Radio;
+    use crate::scenario::{Preset, Radio};
     use crate::units::{Bitrate, Bytes};
     use proptest::prelude::*;
 

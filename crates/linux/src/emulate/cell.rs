@@ -188,7 +188,7 @@ impl<'a> Cell<'a> {
                 self.wired_wakes(at);
             } else {
                 self.bss.handle_timeout(at);
-                if let Some(delivery) = self.bss.poll_delivery() {
+                while let Some(delivery) = self.bss.poll_delivery() {
                     self.off_the_air(at, delivery.receiver, delivery.packet);
                 }
             }

@@ -1,0 +1,77 @@
+//! One contender for the medium: its backoff, its windows, its retry stage. One a node with DCF.
+
+use super::backoff::Windows;
+use crate::rng::Rng;
+use crate::units::{Duration, Instant};
+
+/// Where a contender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backoff {
+    /// No countdown: after a long silence, or while its own frame is on the air.
+    None,
+    /// Its frame came when the medium was idle: it is sent at the slot boundary where the count begins, unless the
+    /// medium gets busy before.
+    Immediate,
+    /// So many idle slots to go; the frame that waits, if there is one, is sent after them.
+    Slots(u32),
+}
+
+/// A contender.
+#[derive(Clone, Debug)]
+pub(super) struct Access {
+    pub(super) backoff: Backoff,
+    /// Whether it has something to send.
+    pub(super) wants: bool,
+    /// Failed attempts in a row: the stage of its window.
+    pub(super) stage: u32,
+    /// When the countdown goes on in the present idle period; holds while `epoch` is the medium's.
+    pub(super) count_from: Instant,
+    pub(super) epoch: u64,
+    /// Its interframe space: DIFS.
+    pub(super) ifs: Duration,
+    windows: Windows,
+    rng: Rng,
+}
+
+impl Access {
+    pub(super) fn new(ifs: Duration, windows: Windows, rng: Rng) -> Self {
+        Access {
+            backoff: Backoff::None,
+            wants: false,
+            stage: 0,
+            count_from: Instant::ZERO,
+            epoch: 0,
+            ifs,
+            windows,
+            rng,
+        }
+    }
+
+    /// Draws the backoff before the next attempt.
+    pub(super) fn draw_backoff(&mut self) {
+        self.backoff = Backoff::Slots(self.windows.draw(self.stage, &mut self.rng));
+    }
+
+    /// When the countdown ends if the medium stays idle.
+    pub(super) fn expiry(&self, slot: Duration) -> Instant {
+        match self.backoff {
+            Backoff::Slots(slots) => self.count_from + slot * u64::from(slots),
+            Backoff::Immediate => self.count_from,
+            Backoff::None => Instant::FAR_FUTURE,
+        }
+    }
+
+    /// The medium became busy at `now`: keeps what is left of the countdown. A countdown that ran out with nothing to
+    /// send is over; who meant to send without a countdown needs one now.
+    pub(super) fn freeze(&mut self, now: Instant, slot: Duration) {
+        match self.backoff {
+            Backoff::None => {}
+            Backoff::Immediate => self.draw_backoff(),
+            Backoff::Slots(slots) => {
+                let elapsed = now.saturating_since(self.count_from).div_floor(slot);
+                let left = u64::from(slots).saturating_sub(elapsed) as u32;
+                self.backoff = if left > 0 || self.wants { Backoff::Slots(left) } else { Backoff::None };
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What goes out as one, what becomes of it, what answers it: under DCF a single frame and its MAC ACK.
+
+use super::air::{AirBody, AirFrame, Reception};
+use super::bss::Bss;
+use super::medium::{AccessId, State};
+use super::node::Delivery;
+use crate::packet::{Class, Direction, NodeId, Packet};
+use crate::units::{Duration, Instant};
+
+impl<P: Packet + Clone> Bss<P> {
+    /// Puts the frame in service of `id` on the air and tells how long it lasts.
+    pub(super) fn start_frame(&mut self, now: Instant, id: NodeId, collision: bool) -> Duration {
+        let node = &mut self.nodes[id.index()];
+        let packet = node.in_service.as_ref().expect("a sender has a frame");
+        let peer = packet.station();
+        let station = peer.station_index().expect("packets name their station");
+        let link = &mut self.links[station];
+        let len = packet.ip_len();
+        let duration = link.data_time(&self.params, len);
+        node.stats.attempts += 1;
+        node.stats.airtime += duration;
+        if id == NodeId::AP {
+            self.airtime_down[station] += duration;
+        }
+        let direction = if id == NodeId::AP { Direction::Down } else { Direction::Up };
+        let reception = if collision {
+            node.stats.collisions += 1;
+            Reception::Collided
+        } else if link.corrupts(&self.params, len, packet.class() != Class::Ack) {
+            node.stats.frame_errors += 1;
+            self.corrupted = true;
+            Reception::Corrupted
+        } else {
+            Reception::Decoded
+        };
+        if let Some(air) = &mut self.air {
+            let retry = self.medium.accesses[id.index()].stage > 0;
+            air.push(AirFrame {
+                at: now,
+                duration,
+                transmitter: id,
+                receiver: if id == NodeId::AP { peer } else { NodeId::AP },
+                rate: link.rate,
+                reception,
+                body: AirBody::Data { packet: packet.clone(), sequence: node.sequence, retry },
+            });
+        }
+        self.queue(NodeId::AP).observe_airtime(now, peer, direction, duration);
+        duration
+    }
+
+    /// A lone, intact frame has ended: the packet is delivered and the receiver answers after SIFS.
+    pub(super) fn deliver(&mut self, now: Instant) {
+        let id = self.medium.senders[0].id;
+        let sender = NodeId(id as u32);
+        let node = &mut self.nodes[id];
+        let packet = node.in_service.take().expect("a sender has a frame");
+        self.medium.accesses[id].wants = false;
+        let peer = packet.station();
+        let station = peer.station_index().expect("packets name their station");
+        let receiver = if sender == NodeId::AP { peer } else { NodeId::AP };
+        let link = &self.links[station];
+        let answer = self.params.sifs + link.ack_time;
+        node.stats.delivered += 1;
+        node.stats.airtime += answer;
+        if sender == NodeId::AP {
+            self.airtime_down[station] += answer;
+        }
+        if let Some(air) = &mut self.air {
+            air.push(AirFrame {
+                at: now + self.params.sifs,
+                duration: link.ack_time,
+                transmitter: receiver,
+                receiver: sender,
+                rate: link.ack_rate,
+                reception: Reception::Decoded,
+                body: AirBody::Ack,
+            });
+        }
+        let direction = if sender == NodeId::AP { Direction::Down } else { Direction::Up };
+        let ap = self.queue(NodeId::AP);
+        ap.observe_airtime(now, peer, direction, answer);
+        if direction == Direction::Up {
+            ap.observe_uplink(now, &packet);
+        }
+        self.deliveries.push_back(Delivery { receiver, packet });
+        self.medium.state = State::Answer { sender: id, until: now + answer };
+    }
+
+    /// Who was to answer the frame in service of `id`, and the time that the frame keeps free for the answer.
+    pub(super) fn announced(&self, id: AccessId) -> (AccessId, Duration) {
+        let packet = self.nodes[id].in_service.as_ref().expect("a sender has a frame");
+        let peer = packet.station();
+        let link = &self.links[peer.station_index().expect("packets name their station")];
+        let receiver = if id == NodeId::AP.index() { peer } else { NodeId::AP };
+        (receiver.index(), self.params.sifs + link.ack_time)
+    }
+}

@@ -1,0 +1,59 @@
+//! Whose rules the cell follows where the standard and the simulators part.
+
+use crate::scenario::Preset;
+
+/// How a transmitter gets at an idle medium when it has no countdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleAccess {
+    /// At the next slot boundary after the interframe space (802.11-2007 clause 9.2.5.1).
+    NextSlot,
+    /// After a backoff that counts from an interframe space after the arrival (ns-2).
+    Backoff,
+}
+
+/// From when a sender counts whose frame nobody answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterNoAnswer {
+    /// From the answer timeout on, and not before the interframe space of an idle medium.
+    Timeout,
+    /// As [`AfterNoAnswer::Timeout`] when its frame outlasts all others; as a listener otherwise (ns-2).
+    TimeoutIfLongest,
+}
+
+/// The departures of a preset from the standard, one value a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether a draw from a window of `cw` may be `cw` itself; ns-2 draws `random % cw`.
+    pub draw_includes_window: bool,
+    /// Access to an idle medium without a countdown.
+    pub idle_access: IdleAccess,
+    /// Whether all transmitters count in the same slots, as carrier sensing keeps them in step; ns-2's timers run freely.
+    pub common_slots: bool,
+    /// The wait after a frame that nobody answered.
+    pub after_no_answer: AfterNoAnswer,
+}
+
+impl Rules {
+    /// The rules of `preset`.
+    pub const fn of(preset: Preset) -> Self {
+        match preset {
+            Preset::Standard => Rules {
+                draw_includes_window: true,
+                idle_access: IdleAccess::NextSlot,
+                common_slots: true,
+                after_no_answer: AfterNoAnswer::Timeout,
+            },
+            Preset::Ns2 => Rules {
+                draw_includes_window: false,
+                idle_access: IdleAccess::Backoff,
+                common_slots: false,
+                after_no_answer: AfterNoAnswer::TimeoutIfLongest,
+            },
+        }
+    }
+
+    /// The largest number of slots that is drawn from a window of `cw`.
+    pub const fn largest_draw(&self, cw: u32) -> u32 {
+        if self.draw_includes_window { cw } else { cw.saturating_sub(1) }
+    }
+}
