@@ -113,6 +113,8 @@ need_test_tools() {
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
     [ "$(uname)" != Linux ] || scripts/test-programs.sh ||
         say "without them the tests of vsb with real hostapd, snmpd, dnsmasq and promtool are skipped"
+    have chromium || have chromium-browser || have google-chrome || apt_install chromium ||
+        say "without chromium the test of the gallery's pages on a phone is skipped"
     have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
         say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
 }

@@ -96,6 +96,8 @@ pub struct RunArgs {
     pub out: Option<PathBuf>,
 
     /// Write the frames on the air in replica 0 to FILE: pcap with radiotap headers, for Wireshark.
+    ///
+    /// `-` is standard output; the report goes to standard error then.
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
@@ -142,6 +144,10 @@ pub struct CompareArgs {
     /// Also write comparison.json, comparison.csv, table.txt and the scenario file (scenario.toml) to DIR.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// Show all columns of the table, whatever the terminal's width.
+    #[arg(long)]
+    pub wide: bool,
 
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -231,6 +237,10 @@ pub struct PlanArgs {
     /// What to print on stdout.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
+
+    /// Show all columns of the table, whatever the terminal's width.
+    #[arg(long)]
+    pub wide: bool,
 
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -22,5 +22,16 @@ pub fn check_command(args: &CheckArgs) -> Result<Exit, CliError> {
         plural(scenario.run.replicas as usize, "replica"),
         scenario.run.duration,
     ))?;
+    let idle = idle_stations(&scenario);
+    if !idle.is_empty() {
+        let them = if idle.len() == 1 { "it neither sends nor receives" } else { "they neither send nor receive" };
+        output::print(&format!("remark: no flows at {}: {them}\n", output::listed(&idle)))?;
+    }
     Ok(Exit::Success)
+}
+
+/// Stations without a flow: usually a table of flows that was forgotten.
+fn idle_stations(scenario: &Scenario) -> Vec<String> {
+    let idle = scenario.stations.iter().filter(|station| station.flows.is_empty());
+    idle.map(|station| format!("`{}`", station.name)).collect()
 }

@@ -1,7 +1,6 @@
 //! `fairair compare`: one scenario under each remedy.
 
 use std::cmp::Ordering;
-use std::io::IsTerminal;
 use std::sync::atomic::Ordering as Memory;
 
 use fairair_core::metrics::{Estimate, Provenance, Report};
@@ -16,7 +15,7 @@ use crate::engines::compare_engines;
 use crate::error::{CliError, Exit};
 use crate::interrupt;
 use crate::output::files::OutDir;
-use crate::output::{self, Style, comparison};
+use crate::output::{self, Page, comparison};
 use crate::progress::Progress;
 
 /// Name and version of the comparison's schema; each row holds a result of its own.
@@ -64,15 +63,15 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
     if let Some(key) = args.sort {
         comparison.rows.sort_by(|a, b| in_order(key, a, b));
     }
-    let table = |style| comparison::table(&comparison, style);
+    let table = |page| comparison::table(&comparison, page);
     let json =
         || serde_json::to_string_pretty(&comparison).expect("reports have string keys and finite numbers") + "\n";
     let csv = || comparison::csv(&comparison);
     if let Some(out) = out {
-        out.write(vec![json().into_bytes(), csv().into_bytes(), table(Style::Plain).into_bytes()])?;
+        out.write(vec![json().into_bytes(), csv().into_bytes(), table(Page::FILE).into_bytes()])?;
     }
     output::print(&match args.format {
-        Format::Table => table(Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Table => table(Page::of_stdout(args.wide)),
         Format::Json => json(),
         Format::Csv => csv(),
     })?;

@@ -1,7 +1,5 @@
 //! `fairair plan`: flags in, `fairair_sim::plan` does the work, a table or JSON out.
 
-use std::io::IsTerminal;
-
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 use fairair_sim::plan::{Goal, Wish, plan};
@@ -9,7 +7,7 @@ use fairair_sim::replicas::Pool;
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
-use crate::output::{self, Style};
+use crate::output::{self, Page};
 use crate::progress::Progress;
 use crate::{interrupt, output::plan as print};
 
@@ -49,7 +47,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
     }
     output::print(&match args.format {
-        Format::Table => print::table(&plan, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Table => print::table(&plan, Page::of_stdout(args.wide)),
         Format::Json => {
             serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
         }

@@ -11,6 +11,7 @@ use crate::capture::Capture;
 use crate::error::{CliError, Exit};
 use crate::output::files::OutDir;
 use crate::output::{self, Style};
+use crate::pcap::STDOUT;
 use crate::{execute, interrupt};
 
 /// Files that `--out` gets.
@@ -23,6 +24,13 @@ pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", 
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
     refuse_to_replace_the_scenario(args)?;
+    let captured_on_stdout = args.pcap.as_deref() == Some(Path::new(STDOUT));
+    if captured_on_stdout && std::io::stdout().is_terminal() {
+        return Err(CliError::Usage {
+            what: "--pcap - writes a capture to standard output, which is a terminal".to_owned(),
+            help: "pipe it, as in `fairair run FILE --pcap - | tshark -r -`, or name a file".to_owned(),
+        });
+    }
     let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
@@ -37,15 +45,16 @@ pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
             until_ci: run.until_ci,
         },
     );
-    deliver(&report, &scenario, args.format, out)
+    deliver(&report, &scenario, args.format, out, captured_on_stdout)
 }
 
-/// Writes and prints a result.
+/// Writes and prints a result; on standard error where a capture has standard output to itself.
 pub(crate) fn deliver(
     report: &Report,
     scenario: &Scenario,
     format: Format,
     out: Option<OutDir>,
+    captured_on_stdout: bool,
 ) -> Result<Exit, CliError> {
     // An interrupted run that has nothing to show must not take an earlier result away.
     if let Some(out) = out.filter(|_| report.replicas > 0) {
@@ -58,7 +67,11 @@ pub(crate) fn deliver(
         Format::Json => output::json(report),
         Format::Csv => output::csv::stations(report),
     };
-    output::print(&text)?;
+    if captured_on_stdout {
+        output::say(text.trim_end());
+    } else {
+        output::print(&text)?;
+    }
     Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 

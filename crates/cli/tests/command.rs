@@ -305,3 +305,54 @@ fn a_capture_never_replaces_the_scenario() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&place.scenario).unwrap(), CELL);
 }
+
+#[test]
+fn a_capture_can_go_to_standard_output() {
+    let place = Place::new();
+    let output = place.run().args(["--pcap", "-", "--replicas", "1"]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    // Nanosecond pcap, little-endian; the frames of a second and nothing of the report.
+    assert_eq!(&output.stdout[..4], 0xa1b2_3c4d_u32.to_le_bytes());
+    // Behind the file's header of 24 bytes: 16 and the kept bytes a frame, to the last byte.
+    let (mut at, mut frames) = (24, 0);
+    while at < output.stdout.len() {
+        let kept = u32::from_le_bytes(output.stdout[at + 8..at + 12].try_into().unwrap());
+        (at, frames) = (at + 16 + kept as usize, frames + 1);
+    }
+    assert_eq!(at, output.stdout.len());
+    assert!(frames > 500, "{frames} frames");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("total goodput"));
+    assert!(place.leftovers().is_empty());
+}
+
+#[test]
+fn tables_fit_the_terminal_unless_wide() {
+    let place = Place::new();
+    let compare = |more: &[&str]| {
+        let mut command = fairair();
+        command.arg("compare").arg(&place.scenario).args(["--remedies", "none,las"]).args(more);
+        exits(command.env("COLUMNS", "90"), 0).0
+    };
+    let (narrow, wide) = (compare(&[]), compare(&["--wide"]));
+    assert!(narrow.lines().all(|line| line.chars().count() <= 90), "{narrow}");
+    assert!(narrow.contains("--wide shows all") && !wide.contains("--wide shows all"));
+    assert!(wide.contains("p99 ms") && !narrow.contains("p99 ms  "), "{narrow}\n{wide}");
+}
+
+#[test]
+fn a_station_without_flows_is_remarked_on() {
+    let place = Place::new();
+    let more = format!("{CELL}[[station]]\nname = \"guest\"\n");
+    std::fs::write(&place.scenario, more).unwrap();
+    let (stdout, _) = exits(fairair().arg("check").arg(&place.scenario), 0);
+    assert!(stdout.contains("no flows at `guest`"), "{stdout}");
+}
+
+#[test]
+fn transfer_times_of_files_are_reported() {
+    let place = Place::new();
+    let files = CELL.replace("direction = \"down\"", "direction = \"down\", kind = \"files\", size = \"20000 B\"");
+    std::fs::write(&place.scenario, files).unwrap();
+    let (stdout, _) = exits(&mut place.run(), 0);
+    assert!(stdout.contains("file transfers") && stdout.contains("20000 B"), "{stdout}");
+}

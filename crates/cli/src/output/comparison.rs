@@ -2,11 +2,11 @@
 
 use fairair_core::metrics::{Column, Estimate, Report};
 
-use super::Style;
 use super::csv;
-use super::grid::{Align, quantities, titled};
+use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::Quantity;
 use super::starving;
+use super::{Page, Style};
 use crate::compare::{Comparison, Row};
 
 /// The estimates of a row, by name.
@@ -37,50 +37,45 @@ fn short_files(report: &Report) -> (Estimate, Estimate) {
 }
 
 /// The comparison as text, ending with a line break.
-pub(crate) fn table(comparison: &Comparison, style: Style) -> String {
+pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
+    let style = page.style;
     let rows = &comparison.rows;
     let mut lines = vec![header(comparison, style)];
     if comparison.interrupted {
         lines.push(style.bold("INTERRUPTED: not all replicas are done"));
     }
     lines.push(String::new());
-    let mut columns = vec![
-        titled("remedy", rows.iter().map(|row| row.remedy.to_owned()).collect(), Align::Left),
-        titled("change", rows.iter().map(|row| row.deploy.to_owned()).collect(), Align::Left),
-    ];
-    let mut add = |title: &str, of: &dyn Fn(&Row) -> Quantity| {
+    let mut table = Table::default();
+    table.add(Keep::Always, titled("remedy", rows.iter().map(|row| row.remedy.to_owned()).collect(), Align::Left));
+    table.add(Keep::Useful, titled("change", rows.iter().map(|row| row.deploy.to_owned()).collect(), Align::Left));
+    let mut add = |keep: Keep, title: &str, of: &dyn Fn(&Row) -> Quantity| {
         let cells: Vec<Quantity> = rows.iter().map(of).collect();
         // A column that no remedy has (no uploads, no files) says nothing.
         if cells.iter().any(|cell| *cell != Quantity::none()) {
-            columns.push(quantities(title, &cells));
+            table.add(keep, quantities(title, &cells));
         }
     };
     let plain = |estimate: Estimate| Quantity::plain(estimate);
-    add("starved", &|row| bare(row.report.indices.starved_flows, 1.0));
-    add("total", &|row| Quantity::rate(row.report.totals.goodput_bps));
-    add("up, a flow", &|row| flow_rate(row.report.directions.up.mean_flow_goodput_bps));
-    add("down, a flow", &|row| flow_rate(row.report.directions.down.mean_flow_goodput_bps));
-    add("up/down", &|row| plain(row.report.indices.up_down_ratio));
-    add("level", &|row| plain(row.report.indices.fairness_level_first_station));
-    add("Jain sta.", &|row| bare(row.report.indices.jain_stations, 1.0));
-    add("flows", &|row| bare(row.report.indices.jain_flows, 1.0));
-    add("delay ms", &|row| bare(row.report.ap_queue.mean_sojourn_s, 1e3));
-    add("p95", &|row| bare(row.report.ap_queue.p95_sojourn_s, 1e3));
-    add("p99", &|row| bare(row.report.ap_queue.p99_sojourn_s, 1e3));
-    add("box ms", &|row| bare(row.report.box_sojourn_s(), 1e3));
-    add("short file s", &|row| bare(short_files(&row.report).0, 1.0));
-    add("CoV", &|row| bare(short_files(&row.report).1, 1.0));
-    for line in 0..=rows.len() {
-        let cells: Vec<&str> = columns.iter().map(|column| column[line].as_str()).collect();
-        let text = cells.join("  ");
-        lines.push(if line == 0 { style.bold(text.trim_end()) } else { text.trim_end().to_owned() });
-    }
+    add(Keep::Always, "starved", &|row| bare(row.report.indices.starved_flows, 1.0));
+    add(Keep::Always, "total", &|row| Quantity::rate(row.report.totals.goodput_bps));
+    add(Keep::Useful, "up, a flow", &|row| flow_rate(row.report.directions.up.mean_flow_goodput_bps));
+    add(Keep::Useful, "down, a flow", &|row| flow_rate(row.report.directions.down.mean_flow_goodput_bps));
+    add(Keep::Always, "up/down", &|row| plain(row.report.indices.up_down_ratio));
+    add(Keep::Always, "level", &|row| plain(row.report.indices.fairness_level_first_station));
+    add(Keep::Useful, "Jain, stations", &|row| bare(row.report.indices.jain_stations, 1.0));
+    add(Keep::Extra, "Jain, flows", &|row| bare(row.report.indices.jain_flows, 1.0));
+    add(Keep::Extra, "delay, mean ms", &|row| bare(row.report.ap_queue.mean_sojourn_s, 1e3));
+    add(Keep::Always, "delay, p95 ms", &|row| bare(row.report.ap_queue.p95_sojourn_s, 1e3));
+    add(Keep::Extra, "p99 ms", &|row| bare(row.report.ap_queue.p99_sojourn_s, 1e3));
+    add(Keep::Useful, "box ms", &|row| bare(row.report.box_sojourn_s(), 1e3));
+    add(Keep::Useful, "short file s", &|row| bare(short_files(&row.report).0, 1.0));
+    add(Keep::Extra, "CoV", &|row| bare(short_files(&row.report).1, 1.0));
+    lines.extend(table.lines(page));
     lines.push(String::new());
-    lines.push(style.dim(
-        "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, at the \
-         station where it is longest; starved: flows a replica below 5 % of their max-min share",
-    ));
-    lines.push(style.bold(&last_line(rows)));
+    let note = "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, \
+                at the station where it is longest; starved: flows a replica below 5 % of their max-min share";
+    lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));
+    lines.extend(page.wrapped(&last_line(rows)).iter().map(|line| style.bold(line)));
     lines.join("\n") + "\n"
 }
 

@@ -1,7 +1,8 @@
 //! Columns that align, whatever the width of the letters.
 
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::Page;
 use super::quantity::Quantity;
 
 /// Where a cell's text stands.
@@ -50,6 +51,83 @@ pub(crate) fn titled(title: &str, cells: Vec<String>, align: Align) -> Vec<Strin
     column(&all, align)
 }
 
+/// Columns beside each other.
+#[derive(Default)]
+pub(crate) struct Table {
+    /// How long a column is kept, and its cells, the title first.
+    columns: Vec<(Keep, Vec<String>)>,
+}
+
+/// Which columns go first when the page is narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Keep {
+    /// First to go.
+    Extra,
+    /// Second to go.
+    Useful,
+    /// Stays.
+    Always,
+}
+
+/// Between columns.
+const GAP: &str = "  ";
+
+impl Table {
+    /// Adds a column of cells of one width each, as [`titled`] and [`quantities`] make them.
+    pub(crate) fn add(&mut self, keep: Keep, cells: Vec<String>) {
+        self.columns.push((keep, cells));
+    }
+
+    fn width(&self) -> usize {
+        let widths = self.columns.iter().map(|(_, cells)| cells.first().map_or(0, |cell| cell.width()));
+        widths.sum::<usize>() + GAP.len() * self.columns.len().saturating_sub(1)
+    }
+
+    /// The lines, at most `page.width` wide; a line that names the columns left out. Where even the columns that always
+    /// stay are too wide, lines are cut.
+    pub(crate) fn lines(mut self, page: Page) -> Vec<String> {
+        let mut left_out = Vec::new();
+        while self.width() > page.width {
+            let least = self.columns.iter().map(|(keep, _)| *keep).min();
+            let drop_at = self.columns.iter().rposition(|(keep, _)| Some(*keep) == least && *keep != Keep::Always);
+            let Some(drop_at) = drop_at else { break };
+            left_out.push(self.columns.remove(drop_at).1[0].trim().to_owned());
+        }
+        let lines = self.columns.first().map_or(0, |(_, cells)| cells.len());
+        let line = |number: usize| {
+            let cells: Vec<&str> = self.columns.iter().map(|(_, cells)| cells[number].as_str()).collect();
+            cut(cells.join(GAP).trim_end(), page.width)
+        };
+        let mut lines: Vec<String> = (0..lines).map(line).collect();
+        if let Some(title) = lines.first_mut() {
+            *title = page.style.bold(title);
+        }
+        left_out.retain(|title| !title.is_empty());
+        if !left_out.is_empty() {
+            left_out.reverse();
+            let note = format!("left out, as the page is narrow: {}; --wide shows all", left_out.join("; "));
+            lines.extend(page.wrapped(&note).iter().map(|line| page.style.dim(line)));
+        }
+        lines
+    }
+}
+
+/// `text` in at most `width` columns; what is cut ends in an ellipsis.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    for letter in text.chars() {
+        if kept.width() + letter.width().unwrap_or(0) + 1 > width {
+            break;
+        }
+        kept.push(letter);
+    }
+    kept.push('…');
+    kept
+}
+
 /// A bar of `width` terminal columns, filled to `share` in eighths of a column.
 pub(crate) fn bar(share: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
@@ -74,6 +152,27 @@ mod tests {
             quantities("up", &[known, Quantity::none()]),
             ["              up", "4.91 ± 0.05 Mb/s", "   -            ",]
         );
+    }
+
+    #[test]
+    fn a_narrow_page_loses_the_least_columns_first_and_says_so() {
+        let table = || {
+            let mut table = Table::default();
+            let column = |title: &str| titled(title, vec!["x".repeat(10)], Align::Left);
+            table.add(Keep::Always, column("name"));
+            table.add(Keep::Extra, column("odd"));
+            table.add(Keep::Useful, column("delay"));
+            table.add(Keep::Always, column("remedy"));
+            table
+        };
+        let page = |width| Page { width, ..Page::FILE };
+        assert_eq!(table().lines(page(46)).len(), 2, "all fits");
+        let narrow = table().lines(page(40));
+        assert!(narrow[0].contains("delay") && !narrow[0].contains("odd"), "{narrow:?}");
+        assert!(narrow[2].starts_with("left out") && narrow[2].contains("odd"), "{narrow:?}");
+        let tiny = table().lines(page(18));
+        assert_eq!(tiny[1], "xxxxxxxxxx  xxxxx…");
+        assert!(tiny.iter().all(|line| line.width() <= 18), "{tiny:?}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod verdict;
 
 pub(crate) use verdict::starving;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use fairair_core::metrics::Report;
 
@@ -29,6 +29,36 @@ pub(crate) enum Style {
     Plain,
     /// ANSI escapes: terminals.
     Ansi,
+}
+
+/// How text is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Page {
+    pub(crate) style: Style,
+    /// Columns of the terminal; [`usize::MAX`] where nothing is left out.
+    pub(crate) width: usize,
+}
+
+/// Columns where no terminal says how many it has.
+const USUAL_WIDTH: usize = 100;
+
+impl Page {
+    /// For a file: everything, without colours.
+    pub(crate) const FILE: Page = Page { style: Style::Plain, width: usize::MAX };
+
+    /// For standard output. Without `wide` the text fits the terminal, or the variable COLUMNS says how wide it is.
+    pub(crate) fn of_stdout(wide: bool) -> Self {
+        let stdout = io::stdout();
+        let set = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
+        let terminal = || terminal_size::terminal_size_of(&stdout).map(|(columns, _)| columns.0.into());
+        let width = if wide { usize::MAX } else { terminal().or_else(set).unwrap_or(USUAL_WIDTH) };
+        Page { style: Style::of_stdout(stdout.is_terminal()), width }
+    }
+
+    /// `text` in lines of at most the page's width.
+    pub(crate) fn wrapped(self, text: &str) -> Vec<String> {
+        textwrap::wrap(text, self.width).into_iter().map(Into::into).collect()
+    }
 }
 
 impl Style {
@@ -65,6 +95,15 @@ impl Style {
 /// The whole report as JSON, indented.
 pub(crate) fn json(report: &Report) -> String {
     serde_json::to_string_pretty(report).expect("a report has string keys and finite numbers") + "\n"
+}
+
+/// Names, or the first few of many.
+pub(crate) fn listed(names: &[String]) -> String {
+    const MANY: usize = 6;
+    match names.len().checked_sub(MANY) {
+        Some(more) if more > 0 => format!("{} and {more} more", names[..MANY].join(", ")),
+        _ => names.join(", "),
+    }
 }
 
 /// Writes to stdout. A reader that has seen enough (`fairair run ... | head -1`) is no error.

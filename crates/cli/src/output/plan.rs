@@ -3,10 +3,10 @@
 use fairair_core::metrics::{Column, Estimate};
 use fairair_sim::plan::{Plan, Point, Prediction, Row};
 
-use super::Style;
 use super::csv;
-use super::grid::{Align, quantities, titled};
+use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
+use super::{Page, Style, listed};
 
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
 const DEAR: f64 = 0.75;
@@ -14,7 +14,8 @@ const DEAR: f64 = 0.75;
 const LONG_S: f64 = 0.15;
 
 /// The plan as text, ending with a line break.
-pub(crate) fn table(plan: &Plan, style: Style) -> String {
+pub(crate) fn table(plan: &Plan, page: Page) -> String {
+    let style = page.style;
     let mut lines = vec![
         format!(
             "{}: {} (within {:.0} %), nobody below {:.0} % of the max-min share",
@@ -33,80 +34,70 @@ pub(crate) fn table(plan: &Plan, style: Style) -> String {
         lines.push(style.bold("The cell as it is meets this already."));
     }
     lines.push(String::new());
-    lines.extend(rows(plan, style));
+    lines.extend(rows(plan, page));
     lines.push(String::new());
-    lines.extend(predictions(plan, style));
+    lines.extend(predictions(plan, page));
     lines.push(String::new());
     lines
         .push(style.dim("What can be had: of these none has more goodput, more fairness and less delay than another:"));
-    lines.extend(points(&plan.front, style));
+    lines.extend(points(&plan.front, page));
     lines.push(String::new());
     lines.push(style.dim("The best of each family; `short look`: it was not worth a longer one:"));
-    lines.extend(points(&plan.families, style));
+    lines.extend(points(&plan.families, page));
     lines.push(String::new());
-    lines.push(style.dim(&format!("Not tried: {}.", plan.not_tried.join("; "))));
+    let not_tried = format!("Not tried: {}.", plan.not_tried.join("; "));
+    lines.extend(page.wrapped(&not_tried).iter().map(|line| style.dim(line)));
     lines.push(String::new());
     lines.extend(recommendation(plan, style));
     lines.join("\n") + "\n"
 }
 
-/// Names, or the first few of many.
-fn listed(names: &[String]) -> String {
-    const MANY: usize = 6;
-    match names.len().checked_sub(MANY) {
-        Some(more) if more > 0 => format!("{} and {more} more", names[..MANY].join(", ")),
-        _ => names.join(", "),
-    }
-}
-
-fn rows(plan: &Plan, style: Style) -> Vec<String> {
+fn rows(plan: &Plan, page: Page) -> Vec<String> {
     let text = |of: &dyn Fn(&Row) -> String| plan.rows.iter().map(of).collect::<Vec<_>>();
     let numbers = |of: &dyn Fn(&Row) -> Quantity| plan.rows.iter().map(of).collect::<Vec<_>>();
-    let columns = [
-        titled("meets", text(&|row| yes(row.meets)), Align::Left),
-        titled("change", text(&|row| row.deploy.to_owned()), Align::Left),
-        titled("starved", text(&|row| row.starved.len().to_string()), Align::Right),
-        quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))),
-        titled("fairness", text(&|row| format!("{:.3}", row.fairness)), Align::Right),
+    let mut table = Table::default();
+    table.add(Keep::Always, titled("meets", text(&|row| yes(row.meets)), Align::Left));
+    table.add(Keep::Useful, titled("change", text(&|row| row.deploy.to_owned()), Align::Left));
+    table.add(Keep::Always, titled("starved", text(&|row| row.starved.len().to_string()), Align::Right));
+    table.add(Keep::Always, quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))));
+    table.add(Keep::Always, titled("fairness", text(&|row| format!("{:.3}", row.fairness)), Align::Right));
+    table.add(
+        Keep::Extra,
         quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
-        quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))),
+    );
+    table.add(Keep::Extra, quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))));
+    table.add(
+        Keep::Always,
         quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_queue.p95_sojourn_s, 1e3, "ms"))),
-        quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))),
-        titled("remedy", text(&|row| short(&row.snippet)), Align::Left),
-    ];
-    joined(&columns, style)
+    );
+    table
+        .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
+    table.add(Keep::Always, titled("remedy", text(&|row| short(&row.snippet)), Align::Left));
+    table.lines(page)
 }
 
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
 
-fn points(points: &[Point], style: Style) -> Vec<String> {
+fn points(points: &[Point], page: Page) -> Vec<String> {
     let text = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<Vec<_>>();
-    let columns = [
-        titled("total", text(&|p| format!("{:.2} Mb/s", p.goodput_bps / 1e6)), Align::Right),
-        titled("fairness", text(&|p| format!("{:.3}", p.fairness)), Align::Right),
-        titled("delay", text(&|p| format!("{:.1} ms", p.delay_s * 1e3)), Align::Right),
-        titled("starved", text(&|p| p.starved.to_string()), Align::Right),
+    let mut table = Table::default();
+    table.add(Keep::Always, titled("total", text(&|p| format!("{:.2} Mb/s", p.goodput_bps / 1e6)), Align::Right));
+    table.add(Keep::Always, titled("fairness", text(&|p| format!("{:.3}", p.fairness)), Align::Right));
+    table.add(Keep::Always, titled("delay", text(&|p| format!("{:.1} ms", p.delay_s * 1e3)), Align::Right));
+    table.add(Keep::Always, titled("starved", text(&|p| p.starved.to_string()), Align::Right));
+    table.add(
+        Keep::Always,
         titled("meets", text(&|p| if p.rung > 0 { yes(p.meets) } else { "short look".to_owned() }), Align::Left),
-        titled("family", text(&|p| p.family.to_owned()), Align::Left),
-        titled("remedy", text(&|p| short(&p.snippet)), Align::Left),
-    ];
-    joined(&columns, style)
-}
-
-fn joined(columns: &[Vec<String>], style: Style) -> Vec<String> {
-    let lines = columns.first().map_or(0, Vec::len);
-    let line = |number: usize| {
-        let cells: Vec<&str> = columns.iter().map(|column| column[number].as_str()).collect();
-        let text = cells.join("  ").trim_end().to_owned();
-        if number == 0 { style.bold(&text) } else { text }
-    };
-    (0..lines).map(line).collect()
+    );
+    table.add(Keep::Always, titled("family", text(&|p| p.family.to_owned()), Align::Left));
+    table.add(Keep::Always, titled("remedy", text(&|p| short(&p.snippet)), Align::Left));
+    table.lines(page)
 }
 
 /// What models say of the same rows, each value beside the simulated one.
-fn predictions(plan: &Plan, style: Style) -> Vec<String> {
+fn predictions(plan: &Plan, page: Page) -> Vec<String> {
     let known = |value: Option<f64>| Estimate { mean: value, ci95: None, n: 1 };
     let pairs = |title: &str, of: &dyn Fn(&Prediction) -> Quantity| {
         let cell = |row: &Row| {
@@ -120,20 +111,22 @@ fn predictions(plan: &Plan, style: Style) -> Vec<String> {
         Prediction { outside, .. } if outside.is_empty() => String::new(),
         Prediction { outside, .. } => format!("outside its domain: {}", outside.join(", ")),
     };
-    let columns = [
+    let mut table = Table::default();
+    table.add(
+        Keep::Always,
         titled(
             "model",
             plan.rows.iter().map(|r| r.prediction.model.clone().unwrap_or(NONE.to_owned())).collect(),
             Align::Left,
         ),
-        pairs("total", &|p| Quantity::rate(known(p.goodput_bps))),
-        pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))),
-        pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))),
-        pairs("mean delay", &|p| Quantity::scaled(known(p.delay_mean_s), 1e3, "ms")),
-        titled("", plan.rows.iter().map(outside).collect(), Align::Left),
-    ];
-    let mut lines = vec![style.dim("The same rows as models predict them / as they were simulated:")];
-    lines.extend(joined(&columns, style));
+    );
+    table.add(Keep::Always, pairs("total", &|p| Quantity::rate(known(p.goodput_bps))));
+    table.add(Keep::Useful, pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))));
+    table.add(Keep::Useful, pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))));
+    table.add(Keep::Useful, pairs("mean delay", &|p| Quantity::scaled(known(p.delay_mean_s), 1e3, "ms")));
+    table.add(Keep::Extra, titled("", plan.rows.iter().map(outside).collect(), Align::Left));
+    let mut lines = vec![page.style.dim("The same rows as models predict them / as they were simulated:")];
+    lines.extend(table.lines(page));
     lines
 }
 

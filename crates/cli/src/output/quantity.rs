@@ -27,7 +27,10 @@ impl Quantity {
         let Some(mean) = estimate.mean.map(|mean| mean * scale) else {
             return Quantity::none();
         };
-        let decimals = decimals(mean);
+        let decimals = match estimate.ci95 {
+            Some(width) => decimals(mean).min(decimals_of_spread(width * scale)),
+            None => decimals(mean),
+        };
         let spread = estimate.ci95.map(|width| format!("± {:.decimals$}", width * scale)).unwrap_or_default();
         Quantity { mean: format!("{mean:.decimals$}"), spread, unit }
     }
@@ -82,6 +85,17 @@ fn decimals(number: f64) -> usize {
     }
 }
 
+/// Decimals that give a half-width two digits: further digits of its mean say nothing (GUM, clause 7.2.6).
+fn decimals_of_spread(width: f64) -> usize {
+    match width.abs() {
+        0.0 => usize::MAX,
+        size if size >= 9.95 => 0,
+        size if size >= 0.995 => 1,
+        size if size >= 0.0995 => 2,
+        _ => 3,
+    }
+}
+
 /// A multiple in words, as in "17x".
 pub(crate) fn times(factor: f64) -> String {
     let decimals = usize::from(factor < 9.95);
@@ -107,7 +121,8 @@ mod tests {
         assert_eq!(Quantity::rate(estimate(4_912_345.0, 51_000.0)).text(), "4.91 ± 0.05 Mb/s");
         assert_eq!(Quantity::rate(estimate(999_600.0, 1_000.0)).text(), "1.00 ± 0.00 Mb/s");
         assert_eq!(Quantity::rate(estimate(112_300.0, 30_400.0)).text(), "112 ± 30 kb/s");
-        assert_eq!(Quantity::rate(estimate(85.0, 300.0)).text(), "85.0 ± 300.0 b/s");
+        assert_eq!(Quantity::rate(estimate(85.0, 300.0)).text(), "85 ± 300 b/s");
+        assert_eq!(Quantity::plain(estimate(0.7803, 0.6431)).text(), "0.78 ± 0.64");
         assert_eq!(Quantity::rate(estimate(0.0, 0.0)).text(), "0 ± 0 b/s");
         assert_eq!(Quantity::rate(Estimate { mean: Some(2e6), ci95: None, n: 1 }).text(), "2.00 Mb/s");
         assert_eq!(Quantity::rate(Estimate::default()).text(), "-");

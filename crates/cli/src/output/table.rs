@@ -1,9 +1,9 @@
 //! The report for people: who gets the air.
 
-use fairair_core::metrics::{ByClass, Estimate, Report, StationReport};
+use fairair_core::metrics::{ByClass, Estimate, Report, SizeTransfers, StationReport};
 use fairair_core::packet::Direction;
 use fairair_core::scenario::{Preset, Scenario, Station};
-use fairair_core::units::plural;
+use fairair_core::units::{Bytes, plural};
 
 use super::Style;
 use super::grid::{Align, bar, pad, quantities, titled};
@@ -193,6 +193,12 @@ fn stations(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     if rows.iter().any(|row| row.reports.len() > 1) {
         lines.push(style.dim("×n: goodput and queue per station, mean [least … most]; share and airtime of all n"));
     }
+    let air = rows.iter().filter_map(|row| row.sum(|report| report.airtime_share.mean)).sum::<f64>();
+    if air > 1.0 {
+        let percent = air * 100.0;
+        let note = format!("airtime: {percent:.0} % in all, as frames that collide count for each of their senders");
+        lines.push(style.dim(&note));
+    }
     lines
 }
 
@@ -230,6 +236,7 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     }
     let packets = Quantity::scaled(report.totals.packets_per_second, 1.0, "packets/s on the air").text();
     lines.push(("total goodput", format!("{}, {packets}", Quantity::rate(report.totals.goodput_bps).text())));
+    lines.extend(files(report).map(|line| ("file transfers", line)));
     lines.push(("AP queue", ap_queue(report)));
     if report.model.is_none() {
         lines.push(("MAC", mac(report)));
@@ -239,6 +246,19 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
         lines.push(("real time", testbed::real_time(section)));
     }
     lines
+}
+
+/// How long files took, the smallest and the largest.
+fn files(report: &Report) -> Option<String> {
+    let of = |size: &SizeTransfers| {
+        let (time, count) = (Quantity::scaled(size.transfers.mean_s, 1.0, "s"), size.transfers.count.mean);
+        format!("{} a file of {} ({:.0} a replica)", time.text(), Bytes(size.size_bytes), count.unwrap_or_default())
+    };
+    match report.transfers.as_slice() {
+        [] => None,
+        [one] => Some(of(one)),
+        [smallest, .., largest] => Some(format!("{}, {}", of(smallest), of(largest))),
+    }
 }
 
 /// Picks a class.

@@ -11,6 +11,9 @@ use tempfile::NamedTempFile;
 
 use super::Writer;
 
+/// The name that stands for standard output.
+pub const STDOUT: &str = "-";
+
 /// A capture could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {}", path.display())]
@@ -24,7 +27,8 @@ pub struct FileError {
 /// A pcap file that appears under its name with [`PcapFile::finish`]; dropped before, it leaves nothing behind and an
 /// older file of that name as it was.
 ///
-/// A pipe or device is written as the frames come: there is nothing to replace, and Wireshark can watch.
+/// A pipe or device is written as the frames come: there is nothing to replace, and Wireshark can watch. `-` is standard
+/// output.
 #[derive(Debug)]
 pub struct PcapFile {
     /// As the user named it, for errors.
@@ -37,6 +41,7 @@ enum Sink {
     /// A new file in the target's directory (a rename must not cross file systems), and the name it gets.
     Staged(NamedTempFile, PathBuf),
     Stream(File),
+    Stdout(io::Stdout),
 }
 
 impl PcapFile {
@@ -71,6 +76,7 @@ impl PcapFile {
         let finish = || match self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)? {
             Sink::Staged(file, target) => file.persist(target).map(drop).map_err(io::Error::from),
             Sink::Stream(_) => Ok(()),
+            Sink::Stdout(mut stdout) => stdout.flush(),
         };
         finish().map_err(|source| FileError { path: self.path, source })
     }
@@ -78,6 +84,9 @@ impl PcapFile {
 
 impl Sink {
     fn open(path: &Path) -> io::Result<Self> {
+        if path == Path::new(STDOUT) {
+            return Ok(Sink::Stdout(io::stdout()));
+        }
         // Through a link, so that it goes on pointing to what is written.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::metadata(&target) {
@@ -107,6 +116,7 @@ impl Write for Sink {
         match self {
             Sink::Staged(file, _) => file.write(bytes),
             Sink::Stream(file) => file.write(bytes),
+            Sink::Stdout(stdout) => stdout.write(bytes),
         }
     }
 
@@ -114,6 +124,7 @@ impl Write for Sink {
         match self {
             Sink::Staged(file, _) => file.flush(),
             Sink::Stream(file) => file.flush(),
+            Sink::Stdout(stdout) => stdout.flush(),
         }
     }
 }

@@ -26,7 +26,7 @@
 mod bytes;
 mod file;
 
-pub use file::{FileError, PcapFile};
+pub use file::{FileError, PcapFile, STDOUT};
 
 use std::io::{self, Write};
 use std::time::Duration;

@@ -41,7 +41,7 @@ pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
         ..options(args.hosts)
     };
     let report = measure(&scenario, options, args.jobs)?;
-    deliver(&report, &scenario, args.format, out)
+    deliver(&report, &scenario, args.format, out, false)
 }
 
 /// The result of all replicas on the testbed.

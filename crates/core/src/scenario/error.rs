@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource};
+use miette::{Diagnostic, LabeledSpan};
 use thiserror::Error;
+
+use super::excerpt::Excerpt;
 
 /// Bytes of the file that a value or a key covers.
 pub type Span = Range<usize>;
@@ -50,7 +52,7 @@ pub struct InvalidScenario {
     #[help]
     pub fix: String,
     #[source_code]
-    source_code: NamedSource<String>,
+    source_code: Excerpt,
     #[label(collection)]
     labels: Vec<LabeledSpan>,
 }
@@ -96,15 +98,17 @@ impl Mistake {
         let Facts { span, problem, fix, also } = *self.0;
         let span = clamp(text, &span);
         let (line, column) = position(text, span.start);
-        let mut labels = vec![LabeledSpan::new_primary_with_span(Some("here".to_owned()), span)];
-        labels.extend(also.map(|(span, label)| LabeledSpan::new_with_span(Some(label), clamp(text, &span))));
+        let source_code = Excerpt::new(file, &printable(text), span.start);
+        let mut labels = vec![LabeledSpan::new_primary_with_span(Some("here".to_owned()), source_code.span(&span))];
+        let also = also.map(|(span, label)| (source_code.span(&clamp(text, &span)), label));
+        labels.extend(also.map(|(span, label)| LabeledSpan::new_with_span(Some(label), span)));
         ScenarioError::Invalid(Box::new(InvalidScenario {
             file: file.to_owned(),
             line,
             column,
-            problem: printable(&problem),
-            fix: printable(&fix),
-            source_code: NamedSource::new(file, printable(text)).with_language("toml"),
+            problem: printable(&quoted(&problem)),
+            fix: printable(&quoted(&fix)),
+            source_code,
             labels,
         }))
     }
@@ -119,6 +123,16 @@ fn printable(text: &str) -> String {
         if harmless(c) { shown.push(c) } else { shown.extend(std::iter::repeat_n('?', c.len_utf8())) }
     }
     shown
+}
+
+/// `text` with what stands between backticks cut to a length that one reads.
+fn quoted(text: &str) -> String {
+    const MOST: usize = 120;
+    let cut = |(number, part): (usize, &str)| match part.char_indices().nth(MOST) {
+        Some((end, _)) if number % 2 == 1 => format!("{}…", &part[..end]),
+        _ => part.to_owned(),
+    };
+    text.split('`').enumerate().map(cut).collect::<Vec<_>>().join("`")
 }
 
 /// `span` inside `text`, on character boundaries: a parser's span may point just behind the end.

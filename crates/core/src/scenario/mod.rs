@@ -10,6 +10,7 @@ mod cursor;
 mod enforce;
 mod error;
 mod event;
+mod excerpt;
 mod parse;
 mod queue;
 mod sections;
