@@ -87,6 +87,34 @@ impl Class {
     }
 }
 
+/// Access category of EDCA (IEEE 802.11-2020 clause 10.2.3.2), the most urgent first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Category {
+    /// AC_VO.
+    #[serde(rename = "vo")]
+    Voice,
+    /// AC_VI.
+    #[serde(rename = "vi")]
+    Video,
+    /// AC_BE.
+    #[default]
+    #[serde(rename = "be")]
+    BestEffort,
+    /// AC_BK.
+    #[serde(rename = "bk")]
+    Background,
+}
+
+impl Category {
+    /// All categories, the most urgent first: the order of arrays that are indexed by category.
+    pub const ALL: [Category; 4] = [Category::Voice, Category::Video, Category::BestEffort, Category::Background];
+
+    /// Position in arrays by category.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
 /// Why a packet was lost. Every loss has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -152,6 +180,10 @@ pub trait Packet {
     fn direction(&self) -> Direction;
     /// DATA, ACK or not TCP.
     fn class(&self) -> Class;
+    /// Its access category under EDCA.
+    fn category(&self) -> Category {
+        Category::BestEffort
+    }
     /// TCP fields; `None` when it is not TCP.
     fn tcp(&self) -> Option<TcpView>;
     /// Lower the advertised receive window to `window` bytes; no effect when it is not TCP or already lower.

@@ -20,9 +20,11 @@ mod histogram;
 mod las;
 mod queue;
 mod service;
+mod shared_fifo;
 mod spec;
 mod tlas;
 mod tlas_saf;
+mod txq;
 
 #[cfg(test)]
 mod conformance;
@@ -43,9 +45,11 @@ pub use fq_codel::{FqCodel, FqCodelParams};
 pub use histogram::Histogram;
 pub use las::{Las, LasParams};
 pub use queue::{Queue, QueueStats};
+pub use shared_fifo::{SharedFifo, SharedFifoParams};
 pub use spec::QdiscSpec;
 pub use tlas::{Tlas, TlasParams, Victim};
 pub use tlas_saf::{CwndSource, TlasSaf, TlasSafParams};
+pub use txq::{Held, Txq};
 
 use crate::packet::{Direction, DropReason, NodeId, Packet};
 use crate::rng::Rng;
@@ -77,6 +81,11 @@ pub trait Qdisc<P: Packet>: Send {
 
     /// When a packet that waits may go; `None` when `dequeue` never holds one back.
     fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The discipline as one that decides which station an aggregate goes to; `None` when it does not.
+    fn as_txq(&mut self) -> Option<&mut dyn Txq<P>> {
         None
     }
 

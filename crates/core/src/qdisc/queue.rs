@@ -1,8 +1,8 @@
 //! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
 
-use super::{Drops, Histogram, Qdisc};
-use crate::packet::{Class, Direction, DropReason, NodeId, Packet};
-use crate::units::{Duration, Instant};
+use super::{Drops, Held, Histogram, Qdisc};
+use crate::packet::{Category, Class, Direction, DropReason, NodeId, Packet};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Counters of one queue since the last [`Queue::reset_stats`]. All counts are packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,16 +63,38 @@ impl<P: Packet> Queue<P> {
     pub fn dequeue(&mut self, now: Instant) -> Option<P> {
         self.count_occupancy(now);
         let packet = self.discipline.dequeue(now, &mut self.drops);
-        if !self.drops.is_empty() {
-            self.count_drops();
-        }
-        if let Some(packet) = &packet {
-            self.stats.departures[packet.class().index()] += 1;
-            let sojourn = now.saturating_since(packet.enqueued_at());
-            self.stats.sojourn += sojourn;
-            self.stats.delays.record(sojourn);
-        }
+        self.count_departure(now, packet.as_ref());
         packet
+    }
+
+    /// Whether the discipline decides which station an aggregate goes to: then the four methods below may be called.
+    pub fn picks_stations(&mut self) -> bool {
+        self.discipline.as_txq().is_some()
+    }
+
+    /// Whether a packet of `category` waits that may be handed over.
+    pub fn has_traffic(&mut self, category: Category) -> bool {
+        self.discipline.as_txq().is_some_and(|txq| txq.has_traffic(category))
+    }
+
+    /// The station that the next PPDU of `category` goes to.
+    pub fn next_station(&mut self, now: Instant, category: Category, held: &dyn Held) -> Option<NodeId> {
+        self.discipline.as_txq()?.next_station(now, category, held)
+    }
+
+    /// The next packet of `category` for `station`.
+    pub fn dequeue_for(&mut self, now: Instant, station: NodeId, category: Category) -> Option<P> {
+        self.count_occupancy(now);
+        let packet = self.discipline.as_txq()?.dequeue_for(now, station, category, &mut self.drops);
+        self.count_departure(now, packet.as_ref());
+        packet
+    }
+
+    /// Packets handed over were acknowledged or given up.
+    pub fn completed(&mut self, now: Instant, station: NodeId, category: Category, packets: usize, bytes: Bytes) {
+        if let Some(txq) = self.discipline.as_txq() {
+            txq.completed(now, station, category, packets, bytes);
+        }
     }
 
     /// A packet from a station passed the transmitter on its way up.
@@ -118,6 +140,18 @@ impl<P: Packet> Queue<P> {
         let span = now.saturating_since(self.counted_to).as_nanos();
         self.stats.occupancy += u128::from(span) * self.discipline.len() as u128;
         self.counted_to = now;
+    }
+
+    fn count_departure(&mut self, now: Instant, packet: Option<&P>) {
+        if !self.drops.is_empty() {
+            self.count_drops();
+        }
+        if let Some(packet) = packet {
+            self.stats.departures[packet.class().index()] += 1;
+            let sojourn = now.saturating_since(packet.enqueued_at());
+            self.stats.sojourn += sojourn;
+            self.stats.delays.record(sojourn);
+        }
     }
 
     fn count_drops(&mut self) {

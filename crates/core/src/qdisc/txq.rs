@@ -1,0 +1,40 @@
+//! What a discipline offers that decides for itself which station an aggregate goes to.
+//!
+//! Under EDCA with aggregation a transmitter asks, whenever it builds a PPDU: which station ([`Txq::next_station`]), which
+//! packets ([`Txq::dequeue_for`], until a limit of the aggregate is reached). Any other discipline is drained in its own
+//! order into the MAC, which holds at most two aggregates a station and category.
+
+use super::{Drops, Qdisc};
+use crate::packet::{Category, NodeId, Packet};
+use crate::units::{Bytes, Instant};
+
+/// What the MAC holds of one category's packets that have left the queue and are not acknowledged yet.
+pub trait Held {
+    /// When the oldest packet for `station` that the MAC holds entered the queue; `None` when it holds none.
+    fn oldest(&self, station: NodeId) -> Option<Instant>;
+
+    /// Whether the MAC has a packet for `station` that may be sent now, again or for the first time.
+    fn may_send(&self, station: NodeId) -> bool;
+
+    /// Whether another packet for `station` has room in its BlockAck window.
+    fn has_room(&self, station: NodeId) -> bool;
+}
+
+/// A discipline with a queue of its own for each station and category.
+///
+/// Packets are counted as departed by [`Txq::dequeue_for`]; from then on the MAC holds them. Air is reported by
+/// [`Qdisc::observe_airtime`], of both directions.
+pub trait Txq<P: Packet>: Qdisc<P> {
+    /// Whether a packet of `category` waits that may be handed over.
+    fn has_traffic(&self, category: Category) -> bool;
+
+    /// The station that the next PPDU of `category` goes to, among those with packets here (and room in the MAC) and those
+    /// whose packets the MAC holds for sending. `None`: nobody may be served now.
+    fn next_station(&mut self, now: Instant, category: Category, held: &dyn Held) -> Option<NodeId>;
+
+    /// The next packet of `category` for `station`; called until the PPDU is full. May drop others on the way (CoDel).
+    fn dequeue_for(&mut self, now: Instant, station: NodeId, category: Category, drops: &mut Drops<P>) -> Option<P>;
+
+    /// Of the packets handed over, so many, with so many bytes of IP in all, were acknowledged or given up.
+    fn completed(&mut self, _now: Instant, _station: NodeId, _category: Category, _packets: usize, _bytes: Bytes) {}
+}
