@@ -22,7 +22,7 @@ pub(super) fn replay_command(args: &ReplayArgs) -> Result<Exit, CliError> {
     };
     let others: BTreeMap<String, CapacityParams> = match &args.config {
         None => BTreeMap::new(),
-        Some(path) => Config::load(path)?.aps.into_iter().map(|ap| (ap.name, ap.capacity)).collect(),
+        Some(path) => Config::load(path)?.pools().into_iter().map(|(name, aps)| (name, aps[0].capacity)).collect(),
     };
     let logs = read(&args.log).map_err(bad)?;
     if logs.is_empty() {

@@ -12,6 +12,7 @@ mod bench;
 mod blind;
 mod capacity;
 mod causes;
+mod channel;
 mod check;
 mod discovery;
 mod disk;

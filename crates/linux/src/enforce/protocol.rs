@@ -139,9 +139,15 @@ pub struct WanReport {
 /// A pool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PoolReport {
-    /// Name of the AP.
+    /// Name of the AP; of all APs of a channel, with commas.
     pub ap: String,
-    /// Interface towards it.
+    /// The channel, such as `36/5`, if the APs name it.
+    #[serde(default)]
+    pub channel: Option<String>,
+    /// Names of the APs.
+    #[serde(default)]
+    pub aps: Vec<String>,
+    /// Interface towards it; all of them, with commas.
     pub interface: String,
     /// `fixed`, `air`, `wce` or `adaptive`.
     pub control: String,

@@ -18,7 +18,7 @@ use fairair_core::units::Bitrate;
 use self::admit::is_list;
 use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
-use super::datapath::{Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
+use super::datapath::{Door, Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
 use super::discovery::{Associations, Sighting};
 use super::settings::Settings;
 
@@ -31,6 +31,8 @@ pub struct Station {
     pub name: String,
     /// Its pool.
     pub pool: u16,
+    /// Name of its AP, one of the pool's.
+    pub ap: String,
     /// Number of its class.
     pub slot: u16,
     /// MAC address, if known.
@@ -67,22 +69,36 @@ pub enum Source {
     Newcomers,
 }
 
-/// A pool of the site.
+/// A pool of the site: an AP, or all APs on a channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SitePool {
-    /// Its number; it keeps it as long as its AP has the same name.
+    /// Its number; it keeps it as long as it has the same name.
     pub id: u16,
-    /// As configured.
-    pub ap: Ap,
+    /// That of its AP, or of the channel.
+    pub name: String,
+    /// As configured, at least one; they have the same capacity and radio.
+    pub aps: Vec<Ap>,
     /// C now.
     pub rate: Bitrate,
+}
+
+impl SitePool {
+    /// What sets C.
+    pub fn capacity(&self) -> &CapacityParams {
+        &self.aps[0].capacity
+    }
+
+    /// Names of its APs.
+    pub fn ap_names(&self) -> String {
+        self.aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// All pools and stations.
 #[derive(Clone, Debug)]
 pub struct Site {
     config: Config,
-    /// By name of the AP.
+    /// By name.
     pools: BTreeMap<String, SitePool>,
     stations: Vec<Station>,
     /// Slots that may be used again: their classes are gone from the kernel.
@@ -137,17 +153,18 @@ impl Site {
     fn take(&mut self, config: Config) -> Result<(), Full> {
         let before = std::mem::take(&mut self.pools);
         let mut ids: BTreeSet<u16> = before.values().map(|pool| pool.id).collect();
-        for ap in &config.aps {
-            let (id, rate) = match before.get(&ap.name) {
-                Some(pool) if pool.ap.capacity == ap.capacity => (pool.id, pool.rate),
-                Some(pool) => (pool.id, ap.first()),
+        for (name, aps) in config.pools() {
+            let first = aps[0].first();
+            let (id, rate) = match before.get(&name) {
+                Some(pool) if *pool.capacity() == aps[0].capacity => (pool.id, pool.rate),
+                Some(pool) => (pool.id, first),
                 None => {
                     let id = (0..=255).find(|id| !ids.contains(id)).expect("there are fewer APs than numbers");
                     ids.insert(id);
-                    (id, ap.first())
+                    (id, first)
                 }
             };
-            self.pools.insert(ap.name.clone(), SitePool { id, ap: ap.clone(), rate });
+            self.pools.insert(name.clone(), SitePool { id, name, aps, rate });
         }
         if self.config.policy != config.policy {
             self.fixed.clear();
@@ -158,7 +175,7 @@ impl Site {
             return self.fix_classes();
         }
         for station in self.config.stations.clone() {
-            let pool = self.pool_of(&station);
+            let (pool, ap) = self.pool_of(&station);
             // A station that was found before it was named keeps its class.
             let old = known.iter().find(|old| {
                 let same = old.name == station.name && old.source == Source::Config
@@ -176,6 +193,7 @@ impl Site {
             self.stations.push(Station {
                 name: station.name,
                 pool,
+                ap,
                 slot,
                 mac: station.mac,
                 addresses,
@@ -188,7 +206,7 @@ impl Site {
         }
         for old in known.into_iter().filter(|old| old.source != Source::Config) {
             let is_named = self.stations.iter().any(|station| station.slot == old.slot);
-            if !is_named && self.pools.values().any(|pool| pool.id == old.pool) {
+            if !is_named && self.pool_with(&old.ap) == Some(old.pool) {
                 self.stations.push(old);
             }
         }
@@ -241,7 +259,7 @@ impl Site {
         &self.config
     }
 
-    /// By name of the AP.
+    /// By name.
     pub const fn pools(&self) -> &BTreeMap<String, SitePool> {
         &self.pools
     }
@@ -379,24 +397,19 @@ impl Site {
             members: BTreeMap::new(),
             wan: self.wan_link(),
         };
-        for SitePool { id, ap, rate } in self.pools.values() {
+        for SitePool { id, aps, rate, .. } in self.pools.values() {
             let splits = match config.gso {
-                Gso::Auto => ap.most() < Bitrate::mbps(1000),
+                Gso::Auto => aps[0].most() < Bitrate::mbps(1000),
                 Gso::Split => true,
                 Gso::Keep => false,
             };
-            let is_counted = !matches!(ap.capacity, CapacityParams::Fixed { .. });
-            let (interface, prefixes) = (ap.interface.clone(), ap.prefixes.clone());
-            layout.pools.insert(*id, Pool { id: *id, interface, prefixes, rate: *rate, splits, is_counted });
+            let is_counted = !matches!(aps[0].capacity, CapacityParams::Fixed { .. });
+            let doors = aps.iter().map(|ap| Door { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });
+            layout.pools.insert(*id, Pool { id: *id, doors: doors.collect(), rate: *rate, splits, is_counted });
             let own = self.newcomers_weight(*id) / lightest[id] * quantum;
             layout.leaves.insert(
                 newcomers_minor(*id),
-                LeafClass {
-                    pool: *id,
-                    quantum: own as u32,
-                    cap: None,
-                    floor: self.newcomers_floor(*rate, &ap.interface),
-                },
+                LeafClass { pool: *id, quantum: own as u32, cap: None, floor: self.newcomers_floor(*rate, aps) },
             );
         }
         for (pool, slot) in &self.fixed {
@@ -418,7 +431,8 @@ impl Site {
         layout
     }
 
-    fn ap(&self, pool: u16) -> Option<&Ap> {
-        self.pools.values().find(|own| own.id == pool).map(|own| &own.ap)
+    /// The first AP of a pool: all of them have the same radio.
+    fn radio(&self, pool: u16) -> Option<&Ap> {
+        self.pools.values().find(|own| own.id == pool).map(|own| &own.aps[0])
     }
 }

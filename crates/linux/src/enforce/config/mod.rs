@@ -3,6 +3,7 @@
 //! [`Config::load`] reads it with the reader of scenario files, so that mistakes are told with line, column and remedy
 //! (docs/vsb.md has all keys).
 
+mod channel;
 mod discovery;
 mod mac;
 mod read;
@@ -10,6 +11,7 @@ mod read;
 mod tests;
 mod wan;
 
+pub use channel::Channel;
 pub use discovery::{Discovery, HostapdConfig, MacPlace, RateColumn, Secret, SnmpConfig, SnmpTable};
 pub use mac::Mac;
 pub(in crate::enforce) use read::{RATES, WEIGHTS};
@@ -44,7 +46,7 @@ pub struct Config {
     pub gso: Gso,
     /// Who is not shaped: addresses of stations (routed mode) or MAC addresses (bridged mode).
     pub exclude: Vec<Matcher>,
-    /// The pools, at least one.
+    /// The access points, at least one.
     pub aps: Vec<Ap>,
     /// Plans by name.
     pub plans: BTreeMap<String, Plan>,
@@ -105,7 +107,7 @@ pub enum Gso {
     Keep,
 }
 
-/// One access point: a pool of capacity.
+/// One access point. It has a pool of capacity, alone or with the others on its channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ap {
     /// Name, unique.
@@ -114,7 +116,9 @@ pub struct Ap {
     pub interface: String,
     /// Prefixes of its stations; empty: all behind the interface.
     pub prefixes: Vec<IpNet>,
-    /// What sets its capacity.
+    /// Its channel; `None`: no other AP shares its air.
+    pub channel: Option<Channel>,
+    /// What sets its capacity; the same at all APs of a channel.
     pub capacity: CapacityParams,
     /// Its radio, for `airtime`, `air` and the largest capacity.
     pub phy: Option<Phy>,
@@ -123,7 +127,7 @@ pub struct Ap {
 }
 
 impl Ap {
-    /// The largest C that this pool may have.
+    /// The largest C that its pool may have.
     pub const fn most(&self) -> Bitrate {
         self.capacity.bounds().1
     }

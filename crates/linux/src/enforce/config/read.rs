@@ -15,6 +15,7 @@ use fairair_core::shaper::{Policy, QueueRule, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
+use super::channel;
 use super::discovery::{self, Discovery};
 use super::wan;
 use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
@@ -39,7 +40,7 @@ const ROOT: &[&str] = &[
     "discovery",
     "wan",
 ];
-const AP: &[&str] = &["name", "interface", "prefixes", "capacity", "phy", "basic_rate"];
+const AP: &[&str] = &["name", "interface", "prefixes", "channel", "capacity", "phy", "basic_rate"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
 const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
@@ -201,7 +202,7 @@ fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
     }
     let mut aps: Vec<Ap> = Vec::new();
     for table in &tables {
-        let ap = ap(table, policy)?;
+        let ap = ap(table, policy, &aps)?;
         if aps.iter().any(|other| other.name == ap.name) {
             return Err(table.blame("name", Reason::new("another AP has this name", "give each its own")));
         }
@@ -250,13 +251,17 @@ fn basic_rate(table: &Table, phy: Option<Phy>) -> Checked<Option<Bitrate>> {
     Err(table.blame("basic_rate", reason))
 }
 
-fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
+/// An AP after `others`: what is left out is as at the first on its channel.
+fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
     table.allow(AP)?;
     let name = checked_name(table, "name = \"ap1\"")?.value;
     let device = table.required::<String>("interface", "interface = \"eth1\"")?.value;
-    let phy = table.optional::<Phy>("phy")?.map(|phy| phy.value);
+    let channel = channel::read(table)?;
+    let same = others.iter().find(|other| channel.is_some() && other.channel == channel);
+    let phy = table.optional::<Phy>("phy")?.map(|phy| phy.value).or(same.and_then(|same| same.phy));
+    let told = same.filter(|_| !table.has("capacity")).map(|same| same.capacity);
     let is_automatic = !table.has("capacity") || table.is("capacity", "auto");
-    if is_automatic && phy.is_none() {
+    if is_automatic && phy.is_none() && told.is_none() {
         let fix = "write capacity = \"5 Mbit/s\", capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }, or add phy = \"802.11b\"";
         return Err(Mistake::new(&table.span_of("capacity"), "nothing says how much the cell may carry at most", fix));
     }
@@ -275,10 +280,21 @@ fn ap(table: &Table, policy: Policy) -> Checked<Ap> {
         name,
         interface: interface(table, "interface", &device)?,
         prefixes: list(table, "prefixes", "a prefix", "[\"10.1.0.0/16\", \"fd00:1::/64\"]")?,
-        capacity: capacity(table, max)?,
+        channel,
+        capacity: told.map_or_else(|| capacity(table, max), Ok)?,
         phy,
-        basic_rate: basic_rate(table, phy)?,
+        basic_rate: basic_rate(table, phy)?.or(same.and_then(|same| same.basic_rate)),
     };
+    if let Some(same) = same {
+        let keys = [
+            ("capacity", ap.capacity == same.capacity),
+            ("phy", ap.phy == same.phy),
+            ("basic_rate", ap.basic_rate == same.basic_rate),
+        ];
+        if let Some((key, _)) = keys.into_iter().find(|(_, is_same)| !is_same) {
+            return Err(channel::differs(table, key, same));
+        }
+    }
     if matches!(ap.capacity, CapacityParams::Air(_)) {
         if phy.is_none() {
             return Err(table.lacks("phy", "phy = \"802.11b\": capacity of kind `air` computes with it"));

@@ -46,6 +46,29 @@ fn a_good_file_is_read_with_its_defaults() {
     assert!(config.metrics.is_none() && config.journal.is_none());
 }
 
+/// What is given at the first AP of a channel holds for the others, however each spells the channel.
+#[test]
+fn aps_of_a_channel_are_one_pool() {
+    let channel = |first: &str, second: &str| {
+        let text = GOOD.replacen("capacity =", &format!("channel = {first}\nphy = \"802.11a\"\ncapacity ="), 1);
+        let text =
+            text.replace("capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }", &format!("channel = {second}"));
+        Config::from_toml(&text, "vsb.toml").map(|config| config.pools())
+    };
+    for (first, second) in [("36", "\"36\""), ("\"36/5\"", "36"), ("6", "\"6/2.4\""), ("\"37/6\"", "\"37/6\"")] {
+        let pools = channel(first, second).unwrap();
+        assert_eq!(pools.len(), 1, "{first} and {second}");
+        let [one, two] = &pools[0].1[..] else { panic!("{pools:?}") };
+        assert_eq!((one.capacity, one.phy, two.name.as_str()), (two.capacity, two.phy, "ap2"));
+    }
+    let error = channel("36", "\"6/6\"").expect_err("alone on its channel");
+    assert!(error.to_string().contains("how much the cell may carry"), "{error}");
+    let apart = GOOD.replacen("capacity =", "channel = 5\ncapacity =", 1);
+    let apart = apart.replace("capacity = {", "channel = \"5/6\"\ncapacity = {");
+    let names: Vec<_> = Config::from_toml(&apart, "vsb.toml").unwrap().pools().into_iter().map(|own| own.0).collect();
+    assert_eq!(names, ["channel 5/2.4", "channel 5/6"]);
+}
+
 #[test]
 fn mistakes_name_place_and_remedy() {
     let swap = |from: &str, to: &str| GOOD.replace(from, to);
@@ -69,6 +92,14 @@ fn mistakes_name_place_and_remedy() {
                 .replace("\"5 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11b\""),
             "counts by station",
             "adaptive",
+        ),
+        (swap("capacity =", "channel = 15\ncapacity ="), "10:11", "\"6/2.4\""),
+        (swap("capacity =", "channel = \"36/6/5\"\ncapacity ="), "not a channel", "\"37/6\""),
+        (swap("capacity =", "channel = \"36/2.4\"\ncapacity ="), "not a channel", "2.4 GHz"),
+        (
+            GOOD.replace("capacity =", "channel = 36\ncapacity ="),
+            "18:12: `capacity` in [[ap]]: \"ap1\" is on the same channel and has another `capacity`",
+            "at the first of them only",
         ),
         (swap("plan = \"gold\"", "rate = \"100 kbit/s\""), "outside the range", "Mbit/s"),
         (swap("plan = \"gold\"", "plan = \"silver\""), "no such plan", "gold"),

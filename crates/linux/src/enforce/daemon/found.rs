@@ -41,8 +41,8 @@ impl Daemon {
             return;
         }
         let now_s = self.started.elapsed().as_secs();
-        let known: BTreeMap<String, u16> =
-            self.site.stations().iter().map(|station| (station.name.clone(), station.pool)).collect();
+        let known: BTreeMap<String, String> =
+            self.site.stations().iter().map(|station| (station.name.clone(), station.ap.clone())).collect();
         let slots: Vec<_> = self.site.stations().iter().map(|own| (own.slot, own.name.clone())).collect();
         let mut site = self.site.clone();
         let (mut changed, mut full) = (false, None);
@@ -74,12 +74,10 @@ impl Daemon {
             for station in self.site.stations() {
                 let event = match known.get(&station.name) {
                     None => "found",
-                    Some(pool) if *pool != station.pool => "moved",
+                    Some(ap) if *ap != station.ap => "moved",
                     Some(_) => continue,
                 };
-                let ap = self.site.pools().values().find(|pool| pool.id == station.pool);
-                let ap = ap.map(|pool| pool.ap.name.as_str());
-                info!(station = station.name, by = ?station.source, ap, "{event}");
+                info!(station = station.name, by = ?station.source, ap = station.ap, "{event}");
                 self.journal.station(&station.name, event);
             }
         }

@@ -45,8 +45,8 @@ impl PoolControl {
     pub(super) fn new(pool: &SitePool, seed: u64, is_logged: bool) -> Self {
         PoolControl {
             id: pool.id,
-            params: pool.ap.capacity,
-            capacity: Capacity::new(&pool.ap.capacity, 0, Rng::fork(seed, &pool.ap.name)),
+            params: *pool.capacity(),
+            capacity: Capacity::new(pool.capacity(), 0, Rng::fork(seed, &pool.name)),
             positions: Vec::new(),
             views: Vec::new(),
             arrivals: None,
@@ -57,7 +57,7 @@ impl PoolControl {
             delay: None,
             watch: Watch::default(),
             verdict: None,
-            tape: if is_logged { Tape::new(pool.ap.capacity, seed) } else { Tape::default() },
+            tape: if is_logged { Tape::new(*pool.capacity(), seed) } else { Tape::default() },
         }
     }
 
@@ -100,7 +100,7 @@ impl PoolControl {
 
     /// Whether it is still what `pool` asks for.
     pub(super) fn is_for(&self, pool: &SitePool) -> bool {
-        self.id == pool.id && self.params == pool.ap.capacity
+        self.id == pool.id && self.params == *pool.capacity()
     }
 
     /// Whether C ever changes.
@@ -291,11 +291,12 @@ mod tests {
             name: "ap".to_owned(),
             interface: "eth1".to_owned(),
             prefixes: Vec::new(),
+            channel: None,
             capacity: CapacityParams::Fixed { rate },
             phy: None,
             basic_rate: None,
         };
-        let mut pool = PoolControl::new(&SitePool { id: 1, ap, rate }, 1, false);
+        let mut pool = PoolControl::new(&SitePool { id: 1, name: ap.name.clone(), aps: vec![ap], rate }, 1, false);
         let mut arrivals = Arrivals::default();
         for look in 0..4000 {
             arrivals.up += 40;

@@ -32,10 +32,13 @@ impl Daemon {
         let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counters.get(minor)).collect();
         let control = self.pools.iter().find(|control| control.id == pool.id);
         let newcomers = self.counters.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
+        let interfaces: std::collections::BTreeSet<_> = pool.aps.iter().map(|ap| ap.interface.as_str()).collect();
         PoolReport {
-            ap: pool.ap.name.clone(),
-            interface: pool.ap.interface.clone(),
-            control: match pool.ap.capacity {
+            ap: pool.ap_names(),
+            channel: pool.aps[0].channel.map(|channel| channel.to_string()),
+            aps: pool.aps.iter().map(|ap| ap.name.clone()).collect(),
+            interface: interfaces.into_iter().collect::<Vec<_>>().join(", "),
+            control: match pool.capacity() {
                 CapacityParams::Fixed { .. } => "fixed".to_owned(),
                 CapacityParams::Wce(_) => "wce".to_owned(),
                 CapacityParams::Adaptive(_) => "adaptive".to_owned(),
@@ -71,7 +74,7 @@ impl Daemon {
         let class = self.counters.get(&minor).copied().unwrap_or_default();
         StationReport {
             name: station.name.clone(),
-            ap: self.ap_name(station.pool),
+            ap: station.ap.clone(),
             mac: station.mac,
             addresses: station.addresses.iter().map(ToString::to_string).collect(),
             source: station.source,
@@ -100,7 +103,7 @@ impl Daemon {
         let class = self.counters.get(&minor).filter(|class| class.bytes > 0)?;
         Some(StationReport {
             name: "newcomers".to_owned(),
-            ap: pool.ap.name.clone(),
+            ap: pool.ap_names(),
             mac: None,
             addresses: Vec::new(),
             source: Source::Newcomers,
@@ -116,10 +119,6 @@ impl Daemon {
             wan_backlog: self.waits_for_wan(minor),
             answers: None,
         })
-    }
-
-    fn ap_name(&self, pool: u16) -> String {
-        self.site.pools().values().find(|own| own.id == pool).map_or_else(String::new, |pool| pool.ap.name.clone())
     }
 
     /// Why `what` (a name, an address, a MAC address) gets its rate.
@@ -178,7 +177,11 @@ impl Daemon {
         }
         let control = self.pools.iter().find(|control| control.id == pool.id);
         because.extend(control.and_then(|control| control.trouble(capacity)));
-        because.push(format!("{} of {} is in use at {}", in_use, capacity, pool.ap.name));
+        let place = match pool.aps[0].channel {
+            None => pool.ap_names(),
+            Some(channel) => format!("channel {channel}, whose air all stations of {} share", pool.ap_names()),
+        };
+        because.push(format!("{in_use} of {capacity} is in use at {place}"));
         if self.wan_binds() {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
         }

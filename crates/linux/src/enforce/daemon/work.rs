@@ -43,7 +43,7 @@ impl Daemon {
             let mut control = PoolControl::new(pool, seed, is_logged);
             // Another `max` is no other cell.
             let learned = before.iter().find(|control| control.id == pool.id).and_then(PoolControl::keep);
-            if let Some(kept) = learned.or_else(|| self.learned.pools.get(&pool.ap.name).copied()) {
+            if let Some(kept) = learned.or_else(|| self.learned.pools.get(&pool.name).copied()) {
                 control.resume(now, &kept, seed);
             }
             self.pools.push(control);
@@ -105,7 +105,7 @@ impl Daemon {
                 control.observe_fixed(&self.counters);
             }
             control.judge(now, pool.rate);
-            troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.ap.name)));
+            troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
         }
         self.watch("bottleneck", if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
     }
@@ -113,7 +113,7 @@ impl Daemon {
     /// Writes what the machines have learned for the next daemon, if it is news.
     pub(super) fn keep(&mut self) {
         let own = |pool: &PoolControl| {
-            let name = self.site.pools().values().find(|own| own.id == pool.id)?.ap.name.clone();
+            let name = self.site.pools().values().find(|own| own.id == pool.id)?.name.clone();
             pool.keep().or_else(|| self.learned.pools.get(&name).copied()).map(|kept| (name, kept))
         };
         let learned = Learned::new(self.pools.iter().filter_map(own).collect());
@@ -196,8 +196,8 @@ impl Daemon {
         for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
             while let Some((id, slot)) = pool.poll_probe(now) {
                 let Some(station) = self.site.stations().iter().find(|station| station.slot == slot) else { continue };
-                let own = self.site.pools().values().find(|own| own.id == pool.id);
-                let interface = own.map_or("", |own| own.ap.interface.as_str());
+                let ap = self.site.config().aps.iter().find(|ap| ap.name == station.ap);
+                let interface = ap.map_or("", |ap| ap.interface.as_str());
                 // A station that cannot be reached has a probe lost; that is the machine's to judge.
                 if let Err(error) = self.probes.ask(station, interface, Echo { pool: pool.id, id }) {
                     failed = Some(format!("cannot send a probe: {error}"));
@@ -208,8 +208,7 @@ impl Daemon {
                 if let Err(error) = self.engine.set_capacity(pool.id, decision.capacity) {
                     failed = Some(format!("cannot change C: {error}"));
                 }
-                let ap =
-                    self.site.pools().values().find(|own| own.id == pool.id).map_or("", |own| own.ap.name.as_str());
+                let ap = self.site.pools().values().find(|own| own.id == pool.id).map_or("", |own| own.name.as_str());
                 tracing::debug!(ap, capacity = %decision.capacity, state = ?decision.state, reason = ?decision.reason, "decided");
                 self.journal.decision(ap, &decision);
             }
@@ -217,7 +216,7 @@ impl Daemon {
             if !events.is_empty() {
                 let own = self.site.pools().values().find(|own| own.id == pool.id);
                 for event in events {
-                    self.log.note(own.map_or("", |own| own.ap.name.as_str()), event);
+                    self.log.note(own.map_or("", |own| own.name.as_str()), event);
                 }
             }
         }
@@ -231,8 +230,7 @@ impl Daemon {
     fn begin_log(&mut self) {
         let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
         let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
-        let names: BTreeMap<u16, &str> =
-            self.site.pools().values().map(|pool| (pool.id, pool.ap.name.as_str())).collect();
+        let names: BTreeMap<u16, &str> = self.site.pools().values().map(|pool| (pool.id, pool.name.as_str())).collect();
         let machines = pools.map(|pool| {
             let name = names.get(&pool.id).copied().unwrap_or_default();
             (name.to_owned(), pool.snapshot(name, seed))

@@ -31,15 +31,22 @@ impl fmt::Display for Key {
     }
 }
 
-/// A pool: an AP's capacity, shared by the leaves in it.
+/// Where the stations of an AP are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Pool {
-    /// Number of the pool, below 255; it stays as long as the AP has its name.
-    pub id: u16,
+pub struct Door {
     /// Interface towards the AP.
     pub interface: String,
     /// Prefixes of its stations; empty: all behind the interface.
     pub prefixes: Vec<IpNet>,
+}
+
+/// A pool: the capacity of an AP or of a channel, shared by the leaves in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pool {
+    /// Number of the pool, below 255; it stays as long as the pool has its name.
+    pub id: u16,
+    /// One for each AP.
+    pub doors: Vec<Door>,
     /// C.
     pub rate: Bitrate,
     /// Packets that the kernel carries as one are split.
@@ -102,7 +109,12 @@ pub struct Layout {
 impl Layout {
     /// All interfaces that are redirected, each once.
     pub fn interfaces(&self) -> BTreeSet<&str> {
-        self.uplinks.iter().map(String::as_str).chain(self.pools.values().map(|pool| pool.interface.as_str())).collect()
+        self.uplinks.iter().map(String::as_str).chain(self.doors().map(|(_, door)| door.interface.as_str())).collect()
+    }
+
+    /// All doors with their pools.
+    pub fn doors(&self) -> impl Iterator<Item = (&Pool, &Door)> {
+        self.pools.values().flat_map(|pool| pool.doors.iter().map(move |door| (pool, door)))
     }
 
     /// The direction of what leaves `interface` towards or from the Internet, if that direction of the link is shaped.

@@ -9,7 +9,7 @@ use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
 
 use super::classes::ClassParameters;
-use super::layout::{Key, Layout, Pool, newcomers_minor, pool_minor};
+use super::layout::{Door, Key, Layout, Pool, newcomers_minor, pool_minor};
 use super::leaf::{LeafLines, burst, leaf_ceil};
 use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
@@ -200,7 +200,7 @@ fn skeleton(layout: &Layout) -> String {
     for pool in layout.pools.values() {
         pool_chains(&mut table, layout, pool);
     }
-    let interfaces: std::collections::BTreeSet<_> = layout.pools.values().map(|pool| &pool.interface).collect();
+    let interfaces: std::collections::BTreeSet<_> = layout.doors().map(|(_, door)| &door.interface).collect();
     for (index, interface) in interfaces.iter().enumerate() {
         for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
             let _ = writeln!(table, "  chain i{index}_{direction} {{");
@@ -227,26 +227,28 @@ fn skeleton(layout: &Layout) -> String {
 
 /// Whether pools behind `interface` are told apart by station: several of them have no prefixes.
 fn is_by_station(layout: &Layout, interface: &str) -> bool {
-    layout.pools.values().filter(|pool| pool.interface == interface && pool.prefixes.is_empty()).count() > 1
+    let is_open = |door: &Door| door.interface == interface && door.prefixes.is_empty();
+    layout.pools.values().filter(|pool| pool.doors.iter().any(is_open)).count() > 1
 }
 
 /// Chooses the pool of a packet that crosses `interface`: by prefix, then by station; newcomers have the first pool's.
 fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &str, address: &str) {
-    let pools: Vec<_> = layout.pools.values().filter(|pool| pool.interface == interface).collect();
-    if let [pool] = pools[..]
-        && pool.prefixes.is_empty()
+    let doors: Vec<_> = layout.doors().filter(|(_, door)| door.interface == interface).collect();
+    if let Some((pool, door)) = doors.first()
+        && door.prefixes.is_empty()
+        && doors.iter().all(|(other, _)| other.id == pool.id)
     {
         let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
         return;
     }
-    if is_by_address(layout) && pools.iter().all(|pool| !pool.is_counted) {
+    if is_by_address(layout) && doors.iter().all(|(pool, _)| !pool.is_counted) {
         // Which pool it is matters to newcomers only: the others are spared the search for it.
         bypass(table, layout, direction);
         members(table, layout, address);
     }
     for (protocol, is_v4) in [("ip", true), ("ip6", false)] {
-        let ways = pools.iter().flat_map(|pool| {
-            let own = pool.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
+        let ways = doors.iter().flat_map(|(pool, door)| {
+            let own = door.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
             own.map(|prefix| format!("{} : goto p{}_{direction}", prefix.trunc(), pool.id))
         });
         let ways: Vec<_> = ways.collect();
@@ -254,7 +256,7 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
             let _ = writeln!(table, "    {protocol} {address} vmap {{ {} }}", ways.join(", "));
         }
     }
-    let Some(first) = pools.iter().find(|pool| pool.prefixes.is_empty()) else { return };
+    let Some((first, _)) = doors.iter().find(|(_, door)| door.prefixes.is_empty()) else { return };
     if is_by_station(layout, interface) {
         for (field, suffix) in fields(layout.mode) {
             let _ = writeln!(table, "    {field} {address} vmap @way{suffix}_{direction}");
@@ -424,7 +426,7 @@ fn element(lines: &mut String, layout: &Layout, verb: &str, key: &Key, minor: u1
     let family = family(layout.mode);
     let _ = writeln!(lines, "{verb} element {family} {TABLE} class{suffix} {{ {key} : 1:{minor:x} }}");
     let pool = &layout.pools[&layout.leaves[&minor].pool];
-    if pool.prefixes.is_empty() && is_by_station(layout, &pool.interface) {
+    if pool.doors.iter().any(|door| door.prefixes.is_empty() && is_by_station(layout, &door.interface)) {
         for direction in ["down", "up"] {
             let way = format!("way{suffix}_{direction} {{ {key} : goto p{}_{direction} }}", pool.id);
             let _ = writeln!(lines, "{verb} element {family} {TABLE} {way}");

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use fairair_core::units::Bitrate;
 
 use super::{Full, Site, Source, Station};
-use crate::enforce::config::{Mac, Matcher, Mode, Plan};
+use crate::enforce::config::{Ap, Mac, Matcher, Mode, Plan};
 use crate::enforce::datapath::{Key, MOST_LEAVES};
 use crate::enforce::discovery::Sighting;
 
@@ -40,19 +40,21 @@ impl Site {
         (is_free && own.is_none_or(|own| own.source != Source::Config && own.name != *name)).then(|| name.clone())
     }
 
-    /// What the newcomers behind `interface` have of a C of `capacity` while the stations want all of it. Who speaks with somebody
+    /// What the newcomers of `aps`, those of a pool, have of a C of `capacity` while the stations want all of it. Who speaks with somebody
     /// leaves them within a second, so what stays is made up, and may be any number of packets: they share a fiftieth of C or less. Where
     /// newcomers may be stations for good they share as one of them.
-    pub(super) fn newcomers_floor(&self, capacity: Bitrate, interface: &str) -> Option<Bitrate> {
-        let here = self.pools.values().filter(|pool| pool.ap.interface == interface && pool.ap.prefixes.is_empty());
-        let leave = self.config.policy.is_by_station() && self.config.discovery.first_sight && here.count() < 2;
+    pub(super) fn newcomers_floor(&self, capacity: Bitrate, aps: &[Ap]) -> Option<Bitrate> {
+        let open =
+            |own: &Ap| self.aps().filter(|(_, ap)| ap.interface == own.interface && ap.prefixes.is_empty()).count();
+        let is_clear = aps.iter().all(|own| open(own) < 2);
+        let leave = self.config.policy.is_by_station() && self.config.discovery.first_sight && is_clear;
         // A power of two: not each change of C is one of this class.
         leave.then(|| Bitrate::from_bps((1 << capacity.as_bps().max(1).ilog2()) / 64))
     }
 
-    /// Makes room for a station that `source` has found in `pool`: the oldest silent one that no list names goes. Answers
+    /// Makes room for a station that `source` has found at `ap`: the oldest silent one that no list names goes. Answers
     /// whether there is room.
-    fn make_room(&mut self, sighting: &Sighting, source: Source, pool: u16, now_s: u64) -> bool {
+    fn make_room(&mut self, sighting: &Sighting, source: Source, ap: &str, now_s: u64) -> bool {
         let prefix = |ip: &IpAddr| if let IpAddr::V6(ip) = ip { Some(ip.segments()[..4].to_vec()) } else { None };
         let wanted = sighting.address.as_ref().and_then(prefix).filter(|_| sighting.mac.is_none());
         let shares = |own: &Station| own.mac.is_none() && own.addresses.iter().any(|ip| prefix(ip) == wanted);
@@ -63,8 +65,8 @@ impl Site {
             {
                 return self.evict(now_s, |own| unknown(own) && shares(own));
             }
-            if self.stations.iter().filter(|own| unknown(own) && own.pool == pool).count() >= MOST_OF_AN_AP {
-                return self.evict(now_s, |own| unknown(own) && own.pool == pool);
+            if self.stations.iter().filter(|own| unknown(own) && own.ap == ap).count() >= MOST_OF_AN_AP {
+                return self.evict(now_s, |own| unknown(own) && own.ap == ap);
             }
         }
         let left = self.free.len() as u16 + MOST_LEAVES - self.used;
@@ -90,7 +92,7 @@ impl Site {
             let device = sighting.interface.and_then(|index| interfaces.get(&index)).map(String::as_str);
             sighting.mac.is_none()
                 && !self.is_excluded(sighting.address, None)
-                && self.pools.values().any(|pool| Some(pool.ap.interface.as_str()) == device)
+                && self.aps().any(|(_, ap)| Some(ap.interface.as_str()) == device)
                 && self.pool_at(sighting.address, None, device, Source::FirstSight).is_none()
         };
         seen.iter().filter(is_placeless).filter_map(|sighting| sighting.address).collect()
@@ -111,7 +113,7 @@ impl Site {
         };
         // An index that is unknown is none of ours.
         let device = sighting.interface.map(|index| interfaces.get(&index).map_or("", String::as_str));
-        let Some(pool) = self.pool_at(address, sighting.mac, device, source) else {
+        let Some((pool, ap)) = self.pool_at(address, sighting.mac, device, source) else {
             return Ok(false);
         };
         let Some(key) = key else { return Ok(false) };
@@ -122,7 +124,7 @@ impl Site {
             self.vacate(address);
         }
         let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
-        if !self.make_room(sighting, source, pool, now_s) {
+        if !self.make_room(sighting, source, &ap, now_s) {
             return Err(Full);
         }
         let name = self.name_for(sighting, self.stations.len()).unwrap_or(own);
@@ -130,6 +132,7 @@ impl Site {
         self.stations.push(Station {
             name,
             pool,
+            ap,
             slot,
             mac: sighting.mac,
             addresses: address.into_iter().collect(),

@@ -48,7 +48,7 @@ impl Site {
     /// The MAC of a pool, and the rate of its station that is known to have `rate`; unknown: the PHY's highest, so that
     /// nobody else suffers from what is not known.
     fn mac(&self, pool: u16, rate: Option<Bitrate>) -> Option<(MacParams, Bitrate)> {
-        let ap = self.ap(pool)?;
+        let ap = self.radio(pool)?;
         let phy = ap.phy?;
         let rates = || phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000));
         let rate = rate.or(rates().max())?;

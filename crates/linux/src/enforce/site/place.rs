@@ -2,29 +2,37 @@
 
 use std::net::IpAddr;
 
-use super::{Full, Site, SitePool, Source};
-use crate::enforce::config::{self, Mac};
+use super::{Full, Site, Source};
+use crate::enforce::config::{self, Ap, Mac};
 use crate::enforce::discovery::Sighting;
 
 impl Site {
-    /// The pool of a station that the file names: that of its AP or prefix, else where it is associated.
-    pub(super) fn pool_of(&self, station: &config::Station) -> u16 {
-        let named = station.ap.as_ref().and_then(|name| self.pools.get(name));
-        let by_prefix = || {
-            let has = |pool: &&SitePool| {
-                pool.ap.prefixes.iter().any(|prefix| station.addresses.iter().any(|own| prefix.contains(own)))
-            };
-            self.pools.values().find(has)
-        };
-        let associated = || self.associated(station.mac).and_then(|id| self.pools.values().find(|pool| pool.id == id));
-        let found = named.or_else(by_prefix).or_else(associated).or_else(|| self.pools.values().next());
-        found.map_or(0, |pool| pool.id)
+    /// All APs with the numbers of their pools.
+    pub(super) fn aps(&self) -> impl Iterator<Item = (u16, &Ap)> + Clone {
+        self.pools.values().flat_map(|pool| pool.aps.iter().map(|ap| (pool.id, ap)))
     }
 
-    /// The pool of the AP at which `mac` is associated, if it takes stations by association.
-    fn associated(&self, mac: Option<Mac>) -> Option<u16> {
-        let pool = self.pools.get(self.associations.ap_of(mac?)?)?;
-        pool.ap.prefixes.is_empty().then_some(pool.id)
+    /// The pool of the AP named `ap`.
+    pub(super) fn pool_with(&self, ap: &str) -> Option<u16> {
+        self.aps().find(|(_, own)| own.name == ap).map(|(id, _)| id)
+    }
+
+    /// Pool and AP of a station that the file names: those of its AP or prefix, else where it is associated.
+    pub(super) fn pool_of(&self, station: &config::Station) -> (u16, String) {
+        let named = self.aps().find(|(_, ap)| station.ap.as_ref() == Some(&ap.name));
+        let by_prefix = || {
+            let has =
+                |ap: &Ap| ap.prefixes.iter().any(|prefix| station.addresses.iter().any(|own| prefix.contains(own)));
+            self.aps().find(|(_, ap)| has(ap))
+        };
+        let found = named.or_else(by_prefix).or_else(|| self.associated(station.mac)).or_else(|| self.aps().next());
+        found.map_or((0, String::new()), |(id, ap)| (id, ap.name.clone()))
+    }
+
+    /// The AP at which `mac` is associated, if it takes stations by association.
+    fn associated(&self, mac: Option<Mac>) -> Option<(u16, &Ap)> {
+        let name = self.associations.ap_of(mac?)?;
+        self.aps().find(|(_, ap)| ap.name == name && ap.prefixes.is_empty())
     }
 
     /// `way` says that `seen` are all stations of `ap`: who came from another AP moves to a class there. Answers whether
@@ -37,16 +45,18 @@ impl Site {
         let mut changed = false;
         for position in 0..self.stations.len() {
             let station = &self.stations[position];
-            let Some(to) = self.associated(station.mac).filter(|to| *to != station.pool) else { continue };
+            let Some((to, ap)) = self.associated(station.mac).filter(|(_, to)| to.name != station.ap) else { continue };
             let is_tied = |own: &config::Station| own.name == station.name && own.ap.is_some();
-            if self.ap(station.pool).is_some_and(|ap| !ap.prefixes.is_empty())
+            if self.aps().any(|(_, own)| own.name == station.ap && !own.prefixes.is_empty())
                 || station.source == Source::Config && self.config.stations.iter().any(is_tied)
             {
                 continue;
             }
-            let slot = self.slot()?;
+            let ap = ap.name.clone();
+            // On the same channel it keeps its class: a class never changes its pool.
+            let slot = if to == station.pool { station.slot } else { self.slot()? };
             let station = &mut self.stations[position];
-            (station.pool, station.slot) = (to, slot);
+            (station.pool, station.ap, station.slot) = (to, ap, slot);
             changed = true;
         }
         Ok(changed)
@@ -57,29 +67,27 @@ impl Site {
         self.associations.keep(ways);
     }
 
-    /// The pool of a device behind an interface (`None`: not known): by prefix, then by association.
+    /// Pool and AP of a device behind an interface (`None`: not known): by prefix, then by association.
     pub(super) fn pool_at(
         &self,
         address: Option<IpAddr>,
         mac: Option<Mac>,
         interface: Option<&str>,
         source: Source,
-    ) -> Option<u16> {
-        let mut fits = self.pools.values().filter(|pool| match interface {
-            Some(own) => own == pool.ap.interface,
-            None => true,
-        });
-        let inside =
-            |pool: &&SitePool| address.is_some_and(|ip| pool.ap.prefixes.iter().any(|prefix| prefix.contains(&ip)));
-        if let Some(pool) = fits.clone().find(inside) {
-            return Some(pool.id);
+    ) -> Option<(u16, String)> {
+        let own = |(id, ap): (u16, &Ap)| (id, ap.name.clone());
+        let is_there = |ap: &Ap| interface.is_none_or(|own| own == ap.interface);
+        let mut fits = self.aps().filter(|(_, ap)| is_there(ap));
+        let inside = |ap: &Ap| address.is_some_and(|ip| ap.prefixes.iter().any(|prefix| prefix.contains(&ip)));
+        if let Some(found) = fits.clone().find(|(_, ap)| inside(ap)) {
+            return Some(own(found));
         }
-        if let Some(id) = self.associated(mac).filter(|id| fits.clone().any(|pool| pool.id == *id)) {
-            return Some(id);
+        if let Some(found) = self.associated(mac).filter(|(_, ap)| is_there(ap)) {
+            return Some(own(found));
         }
         // A lease alone does not say where; a packet came by the only way there is.
         let is_sure = interface.is_some() || source == Source::FirstSight;
-        let first = fits.find(|pool| pool.ap.prefixes.is_empty())?;
-        (is_sure && fits.next().is_none()).then_some(first.id)
+        let first = fits.find(|(_, ap)| ap.prefixes.is_empty())?;
+        (is_sure && fits.next().is_none()).then(|| own(first))
     }
 }

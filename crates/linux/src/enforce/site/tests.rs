@@ -46,7 +46,8 @@ fn sight(site: &mut Site, sighting: &Sighting, source: Source) -> bool {
 
 fn ap_of(site: &Site, name: &str) -> Option<String> {
     let station = site.stations().iter().find(|station| station.name == name)?;
-    site.ap(station.pool).map(|ap| ap.name.clone())
+    assert_eq!(site.pool_with(&station.ap), Some(station.pool));
+    Some(station.ap.clone())
 }
 
 #[test]
@@ -71,6 +72,30 @@ fn a_station_gets_its_class_where_it_is_listed_and_takes_it_along() {
     assert_eq!(script.remove, [old]);
     let line = format!("add element inet fairair way4_up {{ 10.1.0.2 : goto p{}_up }}", after.leaves[&new].pool);
     assert!(script.nft.contains(&line), "{}", script.nft);
+}
+
+/// Of one channel the class stays: what waits in it is not lost, and nobody is between two pools.
+#[test]
+fn who_roams_on_a_channel_keeps_its_class() {
+    let text = BANK.replacen("capacity = \"8 Mbit/s\"", "channel = 36\ncapacity = \"8 Mbit/s\"", 1);
+    let text = text.replacen("capacity = \"4 Mbit/s\"", "channel = 36", 1);
+    let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+    assert_eq!(site.pools().len(), 1);
+    site.associate("hostapd /run/b", "b", &[seen(1, None)], 5).unwrap();
+    assert!(sight(&mut site, &seen(1, Some("10.1.0.2")), Source::Association));
+    let name = "02:00:00:00:00:01";
+    assert_eq!(ap_of(&site, name).as_deref(), Some("b"));
+    let before = site.layout(1500);
+    assert!(site.associate("hostapd /run/a", "a", &[seen(1, None)], 6).unwrap());
+    assert_eq!(ap_of(&site, name).as_deref(), Some("a"));
+    assert_eq!(site.layout(1500), before);
+    // A reload that parts the channel gives the second AP a pool of its own.
+    let apart =
+        text.replace("interface = \"eth1\"\nchannel = 36\n[", "interface = \"eth1\"\ncapacity = \"4 Mbit/s\"\n[");
+    site.configure(Config::from_toml(&apart, "test").unwrap()).unwrap();
+    assert_eq!(site.pools().keys().collect::<Vec<_>>(), ["b", "channel 36/5"]);
+    assert_eq!(ap_of(&site, name).as_deref(), Some("a"));
+    assert_eq!(ap_of(&site, "printer").as_deref(), Some("a"));
 }
 
 #[test]
