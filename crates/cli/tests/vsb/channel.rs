@@ -1,5 +1,7 @@
 //! APs on one channel.
 
+use std::fmt::Write as _;
+
 use crate::bench::{Bench, Place, needs_root};
 use crate::operator::reload;
 use crate::worker::{down, goodputs, up};
@@ -25,11 +27,13 @@ fn aps_on_one_channel_share_its_capacity_equally_between_all_their_stations() {
     needs_root!();
     let mut text = String::new();
     for (ap, net) in [("ap1", "10.1.0.0/24"), ("ap2", "10.1.9.0/24")] {
-        text +=
-            &format!("[[ap]]\nname = \"{ap}\"\ninterface = \"lan\"\nprefixes = [\"{net}\"]\ncapacity = \"8 Mbit/s\"\n");
+        let _ = write!(
+            text,
+            "[[ap]]\nname = \"{ap}\"\ninterface = \"lan\"\nprefixes = [\"{net}\"]\ncapacity = \"8 Mbit/s\"\n"
+        );
     }
     for address in ["10.1.0.2", "10.1.0.3", "10.1.0.4", "10.1.9.9"] {
-        text += &format!("[[station]]\nname = \"s{address}\"\naddresses = [\"{address}\"]\n");
+        let _ = write!(text, "[[station]]\nname = \"s{address}\"\naddresses = [\"{address}\"]\n");
     }
     let all = [down("10.1.0.2"), up("10.1.0.3"), down("10.1.0.4"), up("10.1.9.9")];
     let bench = Bench::shaping(3, &text);
@@ -65,7 +69,7 @@ fn two_interfaces_are_one_pool_when_their_aps_are_on_one_channel() {
     bench.bridge();
     let mut text = "mode = \"bridged\"\n".to_owned();
     for (ap, port) in [("ap1", "lan0"), ("ap2", "lan1")] {
-        text += &format!("[[ap]]\nname = \"{ap}\"\ninterface = \"{port}\"\ncapacity = \"8 Mbit/s\"\n");
+        let _ = write!(text, "[[ap]]\nname = \"{ap}\"\ninterface = \"{port}\"\ncapacity = \"8 Mbit/s\"\n");
     }
     bench.configure(&on_one_channel(&text));
     bench.start(&[]);

@@ -69,7 +69,8 @@ impl VsbError {
             VsbError::Taken => {
                 "stop it with `fairair vsb stop`, or give it the configuration with `fairair vsb reload`"
             }
-            VsbError::Full(_) => "fewer stations a box",
+            VsbError::Full(Full::Stations) => "fewer stations a box",
+            VsbError::Full(Full::Pools) => "two reloads in place of one",
             VsbError::Datapath(DatapathError::NoTool { .. }) => "install the package that is named",
             VsbError::Datapath(DatapathError::State(StateError { reason, .. })) | VsbError::Socket { reason, .. } => {
                 directory(reason)

@@ -18,7 +18,9 @@ use fairair_core::units::Bitrate;
 use self::admit::is_list;
 use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
-use super::datapath::{Door, Key, Layout, LeafClass, MOST_LEAVES, Pool, leaf_minor, newcomers_minor, slot_of};
+use super::datapath::{
+    Door, Key, Layout, LeafClass, MOST_LEAVES, MOST_POOLS, Pool, leaf_minor, newcomers_minor, slot_of,
+};
 use super::discovery::{Associations, Sighting};
 use super::settings::Settings;
 
@@ -113,11 +115,17 @@ pub struct Site {
 
 /// There is no class left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "stations that were found have taken all the classes that they may have ({MOST_LEAVES} in all, see docs/vsb.md), and none of them \
-     is silent: others share the newcomers' class. Is somebody making up addresses? If not, run a second box"
-)]
-pub struct Full;
+pub enum Full {
+    /// For stations.
+    #[error(
+        "stations that were found have taken all the classes that they may have ({MOST_LEAVES} in all, see docs/vsb.md), and none of \
+         them is silent: others share the newcomers' class. Is somebody making up addresses? If not, run a second box"
+    )]
+    Stations,
+    /// For pools.
+    #[error("old and new access points have more than {MOST_POOLS} names together: rename fewer in one reload")]
+    Pools,
+}
 
 impl Site {
     /// The pools and the stations that the configuration names.
@@ -159,7 +167,8 @@ impl Site {
                 Some(pool) if *pool.capacity() == aps[0].capacity => (pool.id, pool.rate),
                 Some(pool) => (pool.id, first),
                 None => {
-                    let id = (0..=255).find(|id| !ids.contains(id)).expect("there are fewer APs than numbers");
+                    // The next number would be that of the first station's class. Pools that go keep theirs until then.
+                    let id = (0..MOST_POOLS).find(|id| !ids.contains(id)).ok_or(Full::Pools)?;
                     ids.insert(id);
                     (id, first)
                 }
@@ -233,7 +242,7 @@ impl Site {
             return Ok(slot);
         }
         if self.used == MOST_LEAVES {
-            return Err(Full);
+            return Err(Full::Stations);
         }
         self.used += 1;
         Ok(self.used - 1)

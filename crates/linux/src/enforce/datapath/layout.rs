@@ -43,7 +43,7 @@ pub struct Door {
 /// A pool: the capacity of an AP or of a channel, shared by the leaves in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pool {
-    /// Number of the pool, below 255; it stays as long as the pool has its name.
+    /// Number of the pool, below [`MOST_POOLS`]; it stays as long as the pool has its name.
     pub id: u16,
     /// One for each AP.
     pub doors: Vec<Door>,
@@ -133,6 +133,9 @@ pub const fn pool_minor(id: u16) -> u16 {
 pub const fn newcomers_minor(id: u16) -> u16 {
     (id + 1) << 4
 }
+
+/// Most pools: each has a leaf for newcomers below those of stations.
+pub const MOST_POOLS: u16 = 255;
 
 /// Most leaves besides those of newcomers.
 pub const MOST_LEAVES: u16 = 3840;

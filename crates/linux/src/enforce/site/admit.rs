@@ -125,7 +125,7 @@ impl Site {
         }
         let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
         if !self.make_room(sighting, source, &ap, now_s) {
-            return Err(Full);
+            return Err(Full::Stations);
         }
         let name = self.name_for(sighting, self.stations.len()).unwrap_or(own);
         let slot = self.slot()?;
@@ -205,7 +205,7 @@ mod tests {
             .filter(|own| sight(&mut site, &std::net::Ipv4Addr::from(0x0a40_0000 + own).to_string(), 1, 1).is_err());
         assert_eq!(full.count(), 5001 - MOST_OF_AN_AP);
         assert_eq!(sight(&mut site, "10.2.0.9", 2, 1), Ok(true), "another AP has its own part");
-        assert_eq!(sight(&mut site, "10.3.0.10", 1, 2), Err(Full), "nobody is silent yet");
+        assert_eq!(sight(&mut site, "10.3.0.10", 1, 2), Err(Full::Stations), "nobody is silent yet");
         assert!(site.age(&[slot].into(), 6).is_empty());
         assert_eq!(sight(&mut site, "10.3.0.10", 1, 6), Ok(true));
         assert!(

@@ -98,6 +98,21 @@ fn who_roams_on_a_channel_keeps_its_class() {
     assert_eq!(ap_of(&site, "printer").as_deref(), Some("a"));
 }
 
+/// A pool keeps its number while another one takes its place, and the number after the last is a station's class.
+#[test]
+fn no_pool_has_the_class_of_a_station() {
+    let file = |names: std::ops::Range<u32>| {
+        let ap = |own| format!("[[ap]]\nname = \"a{own}\"\ninterface = \"e{own}\"\ncapacity = \"1 Mbit/s\"\n");
+        let text = format!("name = \"many\"\nuplink = \"wan\"\n{}", names.map(ap).collect::<String>());
+        Config::from_toml(&text, "test").unwrap()
+    };
+    let mut site = Site::new(file(0..255)).unwrap();
+    assert_eq!(site.configure(file(1..256)), Err(Full::Pools));
+    site.configure(file(1..255)).unwrap();
+    site.configure(file(1..256)).unwrap();
+    assert!(site.pools().values().all(|pool| slot_of(newcomers_minor(pool.id)).is_none()));
+}
+
 #[test]
 fn a_named_station_follows_its_association_unless_the_file_says_where_it_is() {
     let mut site = site();
