@@ -54,7 +54,7 @@ fn contention(c: &mut Criterion) {
         let params = MacParams::new(&scenario.radio, Preset::Standard);
         let links: Vec<StationLink> = (0..stations)
             .map(|n| StationLink {
-                rate: scenario.radio.rate,
+                tx: params.tx(scenario.radio.rate),
                 beta: 1.0,
                 frame_error: 0.0,
                 bit_error_rate: 0.0,

@@ -3,7 +3,7 @@
 use std::io;
 
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
-use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, Preamble, Reception};
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, PpduRules, Preamble, Reception};
 use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
 use fairair_core::units::{Bytes, Duration};
@@ -42,11 +42,11 @@ static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 /// Appends the radiotap header.
 pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Radio) {
     // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
-    let preamble = radio.preamble.at(frame.rate);
+    let preamble = radio.preamble.at(frame.tx.rate());
     let (plcp, frequency_mhz, channel) = match radio.phy {
         Phy::B => (preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
         Phy::G => (Duration::from_micros(20), 2437, CHANNEL_2_GHZ | CHANNEL_OFDM),
-        Phy::A => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
+        Phy::A | Phy::N | Phy::Ac | Phy::Ax => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
     };
     let mut flags = FLAG_FCS_AT_END;
     if radio.phy == Phy::B && preamble == Preamble::Short {
@@ -55,7 +55,7 @@ pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Rad
     if frame.reception != Reception::Decoded {
         flags |= FLAG_BAD_FCS;
     }
-    let half_mbps = (frame.rate.as_bps() / 500_000).min(255) as u8;
+    let half_mbps = (frame.tx.rate().as_bps() / 500_000).min(255) as u8;
 
     out.extend([0, 0]); // version, padding
     out.extend(RADIOTAP_LEN.to_le_bytes());
@@ -106,8 +106,9 @@ fn data_header(out: &mut Vec<u8>, frame: &AirFrame<Segment>, sequence: u16, retr
 
 /// Duration field of a data frame: until the end of its ACK.
 fn nav_micros(frame: &AirFrame<Segment>, radio: &Radio) -> u16 {
-    let ack_rate = radio.phy.ack_rate(frame.rate, radio.basic_rate);
-    let nav = radio.phy.sifs() + radio.phy.frame_time(Bytes(MAC_ACK), ack_rate, radio.preamble);
+    let band = radio.band();
+    let ack = frame.tx.response(radio.basic_rate, band);
+    let nav = radio.phy.sifs(band) + ack.ppdu_time(Bytes(MAC_ACK), &PpduRules::standard(band, radio.preamble));
     nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16
 }
 

@@ -1,7 +1,9 @@
 //! A channel that tests put frames on by hand.
 
 use fairair::pcap::Writer;
-use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Preamble, Reception};
+use fairair_core::mac::{
+    AirBody, AirFrame, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, PpduRules, Preamble, Reception, TxVector,
+};
 use fairair_core::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
@@ -68,7 +70,7 @@ impl Air {
         let len = Bytes(packet.ip_len().0 + LLC_SNAP + MAC_HEADER_FCS);
         let sequence = self.sequence[transmitter.index()];
         let body = AirBody::Data { packet, sequence, retry };
-        self.put(transmitter, receiver, self.radio.rate, len, reception, body);
+        self.put(transmitter, receiver, self.radio.tx(self.radio.rate), len, reception, body);
         if reception != Reception::Decoded {
             self.now += Duration::from_micros(364); // EIFS
         }
@@ -77,9 +79,9 @@ impl Air {
     /// The ACK to the latest frame, after SIFS.
     pub(crate) fn mac_ack(&mut self, reception: Reception) {
         let data = *self.frames.last().unwrap();
-        self.now += self.radio.phy.sifs();
-        let rate = self.radio.phy.ack_rate(data.rate, self.radio.basic_rate);
-        self.put(data.receiver, data.transmitter, rate, Bytes(MAC_ACK), reception, AirBody::Ack);
+        self.now += self.radio.phy.sifs(self.radio.band());
+        let tx = data.tx.response(self.radio.basic_rate, self.radio.band());
+        self.put(data.receiver, data.transmitter, tx, Bytes(MAC_ACK), reception, AirBody::Ack);
     }
 
     /// A frame that arrives at once, with its ACK.
@@ -99,13 +101,13 @@ impl Air {
         &mut self,
         transmitter: NodeId,
         receiver: NodeId,
-        rate: Bitrate,
+        tx: TxVector,
         len: Bytes,
         reception: Reception,
         body: AirBody<Segment>,
     ) {
-        let duration = self.radio.phy.frame_time(len, rate, self.radio.preamble);
-        self.frames.push(AirFrame { at: self.now, duration, transmitter, receiver, rate, reception, body });
+        let duration = tx.ppdu_time(len, &PpduRules::standard(self.radio.band(), self.radio.preamble));
+        self.frames.push(AirFrame { at: self.now, duration, transmitter, receiver, tx, reception, body });
         self.now += duration;
     }
 

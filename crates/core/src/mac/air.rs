@@ -1,7 +1,8 @@
 //! What a monitor on the channel sees.
 
+use super::tx_vector::TxVector;
 use crate::packet::NodeId;
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Duration, Instant};
 
 /// What became of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +42,8 @@ pub struct AirFrame<P> {
     pub transmitter: NodeId,
     /// Who is addressed.
     pub receiver: NodeId,
-    /// Rate of the MAC frame.
-    pub rate: Bitrate,
+    /// How it is sent.
+    pub tx: TxVector,
     /// What came of it.
     pub reception: Reception,
     /// What it carries.

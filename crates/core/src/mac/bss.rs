@@ -13,11 +13,12 @@ use super::medium::{Medium, State};
 use super::node::{Delivery, Node};
 use super::params::MacParams;
 use super::rules::AfterNoAnswer;
+use super::tx_vector::TxVector;
 use crate::packet::{NodeId, Packet};
 use crate::qdisc::Queue;
 use crate::record::{MacStats, StationRecord};
 use crate::rng::Rng;
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Duration, Instant};
 
 /// A Basic Service Set over packets `P`.
 ///
@@ -120,9 +121,9 @@ impl<P: Packet + Clone> Bss<P> {
         self.deliveries.pop_front()
     }
 
-    /// From now on frames from and to `station` (its position) have another data rate.
-    pub fn set_rate(&mut self, station: usize, rate: Bitrate) {
-        self.links[station].set_rate(&self.params, rate);
+    /// From now on data frames from and to `station` (its position) are sent with `tx`.
+    pub fn set_tx(&mut self, station: usize, tx: TxVector) {
+        self.links[station].set_tx(&self.params, tx);
     }
 
     /// Something outside the cell holds the medium until `until`: all sense it busy after the exchange that goes on.

@@ -63,7 +63,7 @@ impl Cell {
 
     fn of(names: [&str; 3], radio: Radio, preset: Preset, frame_error: f64, seed: u64) -> Self {
         let link = |name: &str| StationLink {
-            rate: radio.rate,
+            tx: radio.tx(radio.rate),
             beta: 1.0,
             frame_error,
             bit_error_rate: 0.0,

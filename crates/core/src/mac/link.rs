@@ -1,14 +1,15 @@
 //! The way over the air between the AP and one station: rates, frame durations, errors.
 
 use super::params::MacParams;
+use super::tx_vector::TxVector;
 use crate::rng::Rng;
-use crate::units::{Bitrate, Bytes, Duration};
+use crate::units::{Bytes, Duration};
 
 /// What the cell must know of a station.
 #[derive(Clone, Debug)]
 pub struct StationLink {
-    /// Rate of data frames, both ways.
-    pub rate: Bitrate,
+    /// Modulation of data frames, both ways.
+    pub tx: TxVector,
     /// Access priority against the AP.
     pub beta: f64,
     /// Error probability of each data frame with payload.
@@ -21,9 +22,9 @@ pub struct StationLink {
 
 /// Frame durations and error probabilities towards and from one station.
 pub(super) struct Link {
-    pub(super) rate: Bitrate,
+    pub(super) tx: TxVector,
     pub(super) ack_time: Duration,
-    pub(super) ack_rate: Bitrate,
+    pub(super) ack_tx: TxVector,
     frame_error: f64,
     bit_error_rate: f64,
     /// Duration of a data frame by IP length: divisions per frame would cost more than the whole countdown.
@@ -37,29 +38,29 @@ const LONGEST_TABULATED: usize = 2296;
 impl Link {
     pub(super) fn new(params: &MacParams, station: &StationLink, seed: u64) -> Self {
         let mut link = Link {
-            rate: station.rate,
+            tx: station.tx,
             ack_time: Duration::ZERO,
-            ack_rate: station.rate,
+            ack_tx: station.tx,
             frame_error: station.frame_error,
             bit_error_rate: station.bit_error_rate,
             times: Vec::new(),
             error_rng: Rng::fork(seed, &format!("channel/{}", station.name)),
         };
-        link.set_rate(params, station.rate);
+        link.set_tx(params, station.tx);
         link
     }
 
-    /// Data frames have another rate from now on.
-    pub(super) fn set_rate(&mut self, params: &MacParams, rate: Bitrate) {
-        self.rate = rate;
-        self.ack_time = params.ack_time(rate);
-        self.ack_rate = params.ack_rate(rate);
-        self.times = (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), rate)).collect();
+    /// Data frames are sent with `tx` from now on.
+    pub(super) fn set_tx(&mut self, params: &MacParams, tx: TxVector) {
+        self.tx = tx;
+        self.ack_time = params.ack_time(tx);
+        self.ack_tx = params.ack_tx(tx);
+        self.times = (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), tx)).collect();
     }
 
     /// Duration of the data frame around `packet`.
     pub(super) fn data_time(&self, params: &MacParams, len: Bytes) -> Duration {
-        self.times.get(len.0 as usize).copied().unwrap_or_else(|| params.data_time(len, self.rate))
+        self.times.get(len.0 as usize).copied().unwrap_or_else(|| params.data_time(len, self.tx))
     }
 
     /// Whether the channel spoils the frame around a packet of `len`.

@@ -13,11 +13,13 @@ mod params;
 mod phy;
 mod ppdu;
 mod rules;
+mod tx_vector;
 
 pub use air::{AirBody, AirFrame, Reception};
 pub use bss::Bss;
 pub use link::StationLink;
 pub use node::Delivery;
 pub use params::MacParams;
-pub use phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Preamble};
+pub use phy::{Band, LLC_SNAP, LONGEST_PPDU, MAC_ACK, MAC_HEADER_FCS, Mcs, McsError, Phy, PpduRules, Preamble, Width};
 pub use rules::{AfterNoAnswer, IdleAccess, Rules};
+pub use tx_vector::{Modulation, TxVector};

@@ -1,9 +1,10 @@
 //! The rules of a cell: interframe times, contention windows, and how a failed frame is recovered from.
 
-use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy};
+use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, PpduRules};
 use super::rules::Rules;
+use super::tx_vector::TxVector;
 use crate::scenario::{Preset, Radio};
-use crate::units::{Bitrate, Bytes, Duration, bits_at};
+use crate::units::{Bitrate, Bytes, Duration};
 
 /// Bytes that ns-2 adds to an IP packet: a header with four addresses and the FCS, no LLC/SNAP.
 const NS2_MAC_OVERHEAD: u64 = 34;
@@ -32,6 +33,8 @@ pub struct MacParams {
     /// Whose rules apply.
     pub rules: Rules,
     preset: Preset,
+    /// What frame times depend on besides the modulation.
+    pub ppdu: PpduRules,
     radio: Radio,
 }
 
@@ -39,7 +42,8 @@ impl MacParams {
     /// The rules for `radio` under `preset`.
     pub fn new(radio: &Radio, preset: Preset) -> Self {
         let phy = radio.phy;
-        let (slot, sifs) = (phy.slot(), phy.sifs());
+        let band = radio.band();
+        let (slot, sifs) = (phy.slot(), phy.sifs(band));
         let difs = sifs + slot * 2;
         let mut params = MacParams {
             slot,
@@ -52,11 +56,15 @@ impl MacParams {
             retry_limit: radio.retry_limit,
             rules: Rules::of(preset),
             preset,
+            ppdu: match preset {
+                Preset::Standard => PpduRules::standard(band, radio.preamble),
+                Preset::Ns2 => PpduRules::ns2(band, radio.preamble),
+            },
             radio: *radio,
         };
         // EIFS assumes that the ACK one could not hear went at the lowest mandatory rate (802.11-2007 clause 9.2.10).
         let lowest = Bitrate::from_bps(phy.rates_kbps()[0] * 1_000);
-        let eifs = sifs + params.ack_time(lowest) + difs;
+        let eifs = sifs + params.ack_time(params.tx(lowest)) + difs;
         match preset {
             Preset::Standard => {
                 let ack_timeout = sifs + slot + phy.rx_start_delay(radio.preamble);
@@ -67,7 +75,7 @@ impl MacParams {
             }
             Preset::Ns2 => {
                 // EIFS is set as a NAV, and after a NAV everybody waits DIFS once more.
-                params.after_no_ack = sifs + params.ack_time(radio.rate) + NS2_ACK_SLACK + difs;
+                params.after_no_ack = sifs + params.ack_time(params.tx(radio.rate)) + NS2_ACK_SLACK + difs;
                 if radio.eifs {
                     params.after_bad_frame = eifs + difs;
                 }
@@ -76,45 +84,31 @@ impl MacParams {
         params
     }
 
-    /// Duration of the data frame that carries an IP packet of `len` at `rate`.
-    pub fn data_time(&self, len: Bytes, rate: Bitrate) -> Duration {
-        match self.preset {
-            Preset::Standard => {
-                let frame = Bytes(len.0 + LLC_SNAP + MAC_HEADER_FCS);
-                self.radio.phy.frame_time(frame, rate, self.radio.preamble)
-            }
-            Preset::Ns2 => self.ns2_frame_time(Bytes(len.0 + NS2_MAC_OVERHEAD), rate),
-        }
+    /// The modulation of a frame at `rate` in this cell.
+    pub const fn tx(&self, rate: Bitrate) -> TxVector {
+        self.radio.tx(rate)
     }
 
-    /// Duration of the MAC ACK to a data frame sent at `data_rate`.
-    pub fn ack_time(&self, data_rate: Bitrate) -> Duration {
-        match self.preset {
-            Preset::Standard => {
-                self.radio.phy.frame_time(Bytes(MAC_ACK), self.ack_rate(data_rate), self.radio.preamble)
-            }
-            Preset::Ns2 => self.ns2_frame_time(Bytes(MAC_ACK), self.ack_rate(data_rate)),
-        }
+    /// Duration of the data frame that carries an IP packet of `len`, sent with `tx`.
+    pub fn data_time(&self, len: Bytes, tx: TxVector) -> Duration {
+        tx.ppdu_time(self.frame_len(len), &self.ppdu)
     }
 
-    /// Rate of the MAC ACK to a data frame sent at `data_rate`.
-    pub fn ack_rate(&self, data_rate: Bitrate) -> Bitrate {
-        self.radio.phy.ack_rate(data_rate, self.radio.basic_rate)
+    /// Duration of the MAC ACK to a data frame sent with `tx`.
+    pub fn ack_time(&self, tx: TxVector) -> Duration {
+        self.ack_tx(tx).ppdu_time(Bytes(MAC_ACK), &self.ppdu)
     }
 
-    /// Bytes of the data frame around an IP packet of `len`, for the bit error rate.
+    /// Modulation of the MAC ACK to a data frame sent with `tx`.
+    pub fn ack_tx(&self, tx: TxVector) -> TxVector {
+        tx.response(self.radio.basic_rate, self.ppdu.band)
+    }
+
+    /// Bytes of the data frame around an IP packet of `len`, for its duration and the bit error rate.
     pub fn frame_len(&self, len: Bytes) -> Bytes {
         match self.preset {
             Preset::Standard => Bytes(len.0 + LLC_SNAP + MAC_HEADER_FCS),
             Preset::Ns2 => Bytes(len.0 + NS2_MAC_OVERHEAD),
-        }
-    }
-
-    /// DSSS without rounding to microseconds; OFDM, which ns-2 lacks, as the standard has it.
-    fn ns2_frame_time(&self, len: Bytes, rate: Bitrate) -> Duration {
-        match self.radio.phy {
-            Phy::B => self.radio.preamble.at(rate).duration() + bits_at(len.as_bits(), rate),
-            Phy::A | Phy::G => self.radio.phy.frame_time(len, rate, self.radio.preamble),
         }
     }
 }

@@ -40,7 +40,7 @@ impl<P: Packet + Clone> Bss<P> {
                 duration,
                 transmitter: id,
                 receiver: if id == NodeId::AP { peer } else { NodeId::AP },
-                rate: link.rate,
+                tx: link.tx,
                 reception,
                 body: AirBody::Data { packet: packet.clone(), sequence: node.sequence, retry },
             });
@@ -72,7 +72,7 @@ impl<P: Packet + Clone> Bss<P> {
                 duration: link.ack_time,
                 transmitter: receiver,
                 receiver: sender,
-                rate: link.ack_rate,
+                tx: link.ack_tx,
                 reception: Reception::Decoded,
                 body: AirBody::Ack,
             });

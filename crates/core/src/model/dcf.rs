@@ -168,8 +168,8 @@ mod tests {
     /// Mbit/s of 1500-byte MSDUs and the collision probability.
     fn bianchi(params: &MacParams, rate: u64, n: u32) -> (f64, f64) {
         let rate = Bitrate::mbps(rate);
-        let data = params.data_time(Bytes(1500), rate).as_secs_f64();
-        let ack = (params.sifs + params.ack_time(rate)).as_secs_f64();
+        let data = params.data_time(Bytes(1500), params.tx(rate)).as_secs_f64();
+        let ack = (params.sifs + params.ack_time(params.tx(rate))).as_secs_f64();
         let busy = data + ack + params.difs.as_secs_f64();
         // ns-3's tables put the ACK's own duration into EIFS, not that of an ACK at the lowest rate.
         let eifs = params.after_bad_frame > params.difs;

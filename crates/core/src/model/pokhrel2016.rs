@@ -107,9 +107,11 @@ impl Cell {
     fn chain(&self, h: f64, p_ld: f64, backoff: &Backoff) -> Chain {
         let secs = |duration: crate::units::Duration| duration.as_secs_f64();
         let params = &self.params;
-        let after = secs(params.sifs) + secs(params.ack_time(self.rate)) + secs(params.difs);
-        let (data, ack) =
-            (secs(params.data_time(self.segment, self.rate)), secs(params.data_time(Bytes(40), self.rate)));
+        let after = secs(params.sifs) + secs(params.ack_time(params.tx(self.rate))) + secs(params.difs);
+        let (data, ack) = (
+            secs(params.data_time(self.segment, params.tx(self.rate))),
+            secs(params.data_time(Bytes(40), params.tx(self.rate))),
+        );
         // [attempts, failures] of uploads' and the AP's segments; successes; seconds.
         let (mut upload, mut access, mut up, mut down, mut segments, mut time) =
             ([0.0; 2], [0.0; 2], 0.0, 0.0, 0.0, 0.0);

@@ -21,7 +21,7 @@ impl Scenario {
             .stations
             .iter()
             .map(|station| StationLink {
-                rate: station.rate,
+                tx: params.tx(station.rate),
                 beta: station.beta,
                 frame_error: station.frame_error.get(),
                 bit_error_rate: station.bit_error_rate,

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ap::{UplinkLimiterParams, WindowCapParams};
 use crate::control::CapacityParams;
-use crate::mac::{Phy, Preamble};
+use crate::mac::{Band, Phy, Preamble, TxVector};
 use crate::packet::Direction;
 use crate::qdisc::QdiscSpec;
 use crate::shaper::VsbParams;
@@ -120,6 +120,18 @@ pub struct Radio {
     pub cw_max: Option<u32>,
 }
 
+impl Radio {
+    /// The frequency band.
+    pub const fn band(&self) -> Band {
+        self.phy.usual_band()
+    }
+
+    /// The modulation of data frames at `rate`.
+    pub const fn tx(&self, rate: Bitrate) -> TxVector {
+        TxVector::at_rate(self.phy, rate)
+    }
+}
+
 /// The access point's two queues.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ap {
@@ -149,7 +161,7 @@ impl Enforce {
     pub const fn most(phy: Phy) -> Bitrate {
         match phy {
             Phy::B => Bitrate::mbps(6),
-            Phy::A | Phy::G => Bitrate::mbps(30),
+            Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax => Bitrate::mbps(30),
         }
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     let usual_basic = match (phy, preset) {
         (Phy::B, Preset::Ns2) => Bitrate::mbps(1),
         (Phy::B, Preset::Standard) => Bitrate::mbps(2),
-        (Phy::A | Phy::G, _) => Bitrate::mbps(24),
+        (Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax, _) => Bitrate::mbps(24),
     };
     if phy != Phy::B && table.has("preamble") {
         let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());

@@ -10,8 +10,9 @@ use crate::units::{Bitrate, Bytes};
 /// [`MacStats::airtime`](crate::record::MacStats) counts. DIFS and backoff are left out because nobody holds the
 /// medium in them; retries, because they hit all stations alike.
 pub fn airtime_per_byte(mac: &MacParams, rate: Bitrate, mss: u32, acks_per_segment: f64) -> f64 {
-    let answer = mac.sifs + mac.ack_time(rate);
-    let exchange = |len: u64| (mac.data_time(Bytes(len), rate) + answer).as_secs_f64();
+    let tx = mac.tx(rate);
+    let answer = mac.sifs + mac.ack_time(tx);
+    let exchange = |len: u64| (mac.data_time(Bytes(len), tx) + answer).as_secs_f64();
     let data = u64::from(mss) + TCP_IP_HEADER;
     (exchange(data) + acks_per_segment * exchange(TCP_IP_HEADER))
         / (data as f64 + acks_per_segment * TCP_IP_HEADER as f64)

@@ -41,7 +41,7 @@ impl Cell<'_> {
             Action::Rate { stations, rate } => {
                 for station in stations {
                     self.rates[*station] = *rate;
-                    self.bss.set_rate(*station, *rate);
+                    self.bss.set_tx(*station, self.scenario.radio.tx(*rate));
                 }
                 self.reweigh(now);
             }

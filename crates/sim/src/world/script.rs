@@ -13,7 +13,7 @@ impl World<'_> {
             Action::Rate { stations, rate } => {
                 for station in stations {
                     self.rates[*station] = *rate;
-                    self.bss.set_rate(*station, *rate);
+                    self.bss.set_tx(*station, scenario.radio.tx(*rate));
                 }
                 self.reweigh(now);
             }
