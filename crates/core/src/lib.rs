@@ -4,8 +4,8 @@
 //! simulator, the emulator and the live box drive the same code with different clocks.
 
 pub mod ap;
+pub mod cell;
 pub mod control;
-pub mod enforce;
 pub mod mac;
 pub mod metrics;
 pub mod model;
@@ -18,4 +18,3 @@ pub mod scenario;
 pub mod shaper;
 pub mod tcp;
 pub mod units;
-pub mod wire;

@@ -87,10 +87,9 @@ impl Flow {
         !matches!(self.params.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. })
     }
 
-    /// The first start: after `start` and a uniform share of `spread`.
+    /// When the application begins.
     pub(crate) fn first_start(&mut self, spread: Duration) -> Instant {
-        let jitter = Duration::from_nanos((spread.as_nanos() as f64 * self.rng.uniform()) as u64);
-        Instant::ZERO + self.params.start + jitter
+        self.params.first_start(spread, &mut self.rng)
     }
 
     /// The application's turn: opens the next connection.

@@ -1,10 +1,9 @@
 //! The simulator: drives the core's state machines in virtual time.
 
-mod events;
+mod endpoints;
 mod flow;
 pub mod plan;
 pub mod replicas;
-mod world;
 
 use fairair_core::mac::AirFrame;
 use fairair_core::packet::Segment;
@@ -18,7 +17,7 @@ pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
 ///
 /// Every frame on the air is shown to `monitor`, in the order of their start.
 pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<Monitor>) -> Record {
-    world::World::new(scenario, scenario.replica_seed(replica)).run(monitor)
+    endpoints::Simulation::new(scenario, scenario.replica_seed(replica)).run(monitor)
 }
 
 /// Simulates one replica.

@@ -1,12 +1,12 @@
 //! What engines that move packets make of a scenario in the same way.
 
-use super::{Preset, Scenario, Station, Traffic};
+use super::{Flow, Preset, Scenario, Station, Traffic};
 use crate::mac::{Bss, MacParams, StationLink};
 use crate::packet::Packet;
 use crate::qdisc::{self, DropTail, QdiscSpec, Queue};
 use crate::rng::Rng;
 use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
-use crate::units::Bitrate;
+use crate::units::{Bitrate, Duration, Instant};
 
 impl Scenario {
     /// The seed of replica number `replica`.
@@ -32,6 +32,19 @@ impl Scenario {
         let uplinks = self.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
         let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
         Bss::new(params, &stations, queues, seed)
+    }
+
+    /// Each flow's stream of random numbers, in the order of [`Self::flows`]; its start is the first draw.
+    pub fn flow_streams(&self, seed: u64) -> impl Iterator<Item = Rng> {
+        self.stations.iter().flat_map(move |station| {
+            (0..station.flows.len()).map(move |nth| Rng::fork(seed, &format!("flow/{}/{nth}", station.name)))
+        })
+    }
+
+    /// When each flow starts, in the order of [`Self::flows`].
+    pub fn starts(&self, seed: u64) -> impl Iterator<Item = Instant> {
+        let flows = self.flows().zip(self.flow_streams(seed));
+        flows.map(|((_, flow), mut stream)| flow.first_start(self.run.start_spread, &mut stream))
     }
 
     /// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
@@ -63,6 +76,14 @@ impl Scenario {
         stations
             .map(|(station, rate)| Share { weight: station.weight * fair(station, *rate), cap: station.cap })
             .collect()
+    }
+}
+
+impl Flow {
+    /// After `start` and a uniform share of `spread`, which the flow's `stream` draws.
+    pub fn first_start(&self, spread: Duration, stream: &mut Rng) -> Instant {
+        let jitter = Duration::from_nanos((spread.as_nanos() as f64 * stream.uniform()) as u64);
+        Instant::ZERO + self.start + jitter
     }
 }
 

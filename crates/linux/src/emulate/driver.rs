@@ -1,4 +1,4 @@
-//! The emulation in real time: waits, reads and writes frames, and lets the [`Cell`] do all that is due.
+//! The emulation in real time: waits, reads and writes frames, and lets the [`Emulation`] do all that is due.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,8 +13,8 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
-use super::cell::{Cell, Port};
 use super::datagrams::Refill;
+use super::emulation::{Emulation, Port};
 use super::hand_over::HandOver;
 use crate::tap::Tap;
 
@@ -49,7 +49,7 @@ pub(super) struct Heard {
 /// # Errors
 /// When the kernel refuses epoll or a timer, or a device is gone.
 pub(super) fn drive(
-    cell: &mut Cell,
+    cell: &mut Emulation,
     taps: &Taps,
     start: Clock,
     end: Instant,
@@ -134,17 +134,23 @@ fn thread_time() -> io::Result<Duration> {
 }
 
 /// Hands over all that is due.
-fn flush(cell: &mut Cell, taps: &Taps, measure_from: Instant, clock: &impl Fn() -> Instant, hand_over: &mut HandOver) {
-    while let Some(output) = cell.poll_output() {
-        let tap = match output.port {
+fn flush(
+    cell: &mut Emulation,
+    taps: &Taps,
+    measure_from: Instant,
+    clock: &impl Fn() -> Instant,
+    hand_over: &mut HandOver,
+) {
+    while let Some(departure) = cell.poll_departure() {
+        let tap = match departure.port {
             Port::Wire => taps.wire,
             Port::Station(index) => taps.stations[index],
         };
-        let late = clock().saturating_since(output.due);
-        if output.due >= measure_from {
+        let late = clock().saturating_since(departure.due);
+        if departure.due >= measure_from {
             hand_over.record(late);
         }
-        if tap.send(&output.bytes).is_err() {
+        if tap.send(&departure.bytes).is_err() {
             hand_over.refused += 1;
         }
     }

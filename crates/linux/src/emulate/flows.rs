@@ -8,7 +8,6 @@ use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::units::{Duration, Instant};
 
 use super::addresses as addr;
-use super::cell::is_tcp;
 use super::connections::Seen;
 use super::frame::Frame;
 
@@ -129,4 +128,9 @@ impl Flows {
             })
             .collect()
     }
+}
+
+/// Whether a flow's traffic is TCP.
+pub(super) fn is_tcp(traffic: &Traffic) -> bool {
+    matches!(traffic, Traffic::Bulk | Traffic::Files { .. })
 }

@@ -1,6 +1,7 @@
 //! An Ethernet frame of a real host, as queues, MAC and box see a packet.
 
 use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+use fairair_core::cell::CellPacket;
 use fairair_core::packet::{Class, Direction, FlowId, NodeId, Packet, TcpView};
 use fairair_core::units::{Bytes, Instant};
 use std::net::IpAddr;
@@ -136,6 +137,8 @@ pub(super) struct Frame {
     pub(super) of_scenario: Option<usize>,
     /// Which of the box's own probes it is, or the reply to it; a live box knows by itself which.
     pub(super) probe: Option<u64>,
+    /// Whether a frame from a station is for other stations too.
+    pub(super) relayed: bool,
     /// Payload of UDP.
     pub(super) datagram: u32,
     pub(super) enqueued_at: Instant,
@@ -205,6 +208,24 @@ impl Packet for Frame {
     }
 }
 
+impl CellPacket for Frame {
+    fn scenario_flow(&self) -> Option<usize> {
+        self.of_scenario
+    }
+
+    fn probe(&self) -> Option<u64> {
+        self.probe
+    }
+
+    fn is_traffic(&self) -> bool {
+        self.tcp.is_some() || self.datagram > 0
+    }
+
+    fn is_for_stations(&self) -> bool {
+        self.relayed
+    }
+}
+
 /// The Internet checksum after a 16-bit word changed from `old` to `new`: RFC 1624 Eq. 3.
 fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     let mut sum = u32::from(!checksum) + u32::from(!old) + u32::from(new);
@@ -242,6 +263,7 @@ mod tests {
             tcp: Some(Tcp { view, acks: header.acks, at: header.at, scale }),
             of_scenario: None,
             probe: None,
+            relayed: false,
             datagram: 0,
             enqueued_at: Instant::ZERO,
         }

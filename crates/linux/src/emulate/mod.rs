@@ -1,36 +1,34 @@
 //! The testbed: namespaces joined by a real-time emulation of the contended half-duplex cell.
 //!
-//! `cell` is the emulation without input or output, with `frame`, `connections` and `flows` to read real headers, and
-//! `ap`, `enforce` and `script` for what the simulator has under the same names. `driver` gives it real time and
+//! `emulation` is the ends of the core's cell without input or output, with `frame`, `connections` and `flows` to read
+//! real headers and `probes` to write them. `driver` gives it real time and
 //! devices, `hand_over` notes how late it was, `rig` builds the namespaces, `stack` sets their TCP, `traffic` runs iperf3,
 //! `files` and `datagrams` are what iperf3 cannot do, `live_box` is the daemon, `registry` knows which
 //! testbeds stand, `run` makes a replica of it all.
 
 pub mod addresses;
-mod ap;
-mod cell;
-#[cfg(test)]
-mod cell_tests;
 mod connections;
 mod datagrams;
 mod doctor;
 mod driver;
-mod enforce;
+mod emulation;
+#[cfg(test)]
+mod emulation_tests;
 mod error;
 mod files;
 mod flows;
 mod frame;
 mod hand_over;
 mod live_box;
+mod probes;
 mod registry;
 mod rig;
 mod run;
-mod script;
 mod stack;
 mod traffic;
 
-pub use cell::{Cell, Output, Port, Strays};
 pub use doctor::{Check, examine};
+pub use emulation::{Departure, Emulation, Port, Strays};
 pub use error::TestbedError;
 pub use hand_over::{HandOver, Minute};
 pub use registry::{Entry, PREFIX, clean, standing, take_down};

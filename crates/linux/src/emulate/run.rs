@@ -8,8 +8,8 @@ use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
-use super::cell::Cell;
 use super::driver::{Heard, drive};
+use super::emulation::Emulation;
 use super::error::TestbedError;
 use super::hand_over::HandOver;
 use super::live_box::LiveBox;
@@ -86,7 +86,8 @@ pub fn run(
         let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
         // Before the end it finishes by an error only.
         let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
-        let conducted = conduct(scenario, &mut programs, start, cancel, || emulation.is_finished() || has_failed());
+        let conducted =
+            conduct(scenario, seed, &mut programs, start, cancel, || emulation.is_finished() || has_failed());
         stop.store(!matches!(conducted, Ok(true)) || has_failed(), Ordering::Relaxed);
         let emulated = emulation.join();
         is_over.store(true, Ordering::Relaxed);
@@ -122,7 +123,7 @@ pub fn keep(
     std::thread::scope(|scope| {
         let endless = || {
             realtime::keep_time(PRIORITY);
-            let mut cell = Cell::new(scenario, scenario.replica_seed(0));
+            let mut cell = Emulation::new(scenario, scenario.replica_seed(0));
             let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
             drive(&mut cell, &taps, Clock::now(), never, never, cancel, &Heard::default())
         };
@@ -142,7 +143,7 @@ fn emulate(
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
     let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
-    let mut cell = Cell::new(shaped_elsewhere.as_ref().unwrap_or(scenario), seed);
+    let mut cell = Emulation::new(shaped_elsewhere.as_ref().unwrap_or(scenario), seed);
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
@@ -162,6 +163,7 @@ fn emulate(
 /// Starts and stops the flows at their times; says whether the run came to its end.
 fn conduct(
     scenario: &Scenario,
+    seed: u64,
     programs: &mut TrafficPrograms,
     start: Clock,
     cancel: &AtomicBool,
@@ -169,7 +171,7 @@ fn conduct(
 ) -> Result<bool, TestbedError> {
     let end = scenario.run.duration;
     let mut due: Vec<(Instant, usize, bool)> = Vec::new();
-    for (id, ((_, flow), at)) in scenario.flows().zip(programs.starts()).enumerate() {
+    for (id, ((_, flow), at)) in scenario.flows().zip(scenario.starts(seed)).enumerate() {
         due.push((at, id, true));
         due.extend(flow.stop.filter(|stop| *stop < end).map(|stop| (Instant::ZERO + stop, id, false)));
     }

@@ -3,8 +3,8 @@
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::tcp::{TcpParams, Variant};
 
-use super::cell::is_tcp;
 use super::error::TestbedError;
+use super::flows::is_tcp;
 use super::{Options, TcpStack, addresses as addr, live_box};
 
 /// Header bytes of IPv4 and TCP without options.

@@ -11,7 +11,7 @@ use std::time::{Duration as Wait, Instant as Clock};
 use fairair_core::packet::Direction;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Flow, Scenario, Traffic};
-use fairair_core::units::{Duration, Instant};
+use fairair_core::units::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -149,19 +149,6 @@ impl<'a> TrafficPrograms<'a> {
                 Some(_) => std::thread::sleep(Wait::from_millis(20)),
             }
         }
-    }
-
-    /// When each flow starts: as in the simulator.
-    pub(super) fn starts(&self) -> Vec<Instant> {
-        let stations = self.scenario.stations.iter();
-        let spread = self.scenario.run.start_spread.as_nanos() as f64;
-        let starts = stations.flat_map(|station| {
-            station.flows.iter().enumerate().map(move |(nth, flow)| {
-                let mut rng = Rng::fork(self.seed, &format!("flow/{}/{nth}", station.name));
-                Instant::ZERO + flow.start + Duration::from_nanos((spread * rng.uniform()) as u64)
-            })
-        });
-        starts.collect()
     }
 
     /// Starts to ping each station from the fixed host, once an `interval`.

@@ -1,4 +1,4 @@
-//! The scenario's box as every engine drives it: shaper, controller, and how stations answer its probes.
+//! The scenario's box: shaper and controller.
 
 use crate::control::{Capacity, Decision, Probe, StationView};
 use crate::model::air;
@@ -7,7 +7,7 @@ use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
 use crate::shaper::Vsb;
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Bitrate, Instant};
 
 /// A box at work: packets and replies go in, packets and probes come out.
 ///
@@ -15,7 +15,7 @@ use crate::units::{Bitrate, Duration, Instant};
 /// [`dequeue`](Self::dequeue); after [`handle_timeout`](Self::handle_timeout) and [`answered`](Self::answered) also probes
 /// with [`poll_probe`](Self::poll_probe), and then [`settle`](Self::settle).
 #[derive(Debug)]
-pub struct Enforcer<P> {
+pub(super) struct Enforcer<P> {
     vsb: Vsb<P>,
     control: Capacity,
     /// Whether it shapes; else all packets pass and nobody is probed.
@@ -26,7 +26,7 @@ pub struct Enforcer<P> {
 
 impl<P: Packet> Enforcer<P> {
     /// The scenario's box, on unless a timed event is going to switch it on; `None` without one.
-    pub fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
+    pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
         let enforce = scenario.enforce?;
         let control = Capacity::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
         let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
@@ -47,12 +47,12 @@ impl<P: Packet> Enforcer<P> {
     }
 
     /// It begins to shape, or lets all go that waits.
-    pub fn switch(&mut self, on: bool) {
+    pub(super) fn switch(&mut self, on: bool) {
         self.on = on;
     }
 
     /// The data rates of stations are `rates` from now on, in the scenario's order.
-    pub fn set_rates(&mut self, now: Instant, scenario: &Scenario, rates: &[Bitrate]) {
+    pub(super) fn set_rates(&mut self, now: Instant, scenario: &Scenario, rates: &[Bitrate]) {
         let Some(enforce) = scenario.enforce else { return };
         self.vsb.set_shares(now, &scenario.shares(enforce.vsb.policy, rates));
         self.set_air(scenario, rates);
@@ -62,7 +62,7 @@ impl<P: Packet> Enforcer<P> {
     ///
     /// `counts`: whether a packet that passes by is traffic of its station. ICMP and ARP are not: the controller must not
     /// take who answers a ping for a sender of UDP.
-    pub fn enter(&mut self, now: Instant, packet: P, counts: bool) -> Option<P> {
+    pub(super) fn enter(&mut self, now: Instant, packet: P, counts: bool) -> Option<P> {
         if !self.on {
             return Some(packet);
         }
@@ -77,39 +77,39 @@ impl<P: Packet> Enforcer<P> {
     }
 
     /// The next packet that may leave now.
-    pub fn dequeue(&mut self, now: Instant) -> Option<P> {
+    pub(super) fn dequeue(&mut self, now: Instant) -> Option<P> {
         if self.on { self.vsb.dequeue(now) } else { self.vsb.dequeue_unpaced(now) }
     }
 
     /// When the next packet may leave.
-    pub fn shaper_timeout(&self) -> Option<Instant> {
+    pub(super) fn shaper_timeout(&self) -> Option<Instant> {
         self.vsb.poll_timeout()
     }
 
     /// When the controller wants to look.
-    pub fn control_timeout(&self) -> Option<Instant> {
+    pub(super) fn control_timeout(&self) -> Option<Instant> {
         self.control.poll_timeout().filter(|_| self.on)
     }
 
     /// The controller looks.
-    pub fn handle_timeout(&mut self, now: Instant) {
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
         self.look(now);
         self.control.handle_timeout(now, &self.views);
     }
 
     /// The reply to probe number `id` is back.
-    pub fn answered(&mut self, now: Instant, id: u64) {
+    pub(super) fn answered(&mut self, now: Instant, id: u64) {
         self.look(now);
         self.control.handle_reply(now, id, &self.views);
     }
 
     /// The next probe to send, past the shaper.
-    pub fn poll_probe(&mut self) -> Option<Probe> {
+    pub(super) fn poll_probe(&mut self) -> Option<Probe> {
         self.control.poll_probe()
     }
 
     /// Sets C to what the controller has decided on.
-    pub fn settle(&mut self, now: Instant) {
+    pub(super) fn settle(&mut self, now: Instant) {
         let decided = self.trace.len();
         while let Some(decision) = self.control.poll_decision() {
             self.trace.push(decision);
@@ -120,12 +120,12 @@ impl<P: Packet> Enforcer<P> {
     }
 
     /// Starts the counters afresh: the warm-up is over.
-    pub fn reset_stats(&mut self, now: Instant) {
+    pub(super) fn reset_stats(&mut self, now: Instant) {
         self.vsb.reset_stats(now);
     }
 
     /// What it has counted and decided. The decisions are taken out.
-    pub fn record(&mut self, end: Instant) -> EnforceRecord {
+    pub(super) fn record(&mut self, end: Instant) -> EnforceRecord {
         let stations = (0..self.views.len()).map(|index| self.vsb.stats(NodeId::station(index), end).clone()).collect();
         EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats() }
     }
@@ -149,57 +149,6 @@ impl<P: Packet> Enforcer<P> {
                 air_ns: view.air_ns,
             };
         }
-    }
-}
-
-/// How each station answers probes: at once, late while it sleeps, or never.
-#[derive(Debug)]
-pub struct Habits {
-    stations: Vec<Habit>,
-    rng: Rng,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Habit {
-    deaf: bool,
-    /// Least and largest delay of an answer.
-    delay: (Duration, Duration),
-}
-
-impl Habits {
-    /// All awake, none deaf.
-    pub fn new(scenario: &Scenario, seed: u64) -> Self {
-        Habits { stations: vec![Habit::default(); scenario.stations.len()], rng: Rng::fork(seed, "answers") }
-    }
-
-    /// Stations fall deaf, hear again, fall asleep or wake up; other actions change nothing here.
-    pub fn change(&mut self, action: &Action) {
-        match action {
-            Action::Deaf { stations, on } => {
-                for station in stations {
-                    self.stations[*station].deaf = *on;
-                }
-            }
-            Action::Sleep { stations, shortest, longest } => {
-                for station in stations {
-                    self.stations[*station].delay = (*shortest, *longest);
-                }
-            }
-            Action::Rate { .. } | Action::Silence { .. } | Action::Enforce { .. } => {}
-        }
-    }
-
-    /// After which time station number `station` answers a probe that reaches it now; `None`: never.
-    pub fn answer_after(&mut self, station: usize) -> Option<Duration> {
-        let Habit { deaf, delay: (shortest, longest) } = self.stations[station];
-        if deaf {
-            return None;
-        }
-        if longest == Duration::ZERO {
-            return Some(Duration::ZERO);
-        }
-        let spread = (longest.as_nanos() - shortest.as_nanos()) as f64 * self.rng.uniform();
-        Some(shortest + Duration::from_nanos(spread as u64))
     }
 }
 
@@ -291,19 +240,5 @@ mod tests {
         enforcer.set_rates(Instant::ZERO, &scenario, &[Bitrate::mbps(11)]);
         assert!((1_400_000..1_600_000).contains(&slow), "{slow}");
         assert!(enforcer.views[0].air_ns > 0 && enforcer.views[0].air_ns < 1700);
-    }
-
-    #[test]
-    fn a_sleeping_station_answers_within_its_bounds_and_a_deaf_one_never() {
-        let mut habits = Habits::new(&cell(""), 1);
-        assert_eq!(habits.answer_after(0), Some(Duration::ZERO));
-        let (shortest, longest) = (Duration::from_millis(100), Duration::from_millis(300));
-        habits.change(&Action::Sleep { stations: vec![0], shortest, longest });
-        for _ in 0..100 {
-            let after = habits.answer_after(0).expect("asleep, not deaf");
-            assert!((shortest..=longest).contains(&after));
-        }
-        habits.change(&Action::Deaf { stations: vec![0], on: true });
-        assert_eq!(habits.answer_after(0), None);
     }
 }

@@ -1,11 +1,10 @@
 //! The scenario's timed events.
 
-use fairair_core::scenario::Action;
-use fairair_core::units::Instant;
+use super::{Cell, CellPacket};
+use crate::scenario::Action;
+use crate::units::Instant;
 
-use super::World;
-
-impl World<'_> {
+impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     /// Does what the timed event number `index` says.
     pub(super) fn perform(&mut self, now: Instant, index: usize) {
         let scenario = self.scenario;
@@ -19,7 +18,7 @@ impl World<'_> {
             }
             Action::Silence { lasts } => self.bss.silence(now, now + *lasts),
             Action::Enforce { on } => self.switch_enforce(now, *on),
-            action @ (Action::Deaf { .. } | Action::Sleep { .. }) => self.habits.change(action),
+            action @ (Action::Deaf { .. } | Action::Sleep { .. }) => self.responders.change(action),
         }
     }
 }

@@ -1,0 +1,310 @@
+//! The cell as every engine drives it: wires, box, AP, radio, timed events and books.
+//!
+//! ```text
+//! fixed host -- own wire of a flow -- common wire -- [box] -- AP ))) stations
+//! ```
+//!
+//! Drivers supply the ends: the simulator its TCP machines, the testbed the frames of real hosts. They differ in who sends
+//! and takes packets, how an echo request is made and who answers it, and what is known of congestion windows.
+//!
+//! The parts: `wires` joins the links, `the_box` is the way through the box and its `enforcer`, `responders` answer
+//! its probes, `ap` is what the AP does to packets besides queueing, `script` the timed events, `record` the
+//! measurements, `deadlines` the heap that says what is due next.
+
+mod ap;
+mod deadlines;
+mod enforcer;
+mod record;
+mod responders;
+mod script;
+mod the_box;
+mod wires;
+
+use self::ap::Ap;
+use self::deadlines::{Deadline, Deadlines};
+use self::enforcer::Enforcer;
+use self::responders::Responders;
+use self::the_box::BoxWakeups;
+use self::wires::Wires;
+use crate::control::Probe;
+use crate::mac::{AirFrame, Bss, Delivery};
+use crate::packet::{Direction, Kind, NodeId, Packet, Segment};
+use crate::record::Series;
+use crate::scenario::Scenario;
+use crate::units::{Bitrate, Instant};
+
+/// What the cell must know of a packet besides what queues and MAC see.
+pub trait CellPacket: Packet + Clone + Send + 'static {
+    /// Position of its flow among the scenario's; `None`: it belongs to none.
+    fn scenario_flow(&self) -> Option<usize>;
+
+    /// Number of the box's probe that it is, or that it replies to.
+    fn probe(&self) -> Option<u64>;
+
+    /// Whether it is traffic of its station. What only keeps the network going (ICMP, ARP) is not: the box must not take who
+    /// answers a ping for a sender of UDP.
+    fn is_traffic(&self) -> bool;
+
+    /// A packet from a station: whether it is for other stations too, or for them alone.
+    fn is_for_stations(&self) -> bool;
+}
+
+impl CellPacket for Segment {
+    fn scenario_flow(&self) -> Option<usize> {
+        Some(self.flow.index())
+    }
+
+    fn probe(&self) -> Option<u64> {
+        matches!(self.kind, Kind::Echo | Kind::EchoReply).then_some(self.seq)
+    }
+
+    fn is_traffic(&self) -> bool {
+        self.probe().is_none()
+    }
+
+    fn is_for_stations(&self) -> bool {
+        false
+    }
+}
+
+/// What the cell tells its driver. `T` are the driver's timers.
+#[derive(Debug)]
+pub enum Output<P, T> {
+    /// A packet has reached its end: the fixed host (`Up`) or its station (`Down`). A probe has reached the station that is
+    /// to answer it; the reply to a probe that no box of this cell has sent has reached the AP.
+    Arrival(P),
+    /// A packet from a station that is for other stations too has reached the AP: the driver copies it as it finds right,
+    /// with [`Cell::to_station`] and [`Cell::to_wire`].
+    Relay(P),
+    /// The box wants an echo request: the driver makes it and hands it to [`Cell::to_station`].
+    Probe(Probe),
+    /// The queue of a node gave a frame to the MAC or ran empty, after [`Cell::notify_fetches`].
+    Fetched(NodeId),
+    /// A timer of the driver is due.
+    Timer(T),
+    /// A sample of the time series was taken.
+    Sample,
+    /// The warm-up is over: counters begin afresh.
+    WarmupEnd,
+}
+
+/// What the step under way has still to give.
+#[derive(Clone, Copy, Debug)]
+enum Pending<T> {
+    Nothing,
+    /// Deliveries and fetches of the radio.
+    Radio,
+    /// Packets at the end of a link.
+    Link(usize),
+    /// A sleeping station takes a probe.
+    Answer(u32),
+    Timer(T),
+    Sample,
+    WarmupEnd,
+}
+
+/// One cell: a channel with an AP, its stations, and the way from the AP to the fixed hosts.
+///
+/// Inputs are [`send`](Self::send), [`to_station`](Self::to_station), [`to_wire`](Self::to_wire),
+/// [`set_timer`](Self::set_timer) and [`handle_timeout`](Self::handle_timeout), in the order of time. After
+/// `handle_timeout` take all outputs with [`poll_output`](Self::poll_output); other inputs give none, and may come in between.
+///
+/// At equal times wires and timers come before the radio, and each other in the order in which they were set.
+pub struct Cell<'a, P, T> {
+    scenario: &'a Scenario,
+    seed: u64,
+    bss: Bss<P>,
+    wires: Wires<P>,
+    ap: Ap<P>,
+    enforcer: Option<Enforcer<P>>,
+    box_wakeups: BoxWakeups,
+    /// The controller has looked; its probes and its decision are still to be carried out.
+    is_settling: bool,
+    responders: Responders<P>,
+    deadlines: Deadlines<T>,
+    pending: Pending<T>,
+    /// Time of the last step.
+    now: Instant,
+    /// Data rate of each station, as timed events have left it.
+    rates: Vec<Bitrate>,
+    series: Series,
+    /// When the counters began.
+    counted_from: Instant,
+}
+
+impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
+    /// The cell before its first packet. `seed` makes all draws of MAC, queues, box and stations that answer probes.
+    pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        let mut cell = Cell {
+            scenario,
+            seed,
+            bss: scenario.cell(seed),
+            wires: Wires::new(scenario),
+            ap: Ap::new(scenario),
+            enforcer: Enforcer::new(scenario, seed),
+            box_wakeups: BoxWakeups::NONE,
+            is_settling: false,
+            responders: Responders::new(scenario, seed),
+            deadlines: Deadlines::new(),
+            pending: Pending::Nothing,
+            now: Instant::ZERO,
+            rates: scenario.stations.iter().map(|station| station.rate).collect(),
+            series: Series::default(),
+            counted_from: Instant::ZERO,
+        };
+        let (run, start) = (&scenario.run, Instant::ZERO);
+        let warmup_end = start + run.warmup;
+        if warmup_end > start {
+            cell.deadlines.schedule(warmup_end, Deadline::WarmupEnd);
+        }
+        if run.sample_interval.is_some() {
+            cell.deadlines.schedule(start, Deadline::Sample);
+        }
+        for (index, event) in scenario.events.iter().enumerate() {
+            cell.deadlines.schedule(start + event.at, Deadline::Script(index as u32));
+        }
+        cell.await_control(start);
+        cell
+    }
+
+    /// A packet leaves its end: a station (`Up`) or the fixed host (`Down`).
+    pub fn send(&mut self, now: Instant, packet: P) {
+        match packet.direction() {
+            Direction::Up => self.bss.enqueue(now, packet.station(), packet),
+            Direction::Down => self.from_host(now, packet),
+        }
+    }
+
+    /// `timer` comes back as an output at `at`. A timer cannot be taken back: the driver ignores what is out of date.
+    pub fn set_timer(&mut self, at: Instant, timer: T) {
+        self.deadlines.schedule(at, Deadline::Driver(timer));
+    }
+
+    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] when the cell waits for packets.
+    pub fn poll_timeout(&self) -> Instant {
+        self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(self.deadlines.next_at())
+    }
+
+    /// Does the next thing that is due at `now`, which must be what [`Self::poll_timeout`] said.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        if self.deadlines.next_at() > now {
+            self.bss.handle_timeout(now);
+            self.pending = Pending::Radio;
+            return;
+        }
+        let Some(deadline) = self.deadlines.pop() else { return };
+        match deadline {
+            Deadline::Link(link) => {
+                if self.link_wakes(now, link as usize) {
+                    self.pending = Pending::Link(link as usize);
+                }
+            }
+            Deadline::Driver(timer) => self.pending = Pending::Timer(timer),
+            Deadline::Limiter => self.limiter_wakes(now),
+            Deadline::Shaper => self.shaper_wakes(now),
+            Deadline::Control => self.control_wakes(now),
+            Deadline::Answer(number) => self.pending = Pending::Answer(number),
+            Deadline::Script(index) => self.perform(now, index as usize),
+            Deadline::Sample => {
+                self.sample(now);
+                self.pending = Pending::Sample;
+            }
+            Deadline::WarmupEnd => {
+                self.reset_stats(now);
+                self.pending = Pending::WarmupEnd;
+            }
+        }
+    }
+
+    /// What the last step has given, until `None`.
+    pub fn poll_output(&mut self) -> Option<Output<P, T>> {
+        loop {
+            if self.is_settling
+                && let Some(probe) = self.settle(self.now)
+            {
+                return Some(probe);
+            }
+            match self.pending {
+                Pending::Nothing => return None,
+                Pending::Radio => match self.bss.poll_delivery() {
+                    Some(delivery) => {
+                        if let Some(output) = self.off_the_air(self.now, delivery) {
+                            return Some(output);
+                        }
+                    }
+                    None => match self.bss.poll_fetched() {
+                        Some(node) => return Some(Output::Fetched(node)),
+                        None => self.pending = Pending::Nothing,
+                    },
+                },
+                Pending::Link(link) => match self.off_the_wire(self.now, link) {
+                    Some(output) => return Some(output),
+                    None => self.pending = Pending::Nothing,
+                },
+                Pending::Answer(number) => {
+                    self.pending = Pending::Nothing;
+                    return self.responders.take(number).map(Output::Arrival);
+                }
+                Pending::Timer(timer) => {
+                    self.pending = Pending::Nothing;
+                    return Some(Output::Timer(timer));
+                }
+                Pending::Sample => {
+                    self.pending = Pending::Nothing;
+                    return Some(Output::Sample);
+                }
+                Pending::WarmupEnd => {
+                    self.pending = Pending::Nothing;
+                    return Some(Output::WarmupEnd);
+                }
+            }
+        }
+    }
+
+    /// A packet has crossed the radio.
+    fn off_the_air(&mut self, now: Instant, Delivery { receiver, packet }: Delivery<P>) -> Option<Output<P, T>> {
+        match packet.probe() {
+            Some(_) if receiver == NodeId::AP && self.enforcer.is_none() => return Some(Output::Arrival(packet)),
+            Some(id) if receiver == NodeId::AP => self.answered(now, id),
+            Some(_) => return self.asked(now, packet),
+            None if receiver != NodeId::AP => {
+                self.ap.observe(now, &packet, &self.bss);
+                return Some(Output::Arrival(packet));
+            }
+            None if packet.is_for_stations() => return Some(Output::Relay(packet)),
+            None => self.to_wire(now, packet),
+        }
+        None
+    }
+
+    /// Packets of a node: waiting, and in the MAC's hands.
+    pub fn backlog(&self, node: NodeId) -> usize {
+        self.bss.backlog(node)
+    }
+
+    /// Packets that wait in the queue of a node.
+    pub fn waiting(&mut self, node: NodeId) -> usize {
+        self.bss.queue(node).len()
+    }
+
+    /// Present data rate of the station at this position.
+    pub fn rate(&self, station: usize) -> Bitrate {
+        self.rates[station]
+    }
+
+    /// Starts to tell which queues made room, as [`Output::Fetched`]: for sources that wait for it.
+    pub fn notify_fetches(&mut self) {
+        self.bss.notify_fetches();
+    }
+
+    /// Starts to record frames for [`Self::drain_air`].
+    pub fn monitor(&mut self) {
+        self.bss.monitor();
+    }
+
+    /// Hands over the frames recorded since the last call, in the order of their start.
+    pub fn drain_air(&mut self) -> impl Iterator<Item = AirFrame<P>> {
+        self.bss.drain_air()
+    }
+}

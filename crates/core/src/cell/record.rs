@@ -1,0 +1,48 @@
+//! What the cell measures.
+
+use super::deadlines::Deadline;
+use super::{Cell, CellPacket};
+use crate::packet::NodeId;
+use crate::record::{FlowRecord, Record};
+use crate::units::Instant;
+
+impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+    /// What was measured up to `end`, with the counters of the `flows` that the driver has kept. The congestion windows of
+    /// the series are the driver's too.
+    pub fn record(mut self, end: Instant, flows: Vec<FlowRecord>) -> Record {
+        Record {
+            seed: self.seed,
+            measured: end.saturating_since(self.counted_from),
+            flows,
+            stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
+            ap_mac: *self.bss.stats(NodeId::AP),
+            ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
+            ap_uplink_queue: match self.ap.limiter_queue() {
+                Some(queue) => queue.stats(end).clone(),
+                None => self.wires.uplink().stats(end).clone(),
+            },
+            enforce: self.enforcer.as_mut().map(|enforcer| enforcer.record(end)),
+            series: self.series,
+        }
+    }
+
+    /// Takes a sample of the time series and awaits the next one.
+    pub(super) fn sample(&mut self, now: Instant) {
+        self.series.at.push(now);
+        self.series.ap_queue_packets.push(self.bss.queue(NodeId::AP).len() as u32);
+        if let Some(interval) = self.scenario.run.sample_interval {
+            self.deadlines.schedule(now + interval, Deadline::Sample);
+        }
+    }
+
+    /// The warm-up is over: all counters begin afresh.
+    pub(super) fn reset_stats(&mut self, now: Instant) {
+        self.counted_from = now;
+        self.bss.reset_stats(now);
+        self.wires.reset_stats(now);
+        self.ap.reset_stats(now);
+        if let Some(enforcer) = &mut self.enforcer {
+            enforcer.reset_stats(now);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The wired part of the cell: links, each with a queue, a rate and a delay, and how they follow each other.
+//!
+//! ```text
+//! fixed host -- own wire of a flow -- common wire -- [box] -- AP
+//! ```
+
+use std::collections::VecDeque;
+
+use super::deadlines::{Deadline, is_current};
+use super::{Cell, CellPacket, Output};
+use crate::packet::{Direction, Packet};
+use crate::qdisc::{DropTail, Queue};
+use crate::scenario::{Scenario, Wire};
+use crate::units::{Bitrate, Duration, Instant};
+
+/// The common wire, from the AP to the gateway and back.
+pub(super) const UP: usize = 0;
+pub(super) const DOWN: usize = 1;
+
+/// All links, and which of them a flow has for itself.
+pub(super) struct Wires<P> {
+    links: Vec<Link<P>>,
+    /// By flow: index of its own uplink in `links`, its downlink follows; `None`: the flow ends at the common wire.
+    own: Vec<Option<usize>>,
+    /// By link: when it is going to be looked at.
+    wakeups: Vec<Instant>,
+}
+
+impl<P: Packet + Send + 'static> Wires<P> {
+    pub(super) fn new(scenario: &Scenario) -> Self {
+        let mut links = vec![
+            Link::new(scenario.uplink_queue_at_wire(), scenario.wire.rate, scenario.wire.delay),
+            Link::new(scenario.wire.queue, scenario.wire.rate, scenario.wire.delay),
+        ];
+        let own = scenario.flows().map(|(_, flow)| {
+            flow.wire.map(|Wire { rate, delay, queue }| {
+                links.extend([Link::new(queue, rate, delay), Link::new(queue, rate, delay)]);
+                links.len() - 2
+            })
+        });
+        let own = own.collect();
+        Wires { wakeups: vec![Instant::FAR_FUTURE; links.len()], links, own }
+    }
+
+    /// The AP's end of the common wire.
+    pub(super) fn uplink(&mut self) -> &mut Queue<P> {
+        &mut self.links[UP].queue
+    }
+
+    pub(super) fn reset_stats(&mut self, now: Instant) {
+        self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
+    }
+
+    fn own(&self, flow: Option<usize>) -> Option<usize> {
+        self.own.get(flow?).copied().flatten()
+    }
+}
+
+impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+    /// A packet leaves the fixed host.
+    pub(super) fn from_host(&mut self, now: Instant, packet: P) {
+        let link = self.wires.own(packet.scenario_flow()).map_or(DOWN, |own| own + 1);
+        self.onto_wire(now, link, packet);
+    }
+
+    pub(super) fn onto_wire(&mut self, now: Instant, link: usize, packet: P) {
+        self.wires.links[link].enqueue(now, packet);
+        self.arm_link(link);
+    }
+
+    /// Whether the link is to be asked for packets with [`Self::off_the_wire`] now.
+    pub(super) fn link_wakes(&mut self, now: Instant, link: usize) -> bool {
+        is_current(&mut self.wires.wakeups[link], now)
+    }
+
+    /// Takes packets off the end of a link until one has reached the fixed host, or none is left.
+    pub(super) fn off_the_wire(&mut self, now: Instant, link: usize) -> Option<Output<P, T>> {
+        while let Some(packet) = self.wires.links[link].poll_delivery(now) {
+            match link {
+                UP => match self.wires.own(packet.scenario_flow()) {
+                    Some(own) => self.onto_wire(now, own, packet),
+                    None => return Some(Output::Arrival(packet)),
+                },
+                DOWN => self.through_box(now, packet),
+                _ if packet.direction() == Direction::Down => self.onto_wire(now, DOWN, packet),
+                _ => return Some(Output::Arrival(packet)),
+            }
+        }
+        self.arm_link(link);
+        None
+    }
+
+    fn arm_link(&mut self, link: usize) {
+        let at = self.wires.links[link].poll_timeout();
+        self.deadlines.arm(&mut self.wires.wakeups[link], at, Deadline::Link(link as u32));
+    }
+}
+
+/// A link in one direction: serves its queue at `rate` and delivers `delay` after the last bit.
+///
+/// Inputs are [`enqueue`](Self::enqueue) and [`poll_delivery`](Self::poll_delivery), the latter at
+/// [`poll_timeout`](Self::poll_timeout) until it is `None`.
+struct Link<P> {
+    /// Packets that wait for the wire.
+    queue: Queue<P>,
+    rate: Bitrate,
+    delay: Duration,
+    /// When the last bit of the packet in transmission leaves.
+    busy_until: Instant,
+    /// Packets beyond the queue with their arrival times.
+    in_flight: VecDeque<(Instant, P)>,
+}
+
+impl<P: Packet + Send + 'static> Link<P> {
+    /// A link with room for `limit` waiting packets.
+    fn new(limit: usize, rate: Bitrate, delay: Duration) -> Self {
+        Link {
+            queue: Queue::new(Box::new(DropTail::new(limit))),
+            rate,
+            delay,
+            busy_until: Instant::ZERO,
+            in_flight: VecDeque::with_capacity(64),
+        }
+    }
+
+    /// A packet arrives at the sending end.
+    fn enqueue(&mut self, now: Instant, packet: P) {
+        self.queue.enqueue(now, packet);
+        if self.busy_until <= now {
+            self.serve(now);
+        }
+    }
+
+    /// When to call [`Self::poll_delivery`]: a packet arrives, or the next one may be sent.
+    fn poll_timeout(&self) -> Option<Instant> {
+        let arrival = self.in_flight.front().map(|(at, _)| *at);
+        let departure = (!self.queue.is_empty()).then_some(self.busy_until);
+        match (arrival, departure) {
+            (Some(a), Some(d)) => Some(a.min(d)),
+            (a, d) => a.or(d),
+        }
+    }
+
+    /// A packet that has arrived at the far end by `now`.
+    fn poll_delivery(&mut self, now: Instant) -> Option<P> {
+        if self.busy_until <= now {
+            self.serve(now);
+        }
+        self.in_flight.pop_front_if(|(at, _)| *at <= now).map(|(_, packet)| packet)
+    }
+
+    fn serve(&mut self, now: Instant) {
+        if let Some(packet) = self.queue.dequeue(now) {
+            self.busy_until = now + packet.ip_len().time_at(self.rate);
+            self.in_flight.push_back((self.busy_until + self.delay, packet));
+        }
+    }
+}
