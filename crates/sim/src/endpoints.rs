@@ -86,24 +86,23 @@ impl<'a> Simulation<'a> {
             }
             self.cell.handle_timeout(now);
             while let Some(output) = self.cell.poll_output() {
-                self.handle(now, output);
+                match output {
+                    Output::Arrival(segment) => self.arrive(now, segment),
+                    // Stations talk to fixed hosts only.
+                    Output::Relay(segment) => self.cell.forward_to_wire(now, segment),
+                    Output::Probe(Probe { station, id }) => {
+                        let request = self.echo(station, Kind::Echo, id);
+                        self.cell.forward_to_station(now, request);
+                    }
+                    Output::Fetched(node) => self.refill(now, node),
+                    Output::Timer(timer) => self.wake(now, timer),
+                    Output::Sample => self.sample(),
+                    Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
+                }
             }
             if let Some(monitor) = &mut monitor {
                 self.cell.drain_air().for_each(|frame| monitor(&frame));
             }
-        }
-    }
-
-    fn handle(&mut self, now: Instant, output: Output<Segment, Timer>) {
-        match output {
-            Output::Arrival(segment) => self.arrive(now, segment),
-            // Stations talk to fixed hosts only.
-            Output::Relay(segment) => self.cell.to_wire(now, segment),
-            Output::Probe(Probe { station, id }) => self.cell.to_station(now, self.echo(station, Kind::Echo, id)),
-            Output::Fetched(node) => self.refill(now, node),
-            Output::Timer(timer) => self.wake(now, timer),
-            Output::Sample => self.sample(),
-            Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
         }
     }
 

@@ -61,7 +61,7 @@ impl<P: Packet + Clone + Send + 'static> Ap<P> {
 
 impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     /// A packet from a station goes from the AP to the wire.
-    pub fn to_wire(&mut self, now: Instant, mut packet: P) {
+    pub fn forward_to_wire(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
         self.ap.observe(now, &packet, &self.bss);
         match &mut self.ap.limiter {
@@ -74,7 +74,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     }
 
     /// A packet goes to the AP's queue towards the stations.
-    pub fn to_station(&mut self, now: Instant, mut packet: P) {
+    pub fn forward_to_station(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
         self.bss.enqueue(now, NodeId::AP, packet);
     }

@@ -74,9 +74,9 @@ pub enum Output<P, T> {
     /// to answer it; the reply to a probe that no box of this cell has sent has reached the AP.
     Arrival(P),
     /// A packet from a station that is for other stations too has reached the AP: the driver copies it as it finds right,
-    /// with [`Cell::to_station`] and [`Cell::to_wire`].
+    /// with [`Cell::forward_to_station`] and [`Cell::forward_to_wire`].
     Relay(P),
-    /// The box wants an echo request: the driver makes it and hands it to [`Cell::to_station`].
+    /// The box wants an echo request: the driver makes it and hands it to [`Cell::forward_to_station`].
     Probe(Probe),
     /// The queue of a node gave a frame to the MAC or ran empty, after [`Cell::notify_fetches`].
     Fetched(NodeId),
@@ -105,7 +105,7 @@ enum Pending<T> {
 
 /// One cell: a channel with an AP, its stations, and the way from the AP to the fixed hosts.
 ///
-/// Inputs are [`send`](Self::send), [`to_station`](Self::to_station), [`to_wire`](Self::to_wire),
+/// Inputs are [`send`](Self::send), [`forward_to_station`](Self::forward_to_station), [`forward_to_wire`](Self::forward_to_wire),
 /// [`set_timer`](Self::set_timer) and [`handle_timeout`](Self::handle_timeout), in the order of time. After
 /// `handle_timeout` take all outputs with [`poll_output`](Self::poll_output); other inputs give none, and may come in between.
 ///
@@ -171,7 +171,7 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
     pub fn send(&mut self, now: Instant, packet: P) {
         match packet.direction() {
             Direction::Up => self.bss.enqueue(now, packet.station(), packet),
-            Direction::Down => self.from_host(now, packet),
+            Direction::Down => self.leave_host(now, packet),
         }
     }
 
@@ -273,7 +273,7 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
                 return Some(Output::Arrival(packet));
             }
             None if packet.is_for_stations() => return Some(Output::Relay(packet)),
-            None => self.to_wire(now, packet),
+            None => self.forward_to_wire(now, packet),
         }
         None
     }

@@ -58,7 +58,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     fn beyond_box(&mut self, now: Instant, packet: P) {
         match packet.direction() {
             Direction::Up => self.onto_wire(now, UP, packet),
-            Direction::Down => self.to_station(now, packet),
+            Direction::Down => self.forward_to_station(now, packet),
         }
     }
 

@@ -58,7 +58,7 @@ impl<P: Packet + Send + 'static> Wires<P> {
 
 impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     /// A packet leaves the fixed host.
-    pub(super) fn from_host(&mut self, now: Instant, packet: P) {
+    pub(super) fn leave_host(&mut self, now: Instant, packet: P) {
         let link = self.wires.own(packet.scenario_flow()).map_or(DOWN, |own| own + 1);
         self.onto_wire(now, link, packet);
     }

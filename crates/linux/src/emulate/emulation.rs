@@ -109,7 +109,7 @@ impl<'a> Emulation<'a> {
                     let frame = self.frame(now, station, Direction::Down, headers, bytes.clone());
                     if frame.probe.is_some() {
                         // The box stands beside the AP: its probes have no wire to cross.
-                        self.cell.to_station(now, frame);
+                        self.cell.forward_to_station(now, frame);
                     } else {
                         self.cell.send(now, frame);
                     }
@@ -137,7 +137,7 @@ impl<'a> Emulation<'a> {
                     Output::Relay(frame) => self.relay(at, frame),
                     Output::Probe(probe) => {
                         let probe = self.probes.echo(at, probe);
-                        self.cell.to_station(at, probe);
+                        self.cell.forward_to_station(at, probe);
                     }
                     Output::WarmupEnd => self.flows.reset(),
                     // Only the kernels know congestion windows.
@@ -257,11 +257,11 @@ impl<'a> Emulation<'a> {
         let headers = frame::headers(&frame.bytes).expect("it was read before");
         for station in self.fellows(&headers, frame.station) {
             let copy = self.frame(now, station, Direction::Down, headers, frame.bytes.clone());
-            self.cell.to_station(now, copy);
+            self.cell.forward_to_station(now, copy);
         }
         // A question for a station stays in the cell.
         if headers.destination[0] & 1 == 1 && headers.asks_for.is_none() {
-            self.cell.to_wire(now, frame);
+            self.cell.forward_to_wire(now, frame);
         }
     }
 
