@@ -93,6 +93,50 @@ pub struct MacStats {
     pub discards: u64,
     /// Air that its attempts took: DATA, SIFS and MAC ACK.
     pub airtime: Duration,
+    /// What a transmitter under EDCA counts; zero under DCF. There attempts and collisions are PPDUs, and `frame_errors`,
+    /// `delivered` and `discards` are MPDUs.
+    pub qos: QosStats,
+}
+
+/// Counters of one transmitter under EDCA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QosStats {
+    /// TXOPs.
+    pub txops: u64,
+    /// PPDUs with data.
+    pub ppdus: u64,
+    /// MPDUs in them.
+    pub mpdus: u64,
+    /// Of these, those that were sent before.
+    pub mpdu_retries: u64,
+    /// PPDUs with data that nobody answered.
+    pub answers_missed: u64,
+    /// BlockAckReqs.
+    pub bars: u64,
+    /// BlockAckReqs that nobody answered.
+    pub bars_missed: u64,
+    /// RTS frames.
+    pub rts: u64,
+    /// RTS frames that nobody answered.
+    pub rts_missed: u64,
+}
+
+impl std::ops::Add for QosStats {
+    type Output = QosStats;
+
+    fn add(self, other: QosStats) -> QosStats {
+        QosStats {
+            txops: self.txops + other.txops,
+            ppdus: self.ppdus + other.ppdus,
+            mpdus: self.mpdus + other.mpdus,
+            mpdu_retries: self.mpdu_retries + other.mpdu_retries,
+            answers_missed: self.answers_missed + other.answers_missed,
+            bars: self.bars + other.bars,
+            bars_missed: self.bars_missed + other.bars_missed,
+            rts: self.rts + other.rts,
+            rts_missed: self.rts_missed + other.rts_missed,
+        }
+    }
 }
 
 /// Samples at equal distances, column by column.

@@ -111,6 +111,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         delivered: attempts - attempts / 20 - replica,
         discards: 0,
         airtime: Duration::from_millis(airtime),
+        ..MacStats::default()
     };
     let station = |station: &Station| {
         let uploads = station.flows.iter().any(|flow| flow.direction == Direction::Up);

@@ -27,14 +27,26 @@ pub(super) struct Access {
     /// When the countdown goes on in the present idle period; holds while `epoch` is the medium's.
     pub(super) count_from: Instant,
     pub(super) epoch: u64,
-    /// Its interframe space: DIFS.
+    /// Its interframe space: DIFS, or AIFS of its category.
     pub(super) ifs: Duration,
+    /// Slots that the end of the interframe space counts for: 1 under EDCA (802.11-2020 clause 10.23.2.4), 0 under DCF.
+    first_slot: u64,
     windows: Windows,
     rng: Rng,
 }
 
 impl Access {
-    pub(super) fn new(ifs: Duration, windows: Windows, rng: Rng) -> Self {
+    /// A contender under DCF.
+    pub(super) fn dcf(ifs: Duration, windows: Windows, rng: Rng) -> Self {
+        Access::new(ifs, 0, windows, rng)
+    }
+
+    /// An access function of EDCA.
+    pub(super) fn edca(ifs: Duration, windows: Windows, rng: Rng) -> Self {
+        Access::new(ifs, 1, windows, rng)
+    }
+
+    fn new(ifs: Duration, first_slot: u64, windows: Windows, rng: Rng) -> Self {
         Access {
             backoff: Backoff::None,
             wants: false,
@@ -42,6 +54,7 @@ impl Access {
             count_from: Instant::ZERO,
             epoch: 0,
             ifs,
+            first_slot,
             windows,
             rng,
         }
@@ -68,7 +81,8 @@ impl Access {
             Backoff::None => {}
             Backoff::Immediate => self.draw_backoff(),
             Backoff::Slots(slots) => {
-                let elapsed = now.saturating_since(self.count_from).div_floor(slot);
+                let first = if now < self.count_from { 0 } else { self.first_slot };
+                let elapsed = now.saturating_since(self.count_from).div_floor(slot) + first;
                 let left = u64::from(slots).saturating_sub(elapsed) as u32;
                 self.backoff = if left > 0 || self.wants { Backoff::Slots(left) } else { Backoff::None };
             }

@@ -19,7 +19,12 @@ pub(super) struct Windows {
 impl Windows {
     /// The windows of a transmitter with access priority `beta` against one with 1.
     pub(super) fn new(params: &MacParams, beta: f64) -> Self {
-        let largest = largest_draws(params);
+        Windows::between(params, params.cw_min, params.cw_max, beta)
+    }
+
+    /// The windows of an access function with its own smallest and largest one.
+    pub(super) fn between(params: &MacParams, cw_min: u32, cw_max: u32, beta: f64) -> Self {
+        let largest = largest_draws(params, cw_min, cw_max);
         let divisor = divisor_for(beta, &largest, params.retry_limit);
         let range = |largest: &f64| ((largest / divisor + 1.0) * f64::from(1 << FRACTION)).round() as u64;
         Windows { ranges: largest.iter().map(range).collect() }
@@ -33,15 +38,15 @@ impl Windows {
 }
 
 /// The largest draw of each retry stage.
-fn largest_draws(params: &MacParams) -> Vec<f64> {
+fn largest_draws(params: &MacParams, cw_min: u32, cw_max: u32) -> Vec<f64> {
     let mut largest = Vec::new();
-    let mut cw = params.cw_min;
+    let mut cw = cw_min;
     loop {
         largest.push(f64::from(params.rules.largest_draw(cw)));
-        if cw >= params.cw_max {
+        if cw >= cw_max {
             return largest;
         }
-        cw = (2 * cw + 1).min(params.cw_max);
+        cw = (2 * cw + 1).min(cw_max);
     }
 }
 

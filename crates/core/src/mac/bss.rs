@@ -8,13 +8,15 @@ use std::collections::VecDeque;
 use super::access::Access;
 use super::air::AirFrame;
 use super::backoff::Windows;
+use super::block_ack::Session;
+use super::edca::Edca;
 use super::link::{Link, StationLink};
 use super::medium::{Medium, State};
 use super::node::{Delivery, Node};
 use super::params::MacParams;
 use super::rules::AfterNoAnswer;
 use super::tx_vector::TxVector;
-use crate::packet::{NodeId, Packet};
+use crate::packet::{Category, NodeId, Packet};
 use crate::qdisc::Queue;
 use crate::record::{MacStats, StationRecord};
 use crate::rng::Rng;
@@ -35,10 +37,14 @@ pub struct Bss<P> {
     pub(super) medium: Medium,
     /// Whether the channel spoilt the frame of a lone sender.
     pub(super) corrupted: bool,
-    /// What arrived and was not taken yet.
-    pub(super) deliveries: VecDeque<Delivery<P>>,
+    /// The QoS half; `None` under DCF.
+    pub(super) edca: Option<Edca<P>>,
+    /// What arrives when and was not taken yet, in the order of time.
+    pub(super) deliveries: VecDeque<(Instant, Delivery<P>)>,
+    /// The last [`Self::handle_timeout`].
+    now: Instant,
     /// Nodes that fetched from their queue since the last [`Self::poll_fetched`], when asked for.
-    fetched: Option<Vec<NodeId>>,
+    pub(super) fetched: Option<Vec<NodeId>>,
     /// Frames since the last [`Self::drain_air`], when monitored.
     pub(super) air: Option<Vec<AirFrame<P>>>,
 }
@@ -50,16 +56,17 @@ impl<P: Packet + Clone> Bss<P> {
         // A station may be called "ap", but no name holds a slash.
         let name = |s: &StationLink| if s.name == "ap" { "ap/station".to_owned() } else { s.name.clone() };
         let names = std::iter::once(("ap".to_owned(), 1.0)).chain(stations.iter().map(|s| (name(s), s.beta)));
-        let accesses = names.map(|(name, beta)| {
-            Access::new(params.difs, Windows::new(&params, beta), Rng::fork(seed, &format!("backoff/{name}")))
-        });
+        let accesses = names.enumerate().flat_map(|(node, (name, beta))| accesses(&params, node, &name, beta, seed));
+        let links: Vec<Link> = stations.iter().map(|station| Link::new(&params, station, seed)).collect();
         Bss {
             medium: Medium::new(accesses.collect(), params.slot, params.rules),
             nodes: queues.into_iter().map(Node::new).collect(),
-            links: stations.iter().map(|station| Link::new(&params, station, seed)).collect(),
+            edca: params.qos.as_ref().map(|qos| Edca::new(&params, qos, &links)),
+            links,
             airtime_down: vec![Duration::ZERO; stations.len()],
             corrupted: false,
-            deliveries: VecDeque::with_capacity(1),
+            deliveries: VecDeque::new(),
+            now: Instant::ZERO,
             fetched: None,
             air: None,
             params,
@@ -90,6 +97,10 @@ impl<P: Packet + Clone> Bss<P> {
     pub fn enqueue(&mut self, now: Instant, node: NodeId, packet: P) {
         let n = &mut self.nodes[node.index()];
         n.queue.enqueue(now, packet);
+        if self.edca.is_some() {
+            self.supply(now, node.index());
+            return;
+        }
         // The sender of a frame that awaits its ACK fetches when the exchange is over.
         let awaits_ack = matches!(self.medium.state, State::Answer { sender, .. } if sender == node.index());
         if n.in_service.is_some() || awaits_ack {
@@ -103,27 +114,45 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// When to call [`Self::handle_timeout`]; `None` when the cell waits for packets.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        Some(self.medium.timeout()).filter(|at| *at < Instant::FAR_FUTURE)
+        let arrival = self.deliveries.front().map_or(Instant::FAR_FUTURE, |(at, _)| *at);
+        Some(self.medium.timeout().min(arrival)).filter(|at| *at < Instant::FAR_FUTURE)
     }
 
     /// Does what is due at `now`, which must be what [`Self::poll_timeout`] said.
     pub fn handle_timeout(&mut self, now: Instant) {
+        self.now = now;
+        if self.medium.timeout() > now {
+            // Only a packet arrives.
+            return;
+        }
+        if self.edca.is_some() {
+            self.step(now);
+            return;
+        }
         match self.medium.state {
             State::Idle { .. } => self.transmit(now),
             State::Frames { .. } if self.medium.senders.len() == 1 && !self.corrupted => self.deliver(now),
             State::Frames { .. } => self.fail(now),
-            State::Answer { sender, .. } => self.acknowledged(now, sender),
+            State::Answer { sender, .. } | State::Pause { sender, .. } => self.acknowledged(now, sender),
         }
     }
 
     /// A packet that the last step brought over the radio.
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
-        self.deliveries.pop_front()
+        let now = self.now;
+        let (_, delivery) = self.deliveries.pop_front_if(|(at, _)| *at <= now)?;
+        if self.edca.is_some() && delivery.receiver == NodeId::AP {
+            self.nodes[0].queue.observe_uplink(now, &delivery.packet);
+        }
+        Some(delivery)
     }
 
     /// From now on data frames from and to `station` (its position) are sent with `tx`.
     pub fn set_tx(&mut self, station: usize, tx: TxVector) {
         self.links[station].set_tx(&self.params, tx);
+        if let Some(edca) = &mut self.edca {
+            edca.set_link(&self.params, station, &self.links[station]);
+        }
     }
 
     /// Something outside the cell holds the medium until `until`: all sense it busy after the exchange that goes on.
@@ -138,8 +167,10 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// Packets at a node: waiting, and in the MAC's hands.
     pub fn backlog(&self, node: NodeId) -> usize {
-        let node = &self.nodes[node.index()];
-        node.queue.len() + usize::from(node.in_service.is_some())
+        let (id, node) = (node.index(), &self.nodes[node.index()]);
+        let sessions =
+            self.edca.iter().flat_map(|edca| edca.functions[edca.of_node(id)].iter().flat_map(|f| &f.sessions));
+        node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(Session::held).sum::<usize>()
     }
 
     /// MAC counters of a node.
@@ -217,6 +248,7 @@ impl<P: Packet + Clone> Bss<P> {
                 AfterNoAnswer::Timeout => timeout.max(now),
                 AfterNoAnswer::TimeoutIfLongest if sender.end == now && longest == 1 => timeout,
                 AfterNoAnswer::TimeoutIfLongest => undecoded,
+                AfterNoAnswer::WithOthers => now,
             };
             self.medium.set_idle_from(sender.id, idle_from);
             self.retry(now, sender.id);
@@ -247,4 +279,24 @@ impl<P: Packet + Clone> Bss<P> {
             fetched.push(NodeId(id as u32));
         }
     }
+}
+
+/// The contenders at a node: one under DCF, one a category under EDCA.
+fn accesses(params: &MacParams, node: usize, name: &str, beta: f64, seed: u64) -> Vec<Access> {
+    let label = format!("backoff/{name}");
+    let Some(qos) = &params.qos else {
+        return vec![Access::dcf(params.difs, Windows::new(params, beta), Rng::fork(seed, &label))];
+    };
+    let rules = if node == NodeId::AP.index() { &qos.edca.ap } else { &qos.edca.stations };
+    let used = Category::ALL.into_iter().filter(|category| qos.categories[category.index()]);
+    used.map(|category| {
+        let access = rules[category.index()];
+        let label = match category {
+            Category::BestEffort => label.clone(),
+            Category::Voice | Category::Video | Category::Background => format!("{label}/{category:?}"),
+        };
+        let windows = Windows::between(params, access.cw_min, access.cw_max, beta);
+        Access::edca(params.sifs + params.slot * u64::from(access.aifsn), windows, Rng::fork(seed, &label))
+    })
+    .collect()
 }

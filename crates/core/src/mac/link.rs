@@ -25,11 +25,28 @@ pub(super) struct Link {
     pub(super) tx: TxVector,
     pub(super) ack_time: Duration,
     pub(super) ack_tx: TxVector,
-    frame_error: f64,
-    bit_error_rate: f64,
+    /// Errors of MPDUs in a QoS cell; frames under DCF have [`Link::corrupts`].
+    pub(super) errors: Errors,
     /// Duration of a data frame by IP length: divisions per frame would cost more than the whole countdown.
     times: Vec<Duration>,
-    pub(super) error_rng: Rng,
+}
+
+/// Errors of the channel.
+pub(super) struct Errors {
+    frame_error: f64,
+    bit_error_rate: f64,
+    rng: Rng,
+}
+
+impl Errors {
+    /// Whether an MPDU of so many bytes is lost.
+    pub(super) fn loses(&mut self, bytes: u64) -> bool {
+        let mut intact = 1.0 - self.frame_error;
+        if self.bit_error_rate > 0.0 {
+            intact *= (1.0 - self.bit_error_rate).powf(bytes as f64 * 8.0);
+        }
+        self.rng.chance(1.0 - intact)
+    }
 }
 
 /// Longest IP packet in an 802.11 frame body of 2304 bytes after LLC/SNAP.
@@ -41,10 +58,12 @@ impl Link {
             tx: station.tx,
             ack_time: Duration::ZERO,
             ack_tx: station.tx,
-            frame_error: station.frame_error,
-            bit_error_rate: station.bit_error_rate,
+            errors: Errors {
+                frame_error: station.frame_error,
+                bit_error_rate: station.bit_error_rate,
+                rng: Rng::fork(seed, &format!("channel/{}", station.name)),
+            },
             times: Vec::new(),
-            error_rng: Rng::fork(seed, &format!("channel/{}", station.name)),
         };
         link.set_tx(params, station.tx);
         link
@@ -55,6 +74,9 @@ impl Link {
         self.tx = tx;
         self.ack_time = params.ack_time(tx);
         self.ack_tx = params.ack_tx(tx);
+        if params.qos.is_some() {
+            return;
+        }
         self.times = (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), tx)).collect();
     }
 
@@ -65,10 +87,11 @@ impl Link {
 
     /// Whether the channel spoils the frame around a packet of `len`.
     pub(super) fn corrupts(&mut self, params: &MacParams, len: Bytes, has_payload: bool) -> bool {
-        let mut intact = if has_payload { 1.0 - self.frame_error } else { 1.0 };
-        if self.bit_error_rate > 0.0 {
-            intact *= (1.0 - self.bit_error_rate).powf(params.frame_len(len).as_bits() as f64);
+        let errors = &mut self.errors;
+        let mut intact = if has_payload { 1.0 - errors.frame_error } else { 1.0 };
+        if errors.bit_error_rate > 0.0 {
+            intact *= (1.0 - errors.bit_error_rate).powf(params.frame_len(len).as_bits() as f64);
         }
-        self.error_rng.chance(1.0 - intact)
+        errors.rng.chance(1.0 - intact)
     }
 }

@@ -19,6 +19,8 @@ pub(super) enum State {
     Frames { until: Instant },
     /// The answer to `sender` until `until`.
     Answer { sender: AccessId, until: Instant },
+    /// `sender` holds the medium and sends at `until`.
+    Pause { sender: AccessId, until: Instant },
 }
 
 /// Somebody on the air.
@@ -68,7 +70,10 @@ impl Medium {
     /// When the medium is to be looked at; [`Instant::FAR_FUTURE`] when it waits for packets.
     pub(super) fn timeout(&self) -> Instant {
         match self.state {
-            State::Idle { attempt: at } | State::Frames { until: at } | State::Answer { until: at, .. } => at,
+            State::Idle { attempt: at }
+            | State::Frames { until: at }
+            | State::Answer { until: at, .. }
+            | State::Pause { until: at, .. } => at,
         }
     }
 
@@ -101,6 +106,10 @@ impl Medium {
             IdleAccess::NextSlot if idle => {
                 access.backoff = Backoff::Immediate;
                 access.count_from = heard + now.saturating_since(heard).round_up_to(self.slot);
+            }
+            IdleAccess::AtOnce if idle => {
+                access.backoff = Backoff::Immediate;
+                access.count_from = heard.max(now);
             }
             IdleAccess::Backoff if idle => {
                 access.draw_backoff();

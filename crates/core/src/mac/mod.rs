@@ -3,15 +3,19 @@
 mod access;
 mod air;
 mod backoff;
+mod block_ack;
 mod bss;
 #[cfg(test)]
 mod bss_tests;
+mod edca;
+mod exchange;
 mod link;
 mod medium;
 mod node;
 mod params;
 mod phy;
 mod ppdu;
+mod qos;
 mod rules;
 mod tx_vector;
 
@@ -21,5 +25,6 @@ pub use link::StationLink;
 pub use node::Delivery;
 pub use params::MacParams;
 pub use phy::{Band, LLC_SNAP, LONGEST_PPDU, MAC_ACK, MAC_HEADER_FCS, Mcs, McsError, Phy, PpduRules, Preamble, Width};
+pub use qos::{AccessParams, Aggregation, EdcaParams, QosParams};
 pub use rules::{AfterNoAnswer, IdleAccess, Rules};
 pub use tx_vector::{Modulation, TxVector};

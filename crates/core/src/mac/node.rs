@@ -8,16 +8,19 @@ use crate::units::Instant;
 /// A transmitter under DCF.
 pub(super) struct Node<P> {
     pub(super) queue: Queue<P>,
-    /// The frame that the MAC works on; it has left the queue.
+    /// Under DCF the frame that the MAC works on; under EDCA a packet whose session has no room yet. It has left the queue.
     pub(super) in_service: Option<P>,
     pub(super) stats: MacStats,
     /// 802.11 sequence number of the frame in service.
     pub(super) sequence: u16,
+    /// Whether its queue decides which station a PPDU goes to.
+    pub(super) picks_stations: bool,
 }
 
 impl<P: Packet> Node<P> {
-    pub(super) fn new(queue: Queue<P>) -> Self {
-        Node { queue, in_service: None, stats: MacStats::default(), sequence: 0 }
+    pub(super) fn new(mut queue: Queue<P>) -> Self {
+        let picks_stations = queue.picks_stations();
+        Node { queue, in_service: None, stats: MacStats::default(), sequence: 0, picks_stations }
     }
 
     /// Fetches the next packet from the queue when the MAC has none.

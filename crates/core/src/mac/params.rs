@@ -1,6 +1,7 @@
 //! The rules of a cell: interframe times, contention windows, and how a failed frame is recovered from.
 
 use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, PpduRules};
+use super::qos::QosParams;
 use super::rules::Rules;
 use super::tx_vector::TxVector;
 use crate::scenario::{Preset, Radio};
@@ -32,6 +33,8 @@ pub struct MacParams {
     pub retry_limit: u32,
     /// Whose rules apply.
     pub rules: Rules,
+    /// EDCA, aggregation and BlockAck; `None`: DCF and single frames.
+    pub qos: Option<QosParams>,
     preset: Preset,
     /// What frame times depend on besides the modulation.
     pub ppdu: PpduRules,
@@ -55,6 +58,7 @@ impl MacParams {
             cw_max: radio.cw_max.unwrap_or(phy.cw_max()),
             retry_limit: radio.retry_limit,
             rules: Rules::of(preset),
+            qos: None,
             preset,
             ppdu: match preset {
                 Preset::Standard => PpduRules::standard(band, radio.preamble),
@@ -102,6 +106,17 @@ impl MacParams {
     /// Modulation of the MAC ACK to a data frame sent with `tx`.
     pub fn ack_tx(&self, tx: TxVector) -> TxVector {
         tx.response(self.radio.basic_rate, self.ppdu.band)
+    }
+
+    /// Duration of a control frame that starts an exchange: at the basic rate.
+    pub(super) fn control_time(&self, len: Bytes) -> Duration {
+        self.tx(self.radio.basic_rate).response(self.radio.basic_rate, self.ppdu.band).ppdu_time(len, &self.ppdu)
+    }
+
+    /// Duration of a control frame at the lowest rate.
+    pub(super) fn lowest_control_time(&self, len: Bytes) -> Duration {
+        let lowest = Bitrate::from_bps(self.radio.phy.rates_kbps()[0] * 1_000);
+        self.tx(lowest).response(lowest, self.ppdu.band).ppdu_time(len, &self.ppdu)
     }
 
     /// Bytes of the data frame around an IP packet of `len`, for its duration and the bit error rate.

@@ -83,7 +83,7 @@ impl<P: Packet + Clone> Bss<P> {
         if direction == Direction::Up {
             ap.observe_uplink(now, &packet);
         }
-        self.deliveries.push_back(Delivery { receiver, packet });
+        self.deliveries.push_back((now, Delivery { receiver, packet }));
         self.medium.state = State::Answer { sender: id, until: now + answer };
     }
 

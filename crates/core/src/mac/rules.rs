@@ -9,6 +9,8 @@ pub enum IdleAccess {
     NextSlot,
     /// After a backoff that counts from an interframe space after the arrival (ns-2).
     Backoff,
+    /// As soon as the interframe space is over, between slot boundaries, too (ns-3).
+    AtOnce,
 }
 
 /// From when a sender counts whose frame nobody answered.
@@ -18,6 +20,8 @@ pub enum AfterNoAnswer {
     Timeout,
     /// As [`AfterNoAnswer::Timeout`] when its frame outlasts all others; as a listener otherwise (ns-2).
     TimeoutIfLongest,
+    /// Together with the others (ns-3: its timeout of 45 us ends 2 us after their interframe space, too early to hear them).
+    WithOthers,
 }
 
 /// The departures of a preset from the standard, one value a question.
@@ -34,6 +38,14 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// ns-3.44's.
+    pub const NS3: Rules = Rules {
+        draw_includes_window: true,
+        idle_access: IdleAccess::AtOnce,
+        common_slots: false,
+        after_no_answer: AfterNoAnswer::WithOthers,
+    };
+
     /// The rules of `preset`.
     pub const fn of(preset: Preset) -> Self {
         match preset {

@@ -235,6 +235,7 @@ fn sum<'a>(stats: impl Iterator<Item = &'a MacStats>) -> MacStats {
         delivered: sum.delivered + one.delivered,
         discards: sum.discards + one.discards,
         airtime: sum.airtime + one.airtime,
+        qos: sum.qos + one.qos,
     })
 }
 

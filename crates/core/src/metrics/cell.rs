@@ -140,6 +140,11 @@ impl<'a> Cell<'a> {
         let count = |counter: fn(&MacStats) -> u64| {
             self.mean(|replica| stats(replica.record).map(|stats| counter(&stats) as f64))
         };
+        let qos = self.replicas.iter().any(|replica| {
+            let stations = replica.record.stations.iter().map(|station| station.mac);
+            stations.chain([replica.record.ap_mac]).any(|mac| mac.qos.txops > 0)
+        });
+        let of_qos = |counter: fn(&MacStats) -> u64| qos.then(|| count(counter));
         MacReport {
             attempts: count(|mac| mac.attempts),
             collision_probability: self
@@ -149,6 +154,17 @@ impl<'a> Cell<'a> {
             discards: count(|mac| mac.discards),
             airtime_share: self
                 .mean(|replica| stats(replica.record).map(|stats| stats.airtime.as_secs_f64() / replica.seconds)),
+            ppdus: of_qos(|mac| mac.qos.ppdus),
+            mpdus_per_ppdu: qos.then(|| {
+                self.ratio(|replica| {
+                    stats(replica.record).map(|stats| (stats.qos.mpdus as f64, stats.qos.ppdus as f64))
+                })
+            }),
+            txops: of_qos(|mac| mac.qos.txops),
+            mpdu_retries: of_qos(|mac| mac.qos.mpdu_retries),
+            answers_missed: of_qos(|mac| mac.qos.answers_missed),
+            bars: of_qos(|mac| mac.qos.bars),
+            rts: of_qos(|mac| mac.qos.rts),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
-use crate::record::{EnforceRecord, FlowRecord, MacStats, Record, Series, StationRecord};
+use crate::record::{EnforceRecord, FlowRecord, MacStats, QosStats, Record, Series, StationRecord};
 use crate::shaper::StationStats;
 
 /// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
@@ -116,11 +116,19 @@ impl Fnv1a {
     }
 
     fn mac(&mut self, mac: &MacStats) {
-        let MacStats { attempts, collisions, frame_errors, delivered, discards, airtime } = mac;
+        let MacStats { attempts, collisions, frame_errors, delivered, discards, airtime, qos } = mac;
         for count in [attempts, collisions, frame_errors, delivered, discards] {
             self.number(*count);
         }
         self.number(airtime.as_nanos());
+        // Cells under DCF keep the fingerprints that they had before there was EDCA.
+        if *qos != QosStats::default() {
+            let QosStats { txops, ppdus, mpdus, mpdu_retries, answers_missed, bars, bars_missed, rts, rts_missed } =
+                qos;
+            for count in [txops, ppdus, mpdus, mpdu_retries, answers_missed, bars, bars_missed, rts, rts_missed] {
+                self.number(*count);
+            }
+        }
     }
 
     fn queue(&mut self, queue: &QueueStats) {

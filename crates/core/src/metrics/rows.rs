@@ -92,6 +92,27 @@ pub struct MacReport {
     pub discards: Estimate,
     /// Share of the measured time that its attempts took: DATA, SIFS and MAC ACK. Those that collide count for each.
     pub airtime_share: Estimate,
+    /// PPDUs with data; absent, as all that follow, in cells under DCF.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ppdus: Option<Estimate>,
+    /// MPDUs in a PPDU with data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpdus_per_ppdu: Option<Estimate>,
+    /// TXOPs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub txops: Option<Estimate>,
+    /// MPDUs sent again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mpdu_retries: Option<Estimate>,
+    /// PPDUs with data whose ACK or BlockAck was missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers_missed: Option<Estimate>,
+    /// BlockAckReqs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bars: Option<Estimate>,
+    /// RTS frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rts: Option<Estimate>,
 }
 
 /// One station.

@@ -86,6 +86,7 @@ fn record(delivered: [u64; 4]) -> Record {
         delivered: 75,
         discards: 1,
         airtime: Duration::from_secs(2),
+        ..MacStats::default()
     };
     let queue = QueueStats {
         arrivals: [80, 20, 0],

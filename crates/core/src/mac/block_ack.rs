@@ -1,0 +1,293 @@
+//! A BlockAck agreement: the MPDUs of one transmitter, receiver and category between queue and delivery.
+//!
+//! One object for both ends: what the originator keeps until it is acknowledged, and the receiver's reorder buffer. Both
+//! windows begin at the oldest MPDU that is not acknowledged.
+
+use std::collections::VecDeque;
+
+use crate::packet::Packet;
+use crate::units::{Bytes, Duration, Instant};
+
+/// LLC/SNAP 8, QoS header 26 and FCS 4 bytes around an IP packet.
+pub(super) const MPDU_OVERHEAD: u64 = 38;
+/// Delimiter before each MPDU of an A-MPDU.
+pub(super) const DELIMITER: u64 = 4;
+
+/// What became of an MPDU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// To be sent, for the first time or again.
+    Waiting,
+    /// In a PPDU whose fate is not known yet to its sender.
+    OnAir,
+    /// The receiver could not decode it; the sender does not know yet.
+    Lost,
+    /// The receiver has it.
+    Received,
+    /// The sender gave it up.
+    GivenUp,
+}
+
+/// A MAC protocol data unit.
+struct Mpdu<P> {
+    /// `None` once it was handed up or given up.
+    packet: Option<P>,
+    len: u64,
+    entered: Instant,
+    fails: u32,
+    fate: Fate,
+}
+
+/// What limits the PPDU that is built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Longest PSDU in bytes.
+    pub(super) psdu: u64,
+    /// BlockAck window.
+    pub(super) window: usize,
+    /// Most MPDUs.
+    pub(super) mpdus: usize,
+    /// Bytes before a lone MPDU: a delimiter with VHT and HE, which send an S-MPDU.
+    pub(super) alone: u64,
+    /// Whether one MPDU may go in spite of `psdu`.
+    pub(super) first_always: bool,
+    /// Entered before this: given up.
+    pub(super) expired: Instant,
+}
+
+/// A PPDU's content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) mpdus: u32,
+    /// Those that were sent before.
+    pub(super) retries: u32,
+    /// PSDU bytes.
+    pub(super) psdu: u64,
+}
+
+/// What the originator learned of its PPDU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub(super) discarded: u32,
+    /// Their IP bytes.
+    pub(super) bytes: Bytes,
+}
+
+/// The agreement.
+pub(super) struct Session<P> {
+    /// From the oldest that is not acknowledged on.
+    mpdus: VecDeque<Mpdu<P>>,
+    /// Sequence number of the first of `mpdus`, 12 bits.
+    sequence: u16,
+    /// How many of the first `mpdus` the receiver has handed up.
+    handed_up: usize,
+    /// MPDUs with [`Fate::Waiting`], and their IP bytes.
+    waiting: usize,
+    waiting_bytes: u64,
+    /// MPDUs on the air are among the first `span`.
+    span: usize,
+    /// Packets that were not handed up or given up yet.
+    held: usize,
+    /// Given up since the last [`Self::settle`] for their age.
+    expired: Settled,
+}
+
+impl<P: Packet> Session<P> {
+    pub(super) fn new() -> Self {
+        Session {
+            mpdus: VecDeque::new(),
+            sequence: 0,
+            handed_up: 0,
+            waiting: 0,
+            waiting_bytes: 0,
+            span: 0,
+            held: 0,
+            expired: Settled::default(),
+        }
+    }
+
+    /// A packet leaves the queue.
+    pub(super) fn push(&mut self, packet: P) {
+        let (len, entered) = (packet.ip_len().0, packet.enqueued_at());
+        self.waiting += 1;
+        self.waiting_bytes += len;
+        self.held += 1;
+        self.mpdus.push_back(Mpdu { packet: Some(packet), len, entered, fails: 0, fate: Fate::Waiting });
+    }
+
+    /// Packets that were not handed up or given up yet.
+    pub(super) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// MPDUs that are not acknowledged.
+    pub(super) fn len(&self) -> usize {
+        self.mpdus.len()
+    }
+
+    /// Whether an MPDU waits to be sent.
+    pub(super) fn may_send(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// MPDUs that wait, and their IP bytes.
+    pub(super) fn waiting(&self) -> (usize, u64) {
+        (self.waiting, self.waiting_bytes)
+    }
+
+    /// When the oldest MPDU entered the queue.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.mpdus.front().map(|mpdu| mpdu.entered)
+    }
+
+    /// Puts as many MPDUs on the air as `limits` admit: first those that wait here, then what `pull` gives.
+    pub(super) fn load(&mut self, limits: &Limits, mut pull: impl FnMut() -> Option<P>) -> Load {
+        let mut load = Load::default();
+        // Bytes of the MPDUs so far as subframes, padded to four.
+        let mut subframes = 0;
+        let mut index = 0;
+        while index < limits.window && (load.mpdus as usize) < limits.mpdus {
+            if index == self.mpdus.len() {
+                match pull() {
+                    Some(packet) => self.push(packet),
+                    None => break,
+                }
+            }
+            let mpdu = &mut self.mpdus[index];
+            if mpdu.fate != Fate::Waiting {
+                index += 1;
+                continue;
+            }
+            if mpdu.entered < limits.expired {
+                mpdu.fate = Fate::GivenUp;
+                mpdu.packet = None;
+                self.held -= 1;
+                self.expired.discarded += 1;
+                self.expired.bytes += Bytes(mpdu.len);
+                self.waiting -= 1;
+                self.waiting_bytes -= mpdu.len;
+                index += 1;
+                continue;
+            }
+            let bytes = mpdu.len + MPDU_OVERHEAD;
+            let psdu = if load.mpdus == 0 { limits.alone + bytes } else { subframes + DELIMITER + bytes };
+            if psdu > limits.psdu && !(load.mpdus == 0 && limits.first_always) {
+                break;
+            }
+            mpdu.fate = Fate::OnAir;
+            load.mpdus += 1;
+            load.retries += u32::from(mpdu.fails > 0);
+            load.psdu = psdu;
+            subframes += (DELIMITER + bytes).next_multiple_of(4);
+            self.waiting -= 1;
+            self.waiting_bytes -= mpdu.len;
+            index += 1;
+        }
+        self.span = index;
+        load
+    }
+
+    /// The MPDUs that were loaded did not go: they wait again.
+    pub(super) fn unload(&mut self) {
+        for mpdu in self.mpdus.iter_mut().take(self.span).filter(|mpdu| mpdu.fate == Fate::OnAir) {
+            mpdu.fate = Fate::Waiting;
+            self.waiting += 1;
+            self.waiting_bytes += mpdu.len;
+        }
+        self.span = 0;
+    }
+
+    /// Decides for each MPDU on the air whether it is lost: `lose` gets its bytes. Calls `received` for each that is not with
+    /// the bytes of the PSDU up to its end, and the session. Tells how many are received and their IP bytes.
+    pub(super) fn receive(
+        &mut self,
+        mut lose: impl FnMut(u64) -> bool,
+        mut received: impl FnMut(&mut Self, u64),
+    ) -> (u32, Bytes) {
+        let (mut count, mut bytes, mut ip) = (0, 0, 0);
+        for index in 0..self.span {
+            let mpdu = &mut self.mpdus[index];
+            if mpdu.fate != Fate::OnAir {
+                continue;
+            }
+            let (len, own) = (mpdu.len, mpdu.len + MPDU_OVERHEAD);
+            bytes += (DELIMITER + own).next_multiple_of(4);
+            if lose(own) {
+                mpdu.fate = Fate::Lost;
+            } else {
+                mpdu.fate = Fate::Received;
+                count += 1;
+                ip += len;
+                received(self, bytes);
+            }
+        }
+        (count, Bytes(ip))
+    }
+
+    /// Visits the packets of the MPDUs on the air: the packet, its sequence number, whether it is a retry.
+    pub(super) fn on_air(&self) -> impl Iterator<Item = (&P, u16, bool)> {
+        let mpdus = self.mpdus.iter().take(self.span).enumerate();
+        mpdus.filter(|(_, mpdu)| mpdu.fate == Fate::OnAir).filter_map(|(index, mpdu)| {
+            let sequence = (self.sequence + index as u16) % 4096;
+            mpdu.packet.as_ref().map(|packet| (packet, sequence, mpdu.fails > 0))
+        })
+    }
+
+    /// Hands the next packet up that the receiver has in order.
+    pub(super) fn hand_up(&mut self) -> Option<P> {
+        while let Some(mpdu) = self.mpdus.get_mut(self.handed_up) {
+            if !matches!(mpdu.fate, Fate::Received | Fate::GivenUp) {
+                return None;
+            }
+            self.handed_up += 1;
+            if let Some(packet) = mpdu.packet.take() {
+                self.held -= 1;
+                return Some(packet);
+            }
+        }
+        None
+    }
+
+    /// The originator knows the fate of the PPDU. What was lost waits again, or is given up after `limit` attempts.
+    ///
+    /// Packets behind one that is given up may be handed up at once: that the receiver must be told costs nothing here.
+    pub(super) fn settle(&mut self, limit: u32) -> Settled {
+        let mut settled = std::mem::take(&mut self.expired);
+        for mpdu in self.mpdus.iter_mut().take(self.span) {
+            match mpdu.fate {
+                Fate::Lost => {
+                    mpdu.fails += 1;
+                    if mpdu.fails < limit {
+                        mpdu.fate = Fate::Waiting;
+                        self.waiting += 1;
+                        self.waiting_bytes += mpdu.len;
+                    } else {
+                        mpdu.fate = Fate::GivenUp;
+                        mpdu.packet = None;
+                        self.held -= 1;
+                        settled.discarded += 1;
+                        settled.bytes += Bytes(mpdu.len);
+                    }
+                }
+                Fate::Waiting | Fate::OnAir | Fate::Received | Fate::GivenUp => {}
+            }
+        }
+        self.span = 0;
+        settled
+    }
+
+    /// Forgets what is acknowledged or given up and handed up: the window moves on.
+    pub(super) fn advance(&mut self) {
+        while self.handed_up > 0 {
+            self.mpdus.pop_front();
+            self.handed_up -= 1;
+            self.sequence = (self.sequence + 1) % 4096;
+        }
+    }
+
+    /// Instant before which packets have outlived `lifetime`.
+    pub(super) fn expiry(now: Instant, lifetime: Option<Duration>) -> Instant {
+        let nanos = lifetime.map_or(0, |lifetime| now.as_nanos().saturating_sub(lifetime.as_nanos()));
+        Instant::from_nanos(nanos)
+    }
+}

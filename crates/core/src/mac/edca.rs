@@ -1,0 +1,318 @@
+//! EDCA: the access functions of a QoS cell, what each holds for its peers, and which PPDU goes next.
+
+use std::collections::VecDeque;
+
+use super::block_ack::{DELIMITER, Limits, Load, Session};
+use super::link::Link;
+use super::medium::AccessId;
+use super::node::Node;
+use super::params::MacParams;
+use super::phy::{LONGEST_PPDU, Phy};
+use super::qos::QosParams;
+use crate::packet::{Category, NodeId, Packet};
+use crate::qdisc::Held;
+use crate::units::{Bytes, Duration, Instant};
+
+/// Bytes of RTS and CF-End.
+const RTS: u64 = 20;
+/// Bytes of CTS and ACK.
+const CTS: u64 = 14;
+/// Bytes of a BlockAckReq.
+const BLOCK_ACK_REQ: u64 = 24;
+/// Bytes of a BlockAck with a bitmap of 64 and of 256 MPDUs.
+const BLOCK_ACK: (u64, u64) = (32, 56);
+/// Aggregates that the MAC holds for a station and category when the queue does not pick stations.
+const AGGREGATES_AHEAD: usize = 2;
+
+/// What an access function puts on the air next or has there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// RTS, then the data.
+    Rts,
+    /// MPDUs.
+    Data,
+    /// BlockAckReq.
+    Bar,
+}
+
+/// One exchange: what goes out, and what is to answer it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Job {
+    pub(super) phase: Phase,
+    /// Which session.
+    pub(super) peer: usize,
+    pub(super) load: Load,
+    /// MPDUs that the receiver decoded, and their IP bytes.
+    pub(super) received: u32,
+    pub(super) received_bytes: Bytes,
+    /// Duration of ACK or BlockAck.
+    pub(super) answer: Duration,
+}
+
+/// An access function: one category of one node.
+pub(super) struct Function<P> {
+    pub(super) node: usize,
+    pub(super) category: Category,
+    /// TXOP limit.
+    pub(super) txop: Duration,
+    /// By station at the AP; a station has one.
+    pub(super) sessions: Vec<Session<P>>,
+    /// Sessions with MPDUs that wait.
+    turn: VecDeque<usize>,
+    /// The session whose BlockAck is missing and is asked for.
+    pub(super) bar: Option<usize>,
+    pub(super) job: Job,
+    /// From its access to the medium to the end of its TXOP.
+    pub(super) busy: bool,
+    pub(super) txop_end: Instant,
+}
+
+impl<P: Packet> Function<P> {
+    fn new(node: usize, category: Category, txop: Duration, peers: usize) -> Self {
+        let job = Job {
+            phase: Phase::Data,
+            peer: 0,
+            load: Load::default(),
+            received: 0,
+            received_bytes: Bytes(0),
+            answer: Duration::ZERO,
+        };
+        Function {
+            node,
+            category,
+            txop,
+            sessions: (0..peers).map(|_| Session::new()).collect(),
+            turn: VecDeque::with_capacity(peers),
+            bar: None,
+            job,
+            busy: false,
+            txop_end: Instant::FAR_FUTURE,
+        }
+    }
+
+    /// The station at the radio's other end, or the function's own node if that is a station.
+    pub(super) fn station(&self, peer: usize) -> usize {
+        if self.node == NodeId::AP.index() { peer } else { self.node - 1 }
+    }
+
+    fn peer(&self, station: NodeId) -> usize {
+        if self.node == NodeId::AP.index() { station.index() - 1 } else { 0 }
+    }
+
+    /// `peer` has been served or got MPDUs: it queues behind the others if MPDUs wait.
+    pub(super) fn take_turn(&mut self, peer: usize) {
+        if let Some(position) = self.turn.iter().position(|other| *other == peer) {
+            self.turn.remove(position);
+        }
+        if self.sessions[peer].may_send() {
+            self.turn.push_back(peer);
+        }
+    }
+
+    /// Whether there is something to send besides what the queue holds.
+    pub(super) fn has_traffic(&self) -> bool {
+        self.bar.is_some() || !self.turn.is_empty()
+    }
+}
+
+/// The answers and limits on the way between the AP and a station.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    ack: Duration,
+    block_ack: Duration,
+    /// Longest PSDU by the limits of aggregation and of a PPDU's duration.
+    longest: u64,
+    /// Bytes before a lone MPDU.
+    alone: u64,
+}
+
+/// The QoS half of a cell.
+pub(super) struct Edca<P> {
+    pub(super) params: QosParams,
+    /// By [`AccessId`]: those of a node stand together, the most urgent first.
+    pub(super) functions: Vec<Function<P>>,
+    /// Functions a node.
+    pub(super) per_node: usize,
+    /// Position of a category's function among those of its node.
+    position: [usize; 4],
+    times: Vec<Times>,
+    pub(super) rts: Duration,
+    pub(super) cts: Duration,
+    pub(super) bar: Duration,
+    pub(super) cf_end: Duration,
+}
+
+impl<P: Packet> Edca<P> {
+    pub(super) fn new(params: &MacParams, qos: &QosParams, links: &[Link]) -> Self {
+        let used: Vec<Category> =
+            Category::ALL.into_iter().filter(|category| qos.categories[category.index()]).collect();
+        let mut position = [0; 4];
+        for category in Category::ALL {
+            // A category that is not used goes with the next less urgent one, or with the last.
+            position[category.index()] =
+                used.iter().position(|used| *used >= category).unwrap_or(used.len().saturating_sub(1));
+        }
+        let functions = (0..=links.len()).flat_map(|node| {
+            let access = if node == 0 { &qos.edca.ap } else { &qos.edca.stations };
+            let peers = if node == 0 { links.len() } else { 1 };
+            used.iter().map(move |category| Function::new(node, *category, access[category.index()].txop, peers))
+        });
+        let mut edca = Edca {
+            functions: functions.collect(),
+            per_node: used.len(),
+            position,
+            times: Vec::new(),
+            rts: params.control_time(Bytes(RTS)),
+            cts: params.control_time(Bytes(CTS)),
+            bar: params.control_time(Bytes(BLOCK_ACK_REQ)),
+            cf_end: params.lowest_control_time(Bytes(RTS)),
+            params: *qos,
+        };
+        edca.times = links.iter().map(|link| edca.times_of(params, link)).collect();
+        edca
+    }
+
+    /// The modulation of `station` has changed.
+    pub(super) fn set_link(&mut self, params: &MacParams, station: usize, link: &Link) {
+        self.times[station] = self.times_of(params, link);
+    }
+
+    fn times_of(&self, params: &MacParams, link: &Link) -> Times {
+        let answer = |bytes| params.ack_tx(link.tx).ppdu_time(Bytes(bytes), &params.ppdu);
+        let by_duration = link.tx.longest_psdu(LONGEST_PPDU, &params.ppdu).map_or(0, |bytes| bytes.0);
+        let by_bytes = self.params.aggregation.map_or(u64::MAX, |aggregation| aggregation.max_bytes.0);
+        Times {
+            ack: answer(CTS),
+            block_ack: answer(if self.params.window() > 64 { BLOCK_ACK.1 } else { BLOCK_ACK.0 }),
+            longest: by_duration.min(by_bytes),
+            alone: if matches!(link.tx.phy(), Phy::Ac | Phy::Ax) { DELIMITER } else { 0 },
+        }
+    }
+
+    /// The function of `category` at `node`.
+    pub(super) fn function(&self, node: usize, category: Category) -> AccessId {
+        node * self.per_node + self.position[category.index()]
+    }
+
+    /// The functions of a node.
+    pub(super) fn of_node(&self, node: usize) -> std::ops::Range<AccessId> {
+        node * self.per_node..(node + 1) * self.per_node
+    }
+
+    /// Takes packets out of a queue that does not pick stations, as long as there is room for the first in line.
+    pub(super) fn drain(&mut self, now: Instant, node: &mut Node<P>, index: usize) {
+        while let Some(packet) = node.in_service.take().or_else(|| node.queue.dequeue(now)) {
+            let id = self.function(index, packet.category());
+            let function = &mut self.functions[id];
+            let peer = function.peer(packet.station());
+            let longest = self.times[function.station(peer)].longest;
+            let session = &mut function.sessions[peer];
+            let (count, bytes) = session.waiting();
+            let few = count < AGGREGATES_AHEAD;
+            let fits = count < AGGREGATES_AHEAD * self.params.most_mpdus()
+                && bytes + packet.ip_len().0 <= AGGREGATES_AHEAD as u64 * longest;
+            if !few && !fits {
+                node.in_service = Some(packet);
+                return;
+            }
+            session.push(packet);
+            if count == 0 {
+                function.take_turn(peer);
+            }
+        }
+    }
+
+    /// Whether function `id` has something to send.
+    pub(super) fn has_traffic(&self, id: AccessId, node: &mut Node<P>) -> bool {
+        let function = &self.functions[id];
+        function.has_traffic() || (node.picks_stations && node.queue.has_traffic(function.category))
+    }
+
+    /// Decides what function `id` sends at `start`, which is the first of its TXOP or not. `false`: nothing fits or waits.
+    pub(super) fn build(
+        &mut self,
+        params: &MacParams,
+        link: &[Link],
+        node: &mut Node<P>,
+        (now, start): (Instant, Instant),
+        id: AccessId,
+        first: bool,
+    ) -> bool {
+        let function = &mut self.functions[id];
+        let left = if function.txop > Duration::ZERO {
+            function.txop_end.saturating_since(start)
+        } else {
+            Duration::from_secs(1)
+        };
+        if let Some(peer) = function.bar {
+            let answer = self.times[function.station(peer)].block_ack;
+            if !first && self.bar + params.sifs + answer > left {
+                return false;
+            }
+            function.job = Job { phase: Phase::Bar, peer, load: Load::default(), answer, ..function.job };
+            return true;
+        }
+        let category = function.category;
+        let peer = if node.picks_stations {
+            let held = HeldBy { function, window: self.params.window() };
+            node.queue.next_station(now, category, &held).map(|station| function.peer(station))
+        } else {
+            function.turn.front().copied()
+        };
+        let Some(peer) = peer else { return false };
+        let station = function.station(peer);
+        let times = self.times[station];
+        let mut longest = times.longest;
+        let protects = first && self.params.rts_above.is_some();
+        if function.txop > Duration::ZERO {
+            let protection = if protects { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
+            let room = left.saturating_sub(params.sifs + times.block_ack + protection);
+            longest = longest.min(link[station].tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0));
+        }
+        let limits = Limits {
+            psdu: longest,
+            window: self.params.window(),
+            mpdus: self.params.most_mpdus(),
+            alone: times.alone,
+            first_always: first,
+            expired: Session::<P>::expiry(now, self.params.lifetime),
+        };
+        let Node { queue, picks_stations, .. } = node;
+        let pull = || picks_stations.then(|| queue.dequeue_for(now, NodeId::station(station), category)).flatten();
+        let load = function.sessions[peer].load(&limits, pull);
+        function.take_turn(peer);
+        if load.mpdus == 0 {
+            return false;
+        }
+        let announced = protects && self.params.rts_above.is_some_and(|above| load.psdu > above.0);
+        function.job = Job {
+            phase: if announced { Phase::Rts } else { Phase::Data },
+            peer,
+            load,
+            received: 0,
+            received_bytes: Bytes(0),
+            answer: if load.mpdus > 1 { times.block_ack } else { times.ack },
+        };
+        true
+    }
+}
+
+/// What an access function holds, for the queue that picks the station.
+struct HeldBy<'a, P> {
+    function: &'a Function<P>,
+    window: usize,
+}
+
+impl<P: Packet> Held for HeldBy<'_, P> {
+    fn oldest(&self, station: NodeId) -> Option<Instant> {
+        self.function.sessions[self.function.peer(station)].oldest()
+    }
+
+    fn may_send(&self, station: NodeId) -> bool {
+        self.function.sessions[self.function.peer(station)].may_send()
+    }
+
+    fn has_room(&self, station: NodeId) -> bool {
+        self.function.sessions[self.function.peer(station)].len() < self.window
+    }
+}

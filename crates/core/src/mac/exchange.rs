@@ -1,0 +1,396 @@
+//! An exchange under EDCA, step by step: access, RTS and CTS, PPDU, answer, and what follows within the TXOP.
+
+use super::air::{AirBody, AirFrame, Reception};
+use super::block_ack::Session;
+use super::bss::Bss;
+use super::edca::{Edca, Job, Phase};
+use super::medium::{AccessId, State};
+use super::node::Delivery;
+use super::rules::AfterNoAnswer;
+use crate::packet::{Direction, NodeId, Packet};
+use crate::units::{Bytes, Duration, Instant};
+
+impl<P: Packet + Clone> Bss<P> {
+    /// The QoS half; only called in a cell that has one.
+    fn edca(&mut self) -> &mut Edca<P> {
+        self.edca.as_mut().expect("a QoS cell")
+    }
+
+    /// A packet has come to the queue of `node`.
+    pub(super) fn supply(&mut self, now: Instant, node: usize) {
+        let edca = self.edca.as_mut().expect("a QoS cell");
+        let n = &mut self.nodes[node];
+        if !n.picks_stations {
+            edca.drain(now, n, node);
+        }
+        for id in edca.of_node(node) {
+            if !edca.functions[id].busy && !self.medium.accesses[id].wants && edca.has_traffic(id, n) {
+                self.medium.request(now, id);
+            }
+        }
+    }
+
+    /// Does what is due under EDCA.
+    pub(super) fn step(&mut self, now: Instant) {
+        match self.medium.state {
+            State::Idle { .. } => self.access(now),
+            State::Pause { sender, .. } => {
+                let end = now + self.send(now, sender, false);
+                self.medium.senders[0].end = end;
+                self.medium.state = State::Frames { until: end };
+            }
+            State::Frames { .. } if self.medium.senders.len() == 1 => self.sent(now, self.medium.senders[0].id),
+            State::Frames { .. } => self.unanswered(now),
+            State::Answer { sender, .. } => self.answered(now, sender),
+        }
+    }
+
+    /// Countdowns are over: their owners send, and of each node the most urgent.
+    fn access(&mut self, now: Instant) {
+        self.medium.seize(now);
+        let mut index = 0;
+        while index < self.medium.senders.len() {
+            let id = self.medium.senders[index].id;
+            if self.yields(id) {
+                // Internal collision: as after a collision on the air (802.11-2020 clause 10.23.2.4).
+                self.medium.senders.remove(index);
+                self.fall_back(id);
+                self.medium.contend(id);
+            } else if self.open(now, id) {
+                index += 1;
+            } else {
+                self.medium.senders.remove(index);
+                self.medium.accesses[id].wants = false;
+            }
+        }
+        if self.medium.senders.is_empty() {
+            self.medium.release(now);
+            self.medium.become_idle();
+            return;
+        }
+        let collision = self.medium.senders.len() > 1;
+        let mut until = now;
+        for index in 0..self.medium.senders.len() {
+            let end = now + self.send(now, self.medium.senders[index].id, collision);
+            self.medium.senders[index].end = end;
+            until = until.max(end);
+        }
+        self.medium.state = State::Frames { until };
+    }
+
+    /// Whether a more urgent function of the same node is about to send, too.
+    fn yields(&self, id: AccessId) -> bool {
+        let Some(edca) = self.edca.as_ref().filter(|edca| edca.per_node > 1) else { return false };
+        let node = edca.functions[id].node;
+        self.medium.senders.iter().any(|other| other.id < id && edca.functions[other.id].node == node)
+    }
+
+    /// The window of `id` doubles; after as many failures as an MPDU has attempts it starts again from the smallest.
+    fn fall_back(&mut self, id: AccessId) {
+        let limit = self.edca().params.retry_limit;
+        let access = &mut self.medium.accesses[id];
+        access.stage += 1;
+        if limit.is_some_and(|limit| access.stage >= limit) {
+            access.stage = 0;
+        }
+    }
+
+    /// A TXOP of `id` begins, if there is something to send.
+    fn open(&mut self, now: Instant, id: AccessId) -> bool {
+        let Bss { edca: Some(edca), nodes, params, links, .. } = self else { return false };
+        let function = &mut edca.functions[id];
+        function.txop_end = now + function.txop;
+        let node = &mut nodes[function.node];
+        let opened = edca.build(params, links, node, (now, now), id, true);
+        edca.functions[id].busy = opened;
+        node.stats.qos.txops += u64::from(opened);
+        opened
+    }
+
+    /// Puts on the air what `id` has prepared, and tells how long it lasts.
+    fn send(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
+        let Bss { edca: Some(edca), nodes, params, links, deliveries, air, .. } = self else { return Duration::ZERO };
+        let (rts, bar, early) = (edca.rts, edca.bar, edca.params.hand_up_early);
+        let function = &mut edca.functions[id];
+        let Job { phase, peer, load, .. } = function.job;
+        let station = function.station(peer);
+        let stats = &mut nodes[function.node].stats;
+        let duration = match phase {
+            Phase::Rts => {
+                stats.qos.rts += 1;
+                rts
+            }
+            Phase::Bar => {
+                stats.qos.bars += 1;
+                bar
+            }
+            Phase::Data => {
+                let link = &mut links[station];
+                let duration = link.tx.ppdu_time(Bytes(load.psdu), &params.ppdu);
+                stats.attempts += 1;
+                stats.qos.ppdus += 1;
+                stats.qos.mpdus += u64::from(load.mpdus);
+                stats.qos.mpdu_retries += u64::from(load.retries);
+                stats.collisions += u64::from(collision);
+                let transmitter = NodeId(function.node as u32);
+                let receiver = if function.node == 0 { NodeId::station(station) } else { NodeId::AP };
+                let session = &mut function.sessions[peer];
+                let packets: Vec<_> = match air {
+                    Some(_) => {
+                        session.on_air().map(|(packet, sequence, retry)| (packet.clone(), sequence, retry)).collect()
+                    }
+                    None => Vec::new(),
+                };
+                let mut shown = packets.into_iter();
+                let mut show = |reception| {
+                    if let (Some(air), Some((packet, sequence, retry))) = (air.as_mut(), shown.next()) {
+                        let body = AirBody::Data { packet, sequence, retry };
+                        air.push(AirFrame { at: now, duration, transmitter, receiver, tx: link.tx, reception, body });
+                    }
+                };
+                let mut errors = 0;
+                let errors_rng = &mut link.errors;
+                let lose = |bytes: u64| {
+                    let lost = collision || errors_rng.loses(bytes);
+                    errors += u64::from(lost && !collision);
+                    show(match (collision, lost) {
+                        (true, _) => Reception::Collided,
+                        (false, true) => Reception::Corrupted,
+                        (false, false) => Reception::Decoded,
+                    });
+                    lost
+                };
+                let (tx, ppdu) = (link.tx, params.ppdu);
+                let arrive = |session: &mut Session<P>, bytes: u64| {
+                    // An MPDU's last bytes come at the latest with the PPDU's end.
+                    while early && let Some(packet) = session.hand_up() {
+                        let at = now + tx.ppdu_time(Bytes(bytes.min(load.psdu)), &ppdu);
+                        deliveries.push_back((at, Delivery { receiver, packet }));
+                    }
+                };
+                let (count, bytes) = session.receive(lose, arrive);
+                function.job.received = count;
+                function.job.received_bytes = bytes;
+                stats.frame_errors += errors;
+                duration
+            }
+        };
+        self.account(now, id, duration);
+        duration
+    }
+
+    /// Books air of an exchange of `id`.
+    fn account(&mut self, now: Instant, id: AccessId, air: Duration) {
+        let function = &self.edca.as_ref().expect("a QoS cell").functions[id];
+        let (node, station) = (function.node, function.station(function.job.peer));
+        self.nodes[node].stats.airtime += air;
+        let direction = if node == 0 { Direction::Down } else { Direction::Up };
+        if direction == Direction::Down {
+            self.airtime_down[station] += air;
+        }
+        self.queue(NodeId::AP).observe_airtime(now, NodeId::station(station), direction, air);
+    }
+
+    /// What a lone sender sent has ended.
+    fn sent(&mut self, now: Instant, id: AccessId) {
+        let sifs = self.params.sifs;
+        let edca = self.edca();
+        let Job { phase, received, answer, .. } = edca.functions[id].job;
+        let pause = sifs + edca.cts + sifs;
+        match phase {
+            Phase::Rts => {
+                edca.functions[id].job.phase = Phase::Data;
+                self.account(now, id, pause);
+                self.medium.state = State::Pause { sender: id, until: now + pause };
+            }
+            Phase::Data if received == 0 => self.unanswered(now),
+            Phase::Data | Phase::Bar => {
+                if phase == Phase::Data {
+                    self.hand_up(now, id);
+                }
+                self.account(now, id, sifs + answer);
+                self.show_answer(now + sifs, id, answer);
+                self.medium.state = State::Answer { sender: id, until: now + sifs + answer };
+            }
+        }
+    }
+
+    /// Packets of the session that `id` serves go up at its receiver, as far as they are in order.
+    fn hand_up(&mut self, now: Instant, id: AccessId) {
+        let Bss { edca: Some(edca), deliveries, .. } = self else { return };
+        let function = &mut edca.functions[id];
+        let peer = function.job.peer;
+        let receiver = if function.node == 0 { NodeId::station(peer) } else { NodeId::AP };
+        while let Some(packet) = function.sessions[peer].hand_up() {
+            deliveries.push_back((now, Delivery { receiver, packet }));
+        }
+    }
+
+    fn show_answer(&mut self, at: Instant, id: AccessId, duration: Duration) {
+        let Bss { edca: Some(edca), links, air: Some(air), .. } = self else { return };
+        let function = &edca.functions[id];
+        let station = function.station(function.job.peer);
+        let (sender, other) = (NodeId(function.node as u32), NodeId::station(station));
+        let transmitter = if function.node == 0 { other } else { NodeId::AP };
+        let tx = links[station].ack_tx;
+        air.push(AirFrame {
+            at,
+            duration,
+            transmitter,
+            receiver: sender,
+            tx,
+            reception: Reception::Decoded,
+            body: AirBody::Ack,
+        });
+    }
+
+    /// ACK or BlockAck has ended: the sender goes on within its TXOP, or gives the medium back.
+    fn answered(&mut self, now: Instant, id: AccessId) {
+        self.medium.accesses[id].stage = 0;
+        let job = self.edca().functions[id].job;
+        match job.phase {
+            Phase::Bar => self.edca().functions[id].bar = None,
+            Phase::Data | Phase::Rts => {}
+        }
+        self.settle(now, id);
+        let sifs = self.params.sifs;
+        let Bss { edca: Some(edca), nodes, params, links, .. } = self else { return };
+        let function = &edca.functions[id];
+        let (txop, txop_end, node) = (function.txop, function.txop_end, function.node);
+        if txop > Duration::ZERO {
+            let start = now + sifs;
+            if start < txop_end && edca.build(params, links, &mut nodes[node], (now, start), id, false) {
+                self.medium.state = State::Pause { sender: id, until: start };
+                return;
+            }
+        }
+        let cf_end = sifs + edca.cf_end;
+        if txop == Duration::ZERO || txop_end <= now {
+            self.medium.release(now);
+        } else if now + cf_end <= txop_end {
+            self.medium.release(now + cf_end);
+        } else {
+            // Nothing ends the TXOP early: the others keep silent for all of it.
+            self.medium.release(txop_end);
+            self.medium.set_idle_from(id, now);
+        }
+        self.close(id);
+        self.medium.become_idle();
+    }
+
+    /// The originator learns what became of the MPDUs of `id`, and its queue that they have left.
+    fn settle(&mut self, now: Instant, id: AccessId) {
+        let Bss { edca: Some(edca), nodes, .. } = self else { return };
+        let limit = edca.params.retry_limit.unwrap_or(u32::MAX);
+        let function = &mut edca.functions[id];
+        let Job { phase, peer, received, received_bytes, .. } = function.job;
+        let settled = function.sessions[peer].settle(limit);
+        let (station, category, index) = (function.station(peer), function.category, function.node);
+        let node = &mut nodes[index];
+        let acknowledged = if phase == Phase::Bar { (0, Bytes(0)) } else { (received, received_bytes) };
+        function.job.received = 0;
+        function.job.received_bytes = Bytes(0);
+        node.stats.delivered += u64::from(acknowledged.0);
+        node.stats.discards += u64::from(settled.discarded);
+        let packets = (acknowledged.0 + settled.discarded) as usize;
+        if node.picks_stations && packets > 0 {
+            node.queue.completed(now, NodeId::station(station), category, packets, acknowledged.1 + settled.bytes);
+        }
+        if settled.discarded > 0 {
+            self.hand_up(now, id);
+        }
+        let edca = self.edca();
+        edca.functions[id].sessions[peer].advance();
+        edca.functions[id].take_turn(peer);
+        self.refill(now, index);
+    }
+
+    /// A queue that does not pick stations fills the place of what has gone.
+    fn refill(&mut self, now: Instant, index: usize) {
+        let Bss { edca: Some(edca), nodes, .. } = self else { return };
+        let node = &mut nodes[index];
+        if !node.picks_stations {
+            edca.drain(now, node, index);
+        }
+        for id in edca.of_node(index) {
+            let access = &self.medium.accesses[id];
+            if !edca.functions[id].busy && !access.wants && edca.has_traffic(id, node) {
+                self.medium.request(now, id);
+            }
+        }
+        if let Some(fetched) = &mut self.fetched {
+            fetched.push(NodeId(index as u32));
+        }
+    }
+
+    /// The TXOP of `id` is over: it draws its backoff.
+    fn close(&mut self, id: AccessId) {
+        let Bss { edca: Some(edca), nodes, medium, .. } = self else { return };
+        edca.functions[id].busy = false;
+        let node = &mut nodes[edca.functions[id].node];
+        medium.accesses[id].wants = edca.has_traffic(id, node);
+        medium.contend(id);
+    }
+
+    /// Nobody answers what was sent: collision, or the channel spoilt all of it.
+    fn unanswered(&mut self, now: Instant) {
+        let undecoded = now + (self.params.after_bad_frame - self.params.difs);
+        if self.medium.senders.len() > 1 {
+            self.medium.release(undecoded);
+        } else {
+            // All but the receiver decoded the frame's header and keep silent for the answer that it announced.
+            let id = self.medium.senders[0].id;
+            let sifs = self.params.sifs;
+            let edca = self.edca();
+            let function = &edca.functions[id];
+            let announced = now + sifs + function.job.answer;
+            let nav = if function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
+            let receiver = if function.node == 0 { function.job.peer + 1 } else { 0 };
+            let receivers = edca.of_node(receiver);
+            self.medium.release(nav);
+            for id in receivers {
+                self.medium.set_idle_from(id, undecoded);
+            }
+        }
+        for index in 0..self.medium.senders.len() {
+            let sender = self.medium.senders[index];
+            let ifs = self.medium.accesses[sender.id].ifs;
+            let idle_from = match self.params.rules.after_no_answer {
+                AfterNoAnswer::WithOthers => now,
+                AfterNoAnswer::Timeout | AfterNoAnswer::TimeoutIfLongest => {
+                    now.max(sender.end + self.params.after_no_ack.saturating_sub(ifs))
+                }
+            };
+            self.medium.set_idle_from(sender.id, idle_from);
+            self.failed(now, sender.id);
+        }
+        self.medium.become_idle();
+    }
+
+    /// The exchange of `id` failed.
+    fn failed(&mut self, now: Instant, id: AccessId) {
+        let Bss { edca: Some(edca), nodes, .. } = self else { return };
+        let bar = edca.params.bar;
+        let function = &mut edca.functions[id];
+        let Job { phase, peer, load, .. } = function.job;
+        let stats = &mut nodes[function.node].stats.qos;
+        match phase {
+            Phase::Rts => {
+                function.sessions[peer].unload();
+                function.take_turn(peer);
+                stats.rts_missed += 1;
+            }
+            Phase::Bar => stats.bars_missed += 1,
+            Phase::Data => {
+                stats.answers_missed += 1;
+                if bar && load.mpdus > 1 {
+                    function.bar = Some(peer);
+                } else {
+                    self.settle(now, id);
+                }
+            }
+        }
+        self.fall_back(id);
+        self.close(id);
+    }
+}

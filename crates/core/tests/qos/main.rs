@@ -1,0 +1,4 @@
+//! QoS cells (802.11n/ac/ax: EDCA, A-MPDU, BlockAck) against closed forms and against ns-3.
+
+mod cell;
+mod ns3;
