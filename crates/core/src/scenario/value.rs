@@ -242,6 +242,12 @@ impl FromToml for Phy {
     }
 }
 
+impl FromToml for Variant {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        choose(value, &Variant::ALL.map(Variant::name)).map(|index| Variant::ALL[index])
+    }
+}
+
 words! {
     Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
     Direction { "up" => Direction::Up, "down" => Direction::Down }
@@ -266,5 +272,4 @@ words! {
         "tfbr-exact" => WindowRule::TfbrExact,
     }
     Profile { "rfc" => Profile::Rfc, "linux" => Profile::Linux }
-    Variant { "reno" => Variant::Reno, "newreno" => Variant::Newreno, "cubic" => Variant::Cubic }
 }

@@ -3,9 +3,9 @@
 //! [`Sender`] and [`Receiver`] are the two ends of one connection. Sequence numbers are bytes since the
 //! connection's start and never wrap; windows count segments of the MSS.
 
+mod congestion;
 #[cfg(test)]
 mod conversation_tests;
-mod cubic;
 mod linux;
 mod params;
 mod ranges;
@@ -14,6 +14,7 @@ mod rfc;
 mod rto;
 mod sender;
 
-pub use params::{Profile, TcpParams, Variant};
+pub use congestion::Variant;
+pub use params::{Profile, TcpParams};
 pub use receiver::{Acknowledgement, Receiver};
 pub use sender::{Sender, SenderStats, Transmission};

@@ -2,21 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::congestion::Variant;
 use crate::scenario::Preset;
 use crate::units::Duration;
-
-/// Congestion control and loss recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Variant {
-    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
-    Reno,
-    /// Fast recovery that lasts until the whole window is repaired (RFC 6582).
-    #[default]
-    Newreno,
-    /// CUBIC growth (RFC 9438) with `NewReno` recovery.
-    Cubic,
-}
 
 /// Whose TCP it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

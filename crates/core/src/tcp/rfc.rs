@@ -3,8 +3,8 @@
 //! Window inflation follows ns-2's formulation of RFC 6582: `cwnd` holds the congestion window and
 //! `inflation` the duplicate ACKs on top of it, so that leaving recovery needs no arithmetic.
 
-use super::cubic::{self, Cubic};
-use super::params::{TcpParams, Variant};
+use super::congestion::{Ack, Controller, Counting, Variant};
+use super::params::TcpParams;
 use super::ranges::Ranges;
 use super::rto::Rto;
 use super::sender::{SenderStats, Transmission};
@@ -43,9 +43,8 @@ pub(super) struct RfcSender {
     max: u64,
     /// `max` when the last recovery began.
     recover: u64,
-    /// Congestion window, slow-start threshold and inflation by duplicate ACKs, in segments.
-    cwnd: f64,
-    ssthresh: f64,
+    control: Controller,
+    /// Segments by which duplicate ACKs inflate the congestion window.
     inflation: f64,
     /// The peer's window in bytes, and in segments.
     peer_window_bytes: u32,
@@ -61,7 +60,6 @@ pub(super) struct RfcSender {
     timed: Option<(u64, Instant)>,
     rto: Rto,
     deadline: Option<Instant>,
-    cubic: Cubic,
     /// SACK scoreboard, and up to where this recovery has retransmitted (`HighRxt` of RFC 6675).
     sacked: Ranges,
     high_rxt: u64,
@@ -70,6 +68,7 @@ pub(super) struct RfcSender {
 
 impl RfcSender {
     pub(super) fn connect(params: &TcpParams, size: u64, rng: &mut Rng) -> Self {
+        let ssthresh = f64::from(params.initial_ssthresh.unwrap_or(params.window));
         RfcSender {
             params: *params,
             phase: Phase::SynSent(true),
@@ -78,8 +77,7 @@ impl RfcSender {
             next: 0,
             max: 0,
             recover: 0,
-            cwnd: 1.0,
-            ssthresh: f64::from(params.initial_ssthresh.unwrap_or(params.window)),
+            control: Controller::new(params.variant, Counting::Acks, ssthresh),
             inflation: 0.0,
             peer_window_bytes: params.window.saturating_mul(params.mss),
             peer_window: f64::from(params.window),
@@ -90,7 +88,6 @@ impl RfcSender {
             timed: None,
             rto: Rto::new(params, rng.uniform()),
             deadline: None,
-            cubic: Cubic::default(),
             sacked: Ranges::default(),
             high_rxt: 0,
             stats: SenderStats::default(),
@@ -106,7 +103,7 @@ impl RfcSender {
     }
 
     pub(super) fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.control.cwnd()
     }
 
     pub(super) fn stats(&self) -> &SenderStats {
@@ -155,17 +152,16 @@ impl RfcSender {
         if let Phase::SynSent(pending) = &mut self.phase {
             *pending = true;
             if ns2 {
-                self.ssthresh = 2.0;
+                self.control.on_timeout(1.0);
             }
             return;
         }
         // RFC 5681 section 3.1: ssthresh is held when the same segment times out again.
         if ns2 || self.timeouts_in_row == 1 {
             let window = self.congested_window().max(1.0);
-            self.cubic.on_timeout(window);
-            self.ssthresh = (window * self.decrease()).floor().max(2.0);
+            self.control.on_timeout(window);
         }
-        self.cwnd = 1.0;
+        self.control.set_cwnd(1.0);
         self.inflation = 0.0;
         self.dupacks = 0;
         self.retransmit = false;
@@ -224,14 +220,14 @@ impl RfcSender {
         if syn_lost && self.params.preset == Preset::Standard {
             self.rto.syn_timed_out();
         }
-        self.cwnd = if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) };
+        self.control.set_cwnd(if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) });
         self.timeouts_in_row = 0;
         self.deadline = None;
         self.phase = Phase::Open;
     }
 
     fn new_ack(&mut self, now: Instant, ack: u64) {
-        let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as f64;
+        let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as u32;
         if self.phase == Phase::Recovery {
             self.leave_recovery(ack);
         } else if self.phase == Phase::Loss && ack >= self.recover {
@@ -258,7 +254,7 @@ impl RfcSender {
             if self.inflation > segments {
                 self.inflation -= segments - 1.0;
             } else {
-                self.cwnd = (self.cwnd - (segments - self.inflation)).max(1.0);
+                self.control.set_cwnd((self.cwnd() - (segments - self.inflation)).max(1.0));
                 self.inflation = 1.0;
             }
         }
@@ -293,10 +289,9 @@ impl RfcSender {
     fn enter_recovery(&mut self, now: Instant) {
         self.stats.fast_retransmits += 1;
         let window = self.congested_window();
-        self.cubic.on_congestion(window);
-        let reduced = window * self.decrease();
-        self.ssthresh = reduced.floor().max(2.0);
-        self.cwnd = if self.params.preset == Preset::Ns2 { reduced } else { self.ssthresh };
+        let reduced = self.control.on_congestion(window);
+        let ns2 = self.params.preset == Preset::Ns2;
+        self.control.set_cwnd(if ns2 { reduced } else { self.control.ssthresh() });
         self.inflation = if self.params.sack { 0.0 } else { f64::from(DUP_THRESH) };
         self.recover = self.max;
         self.phase = Phase::Recovery;
@@ -312,7 +307,7 @@ impl RfcSender {
         if self.params.preset == Preset::Standard {
             // RFC 6582 section 3.2 step 3: no burst when little is in flight.
             let flight = ((self.max - ack) / u64::from(self.params.mss)) as f64;
-            self.cwnd = self.ssthresh.min(flight.max(1.0) + 1.0);
+            self.control.set_cwnd(self.control.ssthresh().min(flight.max(1.0) + 1.0));
         }
     }
 
@@ -325,28 +320,19 @@ impl RfcSender {
         }
     }
 
-    /// Slow start and congestion avoidance, once per ACK (RFC 5681 section 3.1).
-    fn open_window(&mut self, now: Instant, acked: f64) {
-        self.cwnd = if self.cwnd < self.ssthresh {
-            self.cwnd + 1.0
-        } else if self.params.variant == Variant::Cubic {
-            self.cubic.grow(now, self.cwnd, acked, self.rto.srtt())
-        } else {
-            self.cwnd + 1.0 / self.cwnd
-        };
+    fn open_window(&mut self, now: Instant, segments: u32) {
+        self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt() });
         // Beyond the receive window cwnd would be a number that was never tested.
-        self.cwnd = self.cwnd.min(f64::from(self.params.window));
-    }
-
-    /// The factor that a congestion event leaves of the window.
-    fn decrease(&self) -> f64 {
-        if self.params.variant == Variant::Cubic { cubic::BETA } else { 0.5 }
+        let most = f64::from(self.params.window);
+        if self.cwnd() > most {
+            self.control.set_cwnd(most);
+        }
     }
 
     /// The window that a loss was found with: not more than is out, where the file's end leaves cwnd unused
     /// (RFC 5681 equation 4, RFC 9438 section 4.6). ns-2 takes the window.
     fn congested_window(&self) -> f64 {
-        let window = self.cwnd.min(self.peer_window);
+        let window = self.cwnd().min(self.peer_window);
         match self.params.preset {
             Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
             Preset::Ns2 => window,
@@ -363,7 +349,7 @@ impl RfcSender {
     fn usable_window(&self) -> u64 {
         let limited_transmit = self.params.limited_transmit && self.dupacks < DUP_THRESH;
         let extra = if limited_transmit { f64::from(self.dupacks) } else { self.inflation };
-        (self.cwnd + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
+        (self.cwnd() + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
     }
 
     fn set_peer_window(&mut self, bytes: u32) {
@@ -387,7 +373,7 @@ impl RfcSender {
         if self.deadline.is_none() || nothing_out {
             self.deadline = Some(now + self.rto.timeout());
         }
-        let cwnd = (self.cwnd + self.inflation).min(self.peer_window) as u32;
+        let cwnd = (self.cwnd() + self.inflation).min(self.peer_window) as u32;
         Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false }
     }
 
@@ -415,7 +401,7 @@ impl RfcSender {
     /// RFC 6675 section 5 step C: what to send during SACK recovery.
     fn sack_transmit(&mut self, now: Instant) -> Option<Transmission> {
         let mss = u64::from(self.params.mss);
-        if self.pipe() + mss > self.cwnd as u64 * mss {
+        if self.pipe() + mss > self.cwnd() as u64 * mss {
             return None;
         }
         let hole = self.sacked.skip(self.high_rxt.max(self.una));

@@ -16,7 +16,6 @@ use fairair_core::scenario::{Flow, Traffic};
 use fairair_core::units::Duration;
 use socket2::{Domain, Socket, Type};
 
-use super::stack;
 use crate::netns::Namespace;
 
 /// How often a thread that waits looks whether it is to stop.
@@ -199,7 +198,7 @@ impl Source<'_> {
     /// One file; false when the flow was stopped before its last ACK.
     fn send(&self, size: u64) -> io::Result<bool> {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-        socket.set_tcp_congestion(stack::congestion_control(self.flow.tcp.variant).as_bytes())?;
+        socket.set_tcp_congestion(self.flow.tcp.variant.in_linux().as_bytes())?;
         socket.set_tcp_mss(self.flow.tcp.mss)?;
         let mut open = Open::new(self.shared, socket)?;
         open.socket.connect(&self.to.into())?;

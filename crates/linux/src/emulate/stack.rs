@@ -1,7 +1,7 @@
 //! TCP of the testbed's hosts: what is as Linux has it and what the scenario sets.
 
 use fairair_core::scenario::{Flow, Scenario, Traffic};
-use fairair_core::tcp::{TcpParams, Variant};
+use fairair_core::tcp::TcpParams;
 
 use super::error::TestbedError;
 use super::flows::is_tcp;
@@ -13,14 +13,6 @@ const HEADERS: u32 = 40;
 const USUAL_MTU: u32 = 1500;
 /// Buffer of hosts at least, in bytes: the window is the scenario's, so buffers must never be what limits it.
 const BUFFER: u64 = 1 << 20;
-
-/// The congestion control that stands for a variant. Linux' `reno` has the NewReno of RFC 6582; it cannot do without.
-pub(super) const fn congestion_control(variant: Variant) -> &'static str {
-    match variant {
-        Variant::Reno | Variant::Newreno => "reno",
-        Variant::Cubic => "cubic",
-    }
-}
 
 /// The MTU of all interfaces: segments of the largest MSS fit.
 pub(super) fn mtu(scenario: &Scenario) -> u32 {
@@ -52,7 +44,7 @@ pub(super) fn sysctls(scenario: &Scenario, stack: TcpStack) -> Vec<(&'static str
         ("net/ipv4/tcp_no_metrics_save", "1".to_owned()),
     ];
     if let Some(tcp) = of_hosts(scenario) {
-        parameters.push(("net/ipv4/tcp_congestion_control", congestion_control(tcp.variant).to_owned()));
+        parameters.push(("net/ipv4/tcp_congestion_control", tcp.variant.in_linux().to_owned()));
         if stack == TcpStack::Scenario {
             let flag = |on: bool| u8::from(on).to_string();
             parameters.extend([

@@ -19,7 +19,7 @@ use super::datagrams::{DatagramFlow, Refill};
 use super::error::TestbedError;
 use super::files::FileFlow;
 use super::rig::Rig;
-use super::{Uplink, addresses as addr, stack};
+use super::{Uplink, addresses as addr};
 use crate::command::in_namespace;
 use crate::netns::Namespace;
 use crate::realtime;
@@ -199,7 +199,7 @@ impl<'a> TrafficPrograms<'a> {
         client.args(["--time", &(lasts.as_secs_f64().ceil() as u64 + 1).to_string()]);
         match flow.traffic {
             Traffic::Bulk | Traffic::Files { .. } => {
-                let control = stack::congestion_control(flow.tcp.variant);
+                let control = flow.tcp.variant.in_linux();
                 client.args(["--congestion", control, "--set-mss", &flow.tcp.mss.to_string()]);
             }
             Traffic::UdpGreedy { payload } => {

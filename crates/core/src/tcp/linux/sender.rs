@@ -5,7 +5,7 @@ mod window;
 use super::board::{Board, Out};
 use super::rto::LinuxRto;
 use crate::packet::{Kind, SackBlocks};
-use crate::tcp::cubic::Cubic;
+use crate::tcp::congestion::{Controller, Counting};
 use crate::tcp::{SenderStats, TcpParams, Transmission};
 use crate::units::{Duration, Instant};
 
@@ -42,13 +42,7 @@ pub(in crate::tcp) struct LinuxSender {
     una: u64,
     next: u64,
     board: Board,
-    /// Windows in segments, and the share of the next segment that congestion avoidance has earned.
-    cwnd: u32,
-    credit: u32,
-    ssthresh: u32,
-    /// CUBIC's window, which grows by less than segments.
-    smooth: f64,
-    cubic: Cubic,
+    control: Controller,
     peer_window: u64,
     largest_window: u64,
     /// End of the last segment with PSH.
@@ -59,7 +53,7 @@ pub(in crate::tcp) struct LinuxSender {
     prr_delivered: u32,
     prr_out: u32,
     /// cwnd and ssthresh before the last timeout.
-    before_timeout: Option<(u32, u32)>,
+    before_timeout: Option<(f64, f64)>,
     timeouts_in_row: u32,
     frto: bool,
     /// F-RTO wants new data before more retransmissions.
@@ -88,11 +82,7 @@ impl LinuxSender {
             una: 0,
             next: 0,
             board: Board::default(),
-            cwnd: 1,
-            credit: 0,
-            ssthresh: u32::MAX,
-            smooth: 0.0,
-            cubic: Cubic::default(),
+            control: Controller::new(params.variant, Counting::Segments, f64::INFINITY),
             peer_window: window,
             largest_window: window,
             pushed: 0,
@@ -126,7 +116,7 @@ impl LinuxSender {
     }
 
     pub(in crate::tcp) fn cwnd(&self) -> f64 {
-        f64::from(self.cwnd)
+        self.control.cwnd()
     }
 
     pub(in crate::tcp) fn stats(&self) -> &SenderStats {
@@ -238,7 +228,7 @@ impl LinuxSender {
     }
 
     fn transmit(&mut self, now: Instant) -> Option<Transmission> {
-        if self.board.in_flight() >= self.cwnd {
+        if self.board.in_flight() >= self.window() {
             return None;
         }
         if self.new_first {
@@ -286,14 +276,14 @@ impl LinuxSender {
         if first || matches!(self.timer, Some((_, Timer::Probe)) | None) {
             self.rearm(now);
         }
-        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.cwnd, push })
+        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.window(), push })
     }
 
     fn again(&mut self, out: Out) -> Transmission {
         self.stats.sent += 1;
         self.stats.retransmits += 1;
         let payload = (out.end - out.seq) as u32;
-        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd: self.cwnd, push: out.push }
+        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd: self.window(), push: out.push }
     }
 
     fn established(&mut self, now: Instant) {
@@ -305,7 +295,7 @@ impl LinuxSender {
             self.rto.sample(rtt, 0, 0);
             self.board.round_trip(rtt);
         }
-        self.cwnd = if syn_lost { 1 } else { self.params.initial_cwnd };
+        self.control.set_cwnd(if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) });
         self.timeouts_in_row = 0;
     }
 

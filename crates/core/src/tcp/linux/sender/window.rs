@@ -2,8 +2,7 @@
 
 use super::super::board::News;
 use super::{LinuxSender, PROBE_MARGIN, State, Timer};
-use crate::tcp::Variant;
-use crate::tcp::cubic;
+use crate::tcp::congestion::Ack;
 use crate::units::Instant;
 
 impl LinuxSender {
@@ -15,7 +14,7 @@ impl LinuxSender {
         }
         if again && ack > high {
             self.slow_down();
-            self.cwnd = self.ssthresh;
+            self.control.set_cwnd(self.control.ssthresh());
         }
         // New data was the probe, or a mere duplicate says that original and probe have both arrived.
         if !again || ack > high || !(advances || news.sacked) {
@@ -28,7 +27,7 @@ impl LinuxSender {
         let through = self.una >= self.high;
         match self.state {
             State::Recovery if through => {
-                self.cwnd = self.ssthresh;
+                self.control.set_cwnd(self.control.ssthresh());
                 self.state = State::Open;
             }
             State::Loss if self.frto && news.original => return self.undo(),
@@ -71,20 +70,15 @@ impl LinuxSender {
     /// `tcp_init_cwnd_reduction`.
     fn slow_down(&mut self) {
         self.probed = None;
-        self.credit = 0;
-        self.prior_cwnd = self.cwnd;
+        self.prior_cwnd = self.window();
         self.prr_delivered = 0;
         self.prr_out = 0;
-        self.cubic.on_congestion(f64::from(self.cwnd));
-        self.ssthresh = self.reduced();
+        self.control.on_congestion(self.control.cwnd());
     }
 
-    fn reduced(&self) -> u32 {
-        let left = match self.params.variant {
-            Variant::Cubic => (f64::from(self.cwnd) * cubic::BETA) as u32,
-            Variant::Reno | Variant::Newreno => self.cwnd / 2,
-        };
-        left.max(2)
+    /// The congestion window, which is whole.
+    pub(super) fn window(&self) -> u32 {
+        self.control.cwnd() as u32
     }
 
     /// `tcp_cwnd_reduction`: Proportional Rate Reduction with slow start for as long as an ACK brings no bad news.
@@ -94,45 +88,23 @@ impl LinuxSender {
         }
         self.prr_delivered += delivered;
         let in_flight = self.board.in_flight();
-        let send = if in_flight > self.ssthresh {
-            let due = u64::from(self.ssthresh) * u64::from(self.prr_delivered);
+        let ssthresh = self.control.ssthresh() as u32;
+        let send = if in_flight > ssthresh {
+            let due = u64::from(ssthresh) * u64::from(self.prr_delivered);
             (due.div_ceil(u64::from(self.prior_cwnd)) as u32).saturating_sub(self.prr_out)
         } else {
             let owed = self.prr_delivered.saturating_sub(self.prr_out).max(delivered) + u32::from(good_news);
-            owed.min(self.ssthresh - in_flight)
+            owed.min(ssthresh - in_flight)
         };
-        self.cwnd = in_flight + send.max(u32::from(self.prr_out == 0));
+        self.control.set_cwnd(f64::from(in_flight + send.max(u32::from(self.prr_out == 0))));
     }
 
-    /// `tcp_reno_cong_avoid`, or CUBIC beyond slow start.
-    pub(super) fn grow(&mut self, now: Instant, mut acked: u32) {
-        let slow_start = self.cwnd < self.ssthresh;
-        if !(self.limited || slow_start && self.cwnd < 2 * self.most_out) {
-            return;
+    /// `tcp_is_cwnd_limited`: the window grows only where it is what limits.
+    pub(super) fn grow(&mut self, now: Instant, segments: u32) {
+        let slow_start = self.control.cwnd() < self.control.ssthresh();
+        if self.limited || slow_start && self.window() < 2 * self.most_out {
+            self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt() });
         }
-        if slow_start {
-            let grown = (self.cwnd + acked).min(self.ssthresh);
-            acked -= grown - self.cwnd;
-            self.cwnd = grown;
-            if acked == 0 {
-                return;
-            }
-        }
-        if self.params.variant == Variant::Cubic {
-            let base = if self.smooth as u32 == self.cwnd { self.smooth } else { f64::from(self.cwnd) };
-            self.smooth = self.cubic.grow(now, base, f64::from(acked), self.rto.srtt());
-            self.cwnd = self.smooth as u32;
-            return;
-        }
-        // tcp_cong_avoid_ai.
-        if self.credit >= self.cwnd {
-            self.credit = 0;
-            self.cwnd += 1;
-        }
-        self.credit += acked;
-        let more = self.credit / self.cwnd;
-        self.credit -= more * self.cwnd;
-        self.cwnd += more;
     }
 
     /// `tcp_enter_loss`, and the doubled timer.
@@ -144,12 +116,10 @@ impl LinuxSender {
             || self.una >= self.high
             || (self.state == State::Loss && self.timeouts_in_row == 0);
         if first {
-            self.before_timeout = Some((self.cwnd, self.ssthresh));
-            self.ssthresh = self.reduced();
-            self.cubic.on_timeout(f64::from(self.cwnd));
+            self.before_timeout = Some((self.control.cwnd(), self.control.ssthresh()));
+            self.control.on_timeout(self.control.cwnd());
         }
-        self.cwnd = self.board.in_flight() + 1;
-        self.credit = 0;
+        self.control.set_cwnd(f64::from(self.board.in_flight() + 1));
         self.frto = first || self.timeouts_in_row > 0;
         self.new_first = false;
         self.probed = None;
@@ -173,14 +143,13 @@ impl LinuxSender {
         self.new_first = false;
         self.state = State::Open;
         if let Some((cwnd, ssthresh)) = self.before_timeout.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = self.ssthresh.max(ssthresh);
+            self.control.on_undo(cwnd, ssthresh);
         }
     }
 
     /// `tcp_cwnd_validate`, when nothing more can be sent: whether it is cwnd that forbids it.
     pub(super) fn validate(&mut self, now: Instant) {
-        let full = self.board.in_flight() >= self.cwnd;
+        let full = self.board.in_flight() >= self.window();
         let sent = std::mem::take(&mut self.sent_something);
         if !sent && !full {
             return;

@@ -20,6 +20,8 @@ pub(super) struct Cubic {
     k: f64,
     /// The window that Reno with the same decrease would have (section 4.3).
     w_est: f64,
+    /// The window with its fraction, where whole ones are used.
+    smooth: f64,
 }
 
 impl Cubic {
@@ -52,6 +54,13 @@ impl Cubic {
         let alpha = if self.w_est < self.cwnd_prior { 3.0 * (1.0 - BETA) / (1.0 + BETA) } else { 1.0 };
         self.w_est += alpha * acked / cwnd;
         (cwnd + (target - cwnd) / cwnd * acked).max(self.w_est)
+    }
+
+    /// As [`grow`](Self::grow) where windows are whole: the fraction is kept for the next ACK.
+    pub(super) fn grow_whole(&mut self, now: Instant, cwnd: f64, acked: u32, srtt: Option<Duration>) -> f64 {
+        let base = if self.smooth as u32 == cwnd as u32 { self.smooth } else { cwnd };
+        self.smooth = self.grow(now, base, f64::from(acked), srtt);
+        self.smooth.floor()
     }
 }
 

@@ -1,0 +1,176 @@
+//! Congestion control: how the window grows, what congestion leaves of it, how fast segments may follow each other.
+//!
+//! A [`Controller`] owns the window and the slow-start threshold. Which segments are lost, and what may be sent while they are
+//! repaired, is the senders' business; they set the window where recovery has rules of its own.
+//!
+//! A new congestion control is a file here, a [`Variant`] and a `Law`.
+
+mod cubic;
+mod reno;
+
+use serde::{Deserialize, Serialize};
+
+use self::cubic::Cubic;
+use self::reno::Reno;
+use crate::units::{Duration, Instant};
+
+/// Congestion control and, between the first two, loss recovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
+    Reno,
+    /// Fast recovery that lasts until the whole window is repaired (RFC 6582).
+    #[default]
+    Newreno,
+    /// CUBIC growth (RFC 9438) with `NewReno` recovery.
+    Cubic,
+}
+
+impl Variant {
+    /// All of them.
+    pub const ALL: [Variant; 3] = [Variant::Reno, Variant::Newreno, Variant::Cubic];
+
+    /// Its word in scenarios.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Variant::Reno => "reno",
+            Variant::Newreno => "newreno",
+            Variant::Cubic => "cubic",
+        }
+    }
+
+    /// The congestion control of Linux that stands for it, as in `net.ipv4.tcp_congestion_control`. Linux' `reno` has the
+    /// `NewReno` of RFC 6582; it cannot do without.
+    #[must_use]
+    pub const fn in_linux(self) -> &'static str {
+        match self {
+            Variant::Reno | Variant::Newreno => "reno",
+            Variant::Cubic => "cubic",
+        }
+    }
+}
+
+/// An acknowledgement of new data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    pub(super) now: Instant,
+    /// Segments that it acknowledged.
+    pub(super) segments: u32,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub(super) srtt: Option<Duration>,
+}
+
+/// What slow start and congestion avoidance count (RFC 3465).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Counting {
+    /// Acknowledgements, whatever they acknowledge; windows have fractions (RFC 5681).
+    Acks,
+    /// Segments acknowledged; windows are whole (Linux).
+    Segments,
+}
+
+/// What differs between the congestion controls.
+#[derive(Clone, Debug)]
+enum Law {
+    Reno(Reno),
+    Cubic(Cubic),
+}
+
+/// Congestion control of one connection. Windows are in segments.
+#[derive(Clone, Debug)]
+pub(super) struct Controller {
+    cwnd: f64,
+    ssthresh: f64,
+    counting: Counting,
+    law: Law,
+}
+
+impl Controller {
+    /// Before the handshake: a window of one segment.
+    pub(super) fn new(variant: Variant, counting: Counting, ssthresh: f64) -> Self {
+        let law = match variant {
+            Variant::Reno | Variant::Newreno => Law::Reno(Reno::default()),
+            Variant::Cubic => Law::Cubic(Cubic::default()),
+        };
+        Controller { cwnd: 1.0, ssthresh, counting, law }
+    }
+
+    /// Congestion window.
+    pub(super) fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    /// Slow-start threshold.
+    pub(super) fn ssthresh(&self) -> f64 {
+        self.ssthresh
+    }
+
+    /// The window that the handshake, recovery or the receiver's window leave.
+    pub(super) fn set_cwnd(&mut self, cwnd: f64) {
+        self.cwnd = cwnd;
+        if let Law::Reno(reno) = &mut self.law {
+            reno.restart();
+        }
+    }
+
+    /// New data was acknowledged and the window is what limits: slow start (RFC 5681 section 3.1, Linux' `tcp_slow_start`), else
+    /// congestion avoidance.
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
+        let mut segments = ack.segments;
+        if self.cwnd < self.ssthresh {
+            if self.counting == Counting::Acks {
+                self.cwnd += 1.0;
+                return;
+            }
+            let grown = (self.cwnd + f64::from(segments)).min(self.ssthresh);
+            segments -= (grown - self.cwnd) as u32;
+            self.cwnd = grown;
+            if segments == 0 {
+                return;
+            }
+        }
+        self.cwnd = match (&mut self.law, self.counting) {
+            (Law::Reno(_), Counting::Acks) => self.cwnd + 1.0 / self.cwnd,
+            (Law::Reno(reno), Counting::Segments) => reno.grow(self.cwnd, segments),
+            (Law::Cubic(cubic), Counting::Acks) => cubic.grow(ack.now, self.cwnd, f64::from(segments), ack.srtt),
+            (Law::Cubic(cubic), Counting::Segments) => cubic.grow_whole(ack.now, self.cwnd, segments, ack.srtt),
+        };
+    }
+
+    /// A loss was found with `window` in use. Returns what it leaves of `window`; ssthresh is that, whole and at least 2. How
+    /// the window gets there is recovery's business.
+    pub(super) fn on_congestion(&mut self, window: f64) -> f64 {
+        match &mut self.law {
+            Law::Reno(reno) => reno.restart(),
+            Law::Cubic(cubic) => cubic.on_congestion(window),
+        }
+        let reduced = window * self.beta();
+        self.ssthresh = reduced.floor().max(2.0);
+        reduced
+    }
+
+    /// The retransmission timer expired with `window` in use. ssthresh is as after a loss; the window is recovery's business.
+    pub(super) fn on_timeout(&mut self, window: f64) {
+        match &mut self.law {
+            Law::Reno(reno) => reno.restart(),
+            Law::Cubic(cubic) => cubic.on_timeout(window),
+        }
+        self.ssthresh = (window * self.beta()).floor().max(2.0);
+    }
+
+    /// A timeout was needless: it found this window and this threshold.
+    pub(super) fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        self.cwnd = self.cwnd.max(cwnd);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+    }
+
+    /// The factor that congestion leaves of the window.
+    fn beta(&self) -> f64 {
+        match self.law {
+            Law::Reno(_) => reno::BETA,
+            Law::Cubic(_) => cubic::BETA,
+        }
+    }
+}
