@@ -161,7 +161,11 @@ impl<'a> Simulation<'a> {
         let room = self.scenario.stations[station].uplink_queue;
         let sources = &mut self.refill[station];
         sources.retain(|flow| !self.flows[flow.index()].is_stopped());
-        while self.cell.backlog(node) < 2 * sources.len() && self.cell.waiting(node) < room {
+        if sources.is_empty() {
+            return;
+        }
+        let enough = self.cell.busy_backlog().max(2 * sources.len());
+        while self.cell.backlog(node) < enough && self.cell.waiting(node) < room {
             let flow = &mut self.flows[sources[0].index()];
             sources.rotate_left(1);
             if let Some((payload, None)) = flow.datagrams(self.cell.rate(station))

@@ -23,6 +23,17 @@ const CHANNEL_5_GHZ: u16 = 0x0100;
 
 const FRAME_DATA: u8 = 0x08;
 const FRAME_ACK: u8 = 0xd4;
+const FRAME_QOS_DATA: u8 = 0x88;
+const FRAME_BLOCK_ACK_REQ: u8 = 0x84;
+const FRAME_BLOCK_ACK: u8 = 0x94;
+const FRAME_RTS: u8 = 0xb4;
+const FRAME_CTS: u8 = 0xc4;
+const FRAME_CF_END: u8 = 0xe4;
+/// BAR and BA control field: compressed bitmap, TID 0.
+const COMPRESSED_BITMAP: u16 = 0x0004;
+/// Bytes of a BlockAck with a bitmap of 64 MPDUs.
+const SHORT_BLOCK_ACK: u64 = 32;
+const BROADCAST: [u8; 6] = [0xff; 6];
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
@@ -75,9 +86,28 @@ pub(super) fn mac_frame(
 ) -> io::Result<usize> {
     let start = out.len();
     let header_end = match &frame.body {
-        AirBody::Ack => {
-            out.extend([FRAME_ACK, 0, 0, 0]); // no NAV: nothing follows
-            out.extend(node_mac(frame.receiver));
+        AirBody::Ack => control(out, FRAME_ACK, frame.receiver, None),
+        AirBody::Cts => control(out, FRAME_CTS, frame.receiver, None),
+        AirBody::Rts => control(out, FRAME_RTS, frame.receiver, Some(frame.transmitter)),
+        AirBody::CfEnd => {
+            out.extend([FRAME_CF_END, 0, 0, 0]);
+            out.extend([BROADCAST, node_mac(NodeId::AP)].as_flattened());
+            out.len()
+        }
+        AirBody::BlockAckReq { start } => {
+            control(out, FRAME_BLOCK_ACK_REQ, frame.receiver, Some(frame.transmitter));
+            out.extend(COMPRESSED_BITMAP.to_le_bytes());
+            out.extend((start << 4).to_le_bytes());
+            out.len()
+        }
+        AirBody::BlockAck { start, received } => {
+            control(out, FRAME_BLOCK_ACK, frame.receiver, Some(frame.transmitter));
+            out.extend(COMPRESSED_BITMAP.to_le_bytes());
+            // The fragment number says how long the bitmap is (802.11-2020 Table 9-30: 0 is 64 bits; 802.11ax: 4 is 256).
+            let rules = PpduRules::standard(radio.band(), radio.preamble);
+            let long = frame.duration > frame.tx.ppdu_time(Bytes(SHORT_BLOCK_ACK), &rules);
+            out.extend((start << 4 | if long { 4 } else { 0 }).to_le_bytes());
+            received.iter().take(if long { 4 } else { 1 }).for_each(|word| out.extend(word.to_le_bytes()));
             out.len()
         }
         AirBody::Data { packet, sequence, retry } => {
@@ -95,13 +125,27 @@ pub(super) fn mac_frame(
     Ok(header_end)
 }
 
+/// Appends the header of a control frame: no NAV, addresses of receiver and, if it has one, of the transmitter.
+fn control(out: &mut Vec<u8>, kind: u8, receiver: NodeId, transmitter: Option<NodeId>) -> usize {
+    out.extend([kind, 0, 0, 0]);
+    out.extend(node_mac(receiver));
+    if let Some(transmitter) = transmitter {
+        out.extend(node_mac(transmitter));
+    }
+    out.len()
+}
+
 fn data_header(out: &mut Vec<u8>, frame: &AirFrame<Segment>, sequence: u16, retry: bool, radio: &Radio) {
     let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
-    out.extend([FRAME_DATA, ds | if retry { RETRY } else { 0 }]);
+    let qos = frame.tx.phy().has_mcs();
+    out.extend([if qos { FRAME_QOS_DATA } else { FRAME_DATA }, ds | if retry { RETRY } else { 0 }]);
     out.extend(nav_micros(frame, radio).to_le_bytes());
     // To the DS: BSSID, source, destination; from it: destination, BSSID, source.
     out.extend([node_mac(frame.receiver), node_mac(frame.transmitter), WIRED_MAC].as_flattened());
     out.extend((sequence << 4).to_le_bytes()); // fragment 0
+    if qos {
+        out.extend([0, 0]); // TID 0, answered by ACK or BlockAck as the PPDU demands
+    }
 }
 
 /// Duration field of a data frame: until the end of its ACK.

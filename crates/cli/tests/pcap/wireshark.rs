@@ -162,6 +162,7 @@ fn wireshark_agrees_on_the_timing() {
             let (nav, mac_len) = match frame.body {
                 AirBody::Ack => (0, MAC_ACK),
                 AirBody::Data { packet, .. } => (nav_of_data, packet.ip_len().0 + LLC_SNAP + MAC_HEADER_FCS),
+                other => panic!("a frame of EDCA in a cell under DCF: {other:?}"),
             };
             let expected = [
                 format!("{:.9}", (frame.at - air.frames[0].at).as_secs_f64()),

@@ -283,6 +283,11 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
         self.bss.backlog(node)
     }
 
+    /// Packets at a node that keep its transmitter busy until it asks for more ([`Output::Fetched`]).
+    pub fn busy_backlog(&self) -> usize {
+        self.bss.busy_backlog()
+    }
+
     /// Packets that wait in the queue of a node.
     pub fn waiting(&mut self, node: NodeId) -> usize {
         self.bss.queue(node).len()

@@ -29,9 +29,27 @@ pub enum AirBody<P> {
     },
     /// A MAC ACK.
     Ack,
+    /// A BlockAck: what the receiver has of the MPDUs from `start` on, a bit each, the lowest first.
+    BlockAck {
+        /// Sequence number of the first bit.
+        start: u16,
+        /// The bitmap.
+        received: [u64; 4],
+    },
+    /// A BlockAckReq: what of the MPDUs from `start` on arrived?
+    BlockAckReq {
+        /// Sequence number of the oldest MPDU that is not acknowledged.
+        start: u16,
+    },
+    /// Request to send.
+    Rts,
+    /// Clear to send.
+    Cts,
+    /// The end of a TXOP before its time.
+    CfEnd,
 }
 
-/// A frame on the air.
+/// A frame on the air. The MPDUs of an A-MPDU are frames with the same start, transmitter and duration: that of the PPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AirFrame<P> {
     /// Start of the preamble.

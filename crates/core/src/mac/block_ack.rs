@@ -41,15 +41,16 @@ struct Mpdu<P> {
 /// What limits the PPDU that is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Longest PSDU in bytes.
+    /// Longest PSDU of several MPDUs in bytes, and of one.
     pub(super) psdu: u64,
+    pub(super) lone_psdu: u64,
     /// BlockAck window.
     pub(super) window: usize,
     /// Most MPDUs.
     pub(super) mpdus: usize,
     /// Bytes before a lone MPDU: a delimiter with VHT and HE, which send an S-MPDU.
     pub(super) alone: u64,
-    /// Whether one MPDU may go in spite of `psdu`.
+    /// Whether one MPDU may go in spite of `lone_psdu`.
     pub(super) first_always: bool,
     /// Entered before this: given up.
     pub(super) expired: Instant,
@@ -88,7 +89,7 @@ pub(super) struct Session<P> {
     span: usize,
     /// Packets that were not handed up or given up yet.
     held: usize,
-    /// Given up since the last [`Self::settle`] for their age.
+    /// Given up for their age since the last [`Self::take_expired`].
     expired: Settled,
 }
 
@@ -149,6 +150,11 @@ impl<P: Packet> Session<P> {
         while index < limits.window && (load.mpdus as usize) < limits.mpdus {
             if index == self.mpdus.len() {
                 match pull() {
+                    Some(packet) if packet.enqueued_at() < limits.expired => {
+                        self.expired.discarded += 1;
+                        self.expired.bytes += packet.ip_len();
+                        continue;
+                    }
                     Some(packet) => self.push(packet),
                     None => break,
                 }
@@ -170,8 +176,14 @@ impl<P: Packet> Session<P> {
                 continue;
             }
             let bytes = mpdu.len + MPDU_OVERHEAD;
-            let psdu = if load.mpdus == 0 { limits.alone + bytes } else { subframes + DELIMITER + bytes };
-            if psdu > limits.psdu && !(load.mpdus == 0 && limits.first_always) {
+            let (psdu, fits) = if load.mpdus == 0 {
+                let psdu = limits.alone + bytes;
+                (psdu, psdu <= limits.lone_psdu || limits.first_always)
+            } else {
+                let psdu = subframes + DELIMITER + bytes;
+                (psdu, psdu <= limits.psdu)
+            };
+            if !fits {
                 break;
             }
             mpdu.fate = Fate::OnAir;
@@ -248,11 +260,25 @@ impl<P: Packet> Session<P> {
         None
     }
 
+    /// What [`Self::load`] found to have outlived its time since the last call.
+    pub(super) fn take_expired(&mut self) -> Settled {
+        std::mem::take(&mut self.expired)
+    }
+
+    /// Sequence number of the oldest MPDU that is not acknowledged, and which from it on the receiver has.
+    pub(super) fn scoreboard(&self) -> (u16, [u64; 4]) {
+        let mut received = [0; 4];
+        for (index, mpdu) in self.mpdus.iter().enumerate().take(256) {
+            received[index / 64] |= u64::from(mpdu.fate == Fate::Received) << (index % 64);
+        }
+        (self.sequence, received)
+    }
+
     /// The originator knows the fate of the PPDU. What was lost waits again, or is given up after `limit` attempts.
     ///
     /// Packets behind one that is given up may be handed up at once: that the receiver must be told costs nothing here.
     pub(super) fn settle(&mut self, limit: u32) -> Settled {
-        let mut settled = std::mem::take(&mut self.expired);
+        let mut settled = Settled::default();
         for mpdu in self.mpdus.iter_mut().take(self.span) {
             match mpdu.fate {
                 Fate::Lost => {
@@ -281,6 +307,7 @@ impl<P: Packet> Session<P> {
         while self.handed_up > 0 {
             self.mpdus.pop_front();
             self.handed_up -= 1;
+            self.span = self.span.saturating_sub(1);
             self.sequence = (self.sequence + 1) % 4096;
         }
     }

@@ -173,6 +173,11 @@ impl<P: Packet + Clone> Bss<P> {
         node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(Session::held).sum::<usize>()
     }
 
+    /// Packets at a node that keep it busy from one fetch to the next: those of two PPDUs.
+    pub fn busy_backlog(&self) -> usize {
+        2 * self.params.qos.map_or(1, |qos| qos.most_mpdus())
+    }
+
     /// MAC counters of a node.
     pub fn stats(&self, node: NodeId) -> &MacStats {
         &self.nodes[node.index()].stats

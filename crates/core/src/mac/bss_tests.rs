@@ -106,6 +106,7 @@ impl Cell {
                     AirBody::Data { retry: true, .. } => "retry",
                     AirBody::Data { retry: false, .. } => "data",
                     AirBody::Ack => "ack",
+                    _ => "a frame of EDCA",
                 };
                 let fate = match frame.reception {
                     Reception::Decoded => "",

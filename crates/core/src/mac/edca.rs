@@ -9,6 +9,7 @@ use super::node::Node;
 use super::params::MacParams;
 use super::phy::{LONGEST_PPDU, Phy};
 use super::qos::QosParams;
+use super::tx_vector::TxVector;
 use crate::packet::{Category, NodeId, Packet};
 use crate::qdisc::Held;
 use crate::units::{Bytes, Duration, Instant};
@@ -140,6 +141,9 @@ pub(super) struct Edca<P> {
     pub(super) cts: Duration,
     pub(super) bar: Duration,
     pub(super) cf_end: Duration,
+    /// Modulation of RTS, CTS and BlockAckReq, and of CF-End.
+    pub(super) control: TxVector,
+    pub(super) lowest: TxVector,
 }
 
 impl<P: Packet> Edca<P> {
@@ -157,15 +161,19 @@ impl<P: Packet> Edca<P> {
             let peers = if node == 0 { links.len() } else { 1 };
             used.iter().map(move |category| Function::new(node, *category, access[category.index()].txop, peers))
         });
+        let (control, lowest) = (params.control_tx(), params.lowest_tx());
+        let time = |tx: TxVector, bytes| tx.ppdu_time(Bytes(bytes), &params.ppdu);
         let mut edca = Edca {
             functions: functions.collect(),
             per_node: used.len(),
             position,
             times: Vec::new(),
-            rts: params.control_time(Bytes(RTS)),
-            cts: params.control_time(Bytes(CTS)),
-            bar: params.control_time(Bytes(BLOCK_ACK_REQ)),
-            cf_end: params.lowest_control_time(Bytes(RTS)),
+            rts: time(control, RTS),
+            cts: time(control, CTS),
+            bar: time(control, BLOCK_ACK_REQ),
+            cf_end: time(lowest, RTS),
+            control,
+            lowest,
             params: *qos,
         };
         edca.times = links.iter().map(|link| edca.times_of(params, link)).collect();
@@ -232,7 +240,7 @@ impl<P: Packet> Edca<P> {
     pub(super) fn build(
         &mut self,
         params: &MacParams,
-        link: &[Link],
+        links: &[Link],
         node: &mut Node<P>,
         (now, start): (Instant, Instant),
         id: AccessId,
@@ -261,16 +269,22 @@ impl<P: Packet> Edca<P> {
         };
         let Some(peer) = peer else { return false };
         let station = function.station(peer);
+        function.job.peer = peer;
         let times = self.times[station];
-        let mut longest = times.longest;
+        let (mut longest, mut lone) = (times.longest, u64::MAX);
         let protects = first && self.params.rts_above.is_some();
         if function.txop > Duration::ZERO {
             let protection = if protects { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
-            let room = left.saturating_sub(params.sifs + times.block_ack + protection);
-            longest = longest.min(link[station].tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0));
+            let within = |answer| {
+                let room = left.saturating_sub(params.sifs + answer + protection);
+                links[station].tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0)
+            };
+            longest = longest.min(within(times.block_ack));
+            lone = within(times.ack);
         }
         let limits = Limits {
             psdu: longest,
+            lone_psdu: lone,
             window: self.params.window(),
             mpdus: self.params.most_mpdus(),
             alone: times.alone,
@@ -303,16 +317,29 @@ struct HeldBy<'a, P> {
     window: usize,
 }
 
+impl<P: Packet> HeldBy<'_, P> {
+    fn session(&self, station: NodeId) -> Option<&Session<P>> {
+        let index = if self.function.node == NodeId::AP.index() {
+            station.station_index()?
+        } else if station.index() == self.function.node {
+            0
+        } else {
+            return None;
+        };
+        self.function.sessions.get(index)
+    }
+}
+
 impl<P: Packet> Held for HeldBy<'_, P> {
     fn oldest(&self, station: NodeId) -> Option<Instant> {
-        self.function.sessions[self.function.peer(station)].oldest()
+        self.session(station).and_then(Session::oldest)
     }
 
     fn may_send(&self, station: NodeId) -> bool {
-        self.function.sessions[self.function.peer(station)].may_send()
+        self.session(station).is_some_and(Session::may_send)
     }
 
     fn has_room(&self, station: NodeId) -> bool {
-        self.function.sessions[self.function.peer(station)].len() < self.window
+        self.session(station).is_some_and(|session| session.len() < self.window)
     }
 }

@@ -7,8 +7,18 @@ use super::edca::{Edca, Job, Phase};
 use super::medium::{AccessId, State};
 use super::node::Delivery;
 use super::rules::AfterNoAnswer;
+use super::tx_vector::TxVector;
 use crate::packet::{Direction, NodeId, Packet};
 use crate::units::{Bytes, Duration, Instant};
+
+/// Who of an exchange sends a frame.
+#[derive(Clone, Copy, Debug)]
+enum Sent {
+    /// The holder of the TXOP.
+    ByHolder,
+    /// Who answers.
+    ByReceiver,
+}
 
 impl<P: Packet + Clone> Bss<P> {
     /// The QoS half; only called in a cell that has one.
@@ -60,7 +70,7 @@ impl<P: Packet + Clone> Bss<P> {
                 index += 1;
             } else {
                 self.medium.senders.remove(index);
-                self.medium.accesses[id].wants = false;
+                self.close(id);
             }
         }
         if self.medium.senders.is_empty() {
@@ -104,79 +114,132 @@ impl<P: Packet + Clone> Bss<P> {
         let opened = edca.build(params, links, node, (now, now), id, true);
         edca.functions[id].busy = opened;
         node.stats.qos.txops += u64::from(opened);
+        self.expire(now, id);
         opened
+    }
+
+    /// Books the packets that have outlived their time when the last PPDU was built.
+    fn expire(&mut self, now: Instant, id: AccessId) {
+        let Bss { edca: Some(edca), nodes, .. } = self else { return };
+        let function = &mut edca.functions[id];
+        let peer = function.job.peer;
+        let expired = function.sessions[peer].take_expired();
+        if expired.discarded == 0 {
+            return;
+        }
+        let node = &mut nodes[function.node];
+        node.stats.discards += u64::from(expired.discarded);
+        let (station, packets) = (NodeId::station(function.station(peer)), expired.discarded as usize);
+        node.queue.completed(now, station, function.category, packets, expired.bytes);
+        let index = function.node;
+        self.hand_up(now, id);
+        self.edca().functions[id].sessions[peer].advance();
+        self.refill(now, index);
     }
 
     /// Puts on the air what `id` has prepared, and tells how long it lasts.
     fn send(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
-        let Bss { edca: Some(edca), nodes, params, links, deliveries, air, .. } = self else { return Duration::ZERO };
-        let (rts, bar, early) = (edca.rts, edca.bar, edca.params.hand_up_early);
-        let function = &mut edca.functions[id];
-        let Job { phase, peer, load, .. } = function.job;
-        let station = function.station(peer);
-        let stats = &mut nodes[function.node].stats;
+        let edca = self.edca();
+        let function = &edca.functions[id];
+        let Job { phase, peer, .. } = function.job;
+        let node = function.node;
+        let (start, _) = function.sessions[peer].scoreboard();
+        let (rts, bar, control) = (edca.rts, edca.bar, edca.control);
+        let reception = if collision { Reception::Collided } else { Reception::Decoded };
+        let stats = &mut self.nodes[node].stats.qos;
         let duration = match phase {
             Phase::Rts => {
-                stats.qos.rts += 1;
+                stats.rts += 1;
+                self.show(id, Sent::ByHolder, now, rts, control, reception, AirBody::Rts);
                 rts
             }
             Phase::Bar => {
-                stats.qos.bars += 1;
+                stats.bars += 1;
+                self.show(id, Sent::ByHolder, now, bar, control, reception, AirBody::BlockAckReq { start });
                 bar
             }
-            Phase::Data => {
-                let link = &mut links[station];
-                let duration = link.tx.ppdu_time(Bytes(load.psdu), &params.ppdu);
-                stats.attempts += 1;
-                stats.qos.ppdus += 1;
-                stats.qos.mpdus += u64::from(load.mpdus);
-                stats.qos.mpdu_retries += u64::from(load.retries);
-                stats.collisions += u64::from(collision);
-                let transmitter = NodeId(function.node as u32);
-                let receiver = if function.node == 0 { NodeId::station(station) } else { NodeId::AP };
-                let session = &mut function.sessions[peer];
-                let packets: Vec<_> = match air {
-                    Some(_) => {
-                        session.on_air().map(|(packet, sequence, retry)| (packet.clone(), sequence, retry)).collect()
-                    }
-                    None => Vec::new(),
-                };
-                let mut shown = packets.into_iter();
-                let mut show = |reception| {
-                    if let (Some(air), Some((packet, sequence, retry))) = (air.as_mut(), shown.next()) {
-                        let body = AirBody::Data { packet, sequence, retry };
-                        air.push(AirFrame { at: now, duration, transmitter, receiver, tx: link.tx, reception, body });
-                    }
-                };
-                let mut errors = 0;
-                let errors_rng = &mut link.errors;
-                let lose = |bytes: u64| {
-                    let lost = collision || errors_rng.loses(bytes);
-                    errors += u64::from(lost && !collision);
-                    show(match (collision, lost) {
-                        (true, _) => Reception::Collided,
-                        (false, true) => Reception::Corrupted,
-                        (false, false) => Reception::Decoded,
-                    });
-                    lost
-                };
-                let (tx, ppdu) = (link.tx, params.ppdu);
-                let arrive = |session: &mut Session<P>, bytes: u64| {
-                    // An MPDU's last bytes come at the latest with the PPDU's end.
-                    while early && let Some(packet) = session.hand_up() {
-                        let at = now + tx.ppdu_time(Bytes(bytes.min(load.psdu)), &ppdu);
-                        deliveries.push_back((at, Delivery { receiver, packet }));
-                    }
-                };
-                let (count, bytes) = session.receive(lose, arrive);
-                function.job.received = count;
-                function.job.received_bytes = bytes;
-                stats.frame_errors += errors;
-                duration
-            }
+            Phase::Data => self.send_data(now, id, collision),
         };
         self.account(now, id, duration);
         duration
+    }
+
+    /// Puts the MPDUs that `id` has loaded on the air: their fate is decided.
+    fn send_data(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
+        let Bss { edca: Some(edca), nodes, params, links, deliveries, air, .. } = self else { return Duration::ZERO };
+        let early = edca.params.hand_up_early;
+        let function = &mut edca.functions[id];
+        let Job { peer, load, .. } = function.job;
+        let station = function.station(peer);
+        let (transmitter, receiver) = match function.node {
+            0 => (NodeId::AP, NodeId::station(station)),
+            node => (NodeId(node as u32), NodeId::AP),
+        };
+        let (tx, ppdu, errors) = (links[station].tx, params.ppdu, &mut links[station].errors);
+        let duration = tx.ppdu_time(Bytes(load.psdu), &ppdu);
+        let session = &mut function.sessions[peer];
+        let first_shown = air.as_mut().map(|air| {
+            let first = air.len();
+            air.extend(session.on_air().map(|(packet, sequence, retry)| AirFrame {
+                at: now,
+                duration,
+                transmitter,
+                receiver,
+                tx,
+                reception: if collision { Reception::Collided } else { Reception::Decoded },
+                body: AirBody::Data { packet: packet.clone(), sequence, retry },
+            }));
+            first
+        });
+        let (mut nth, mut spoilt) = (0, 0);
+        let lose = |bytes: u64| {
+            let corrupted = !collision && errors.loses(bytes);
+            spoilt += u64::from(corrupted);
+            if let (true, Some(first), Some(air)) = (corrupted, first_shown, air.as_mut()) {
+                air[first + nth].reception = Reception::Corrupted;
+            }
+            nth += 1;
+            collision || corrupted
+        };
+        let arrive = |session: &mut Session<P>, bytes: u64| {
+            // An MPDU's last bytes come at the latest with the PPDU's end.
+            while early && let Some(packet) = session.hand_up() {
+                let at = now + tx.ppdu_time(Bytes(bytes.min(load.psdu)), &ppdu);
+                deliveries.push_back((at, Delivery { receiver, packet }));
+            }
+        };
+        (function.job.received, function.job.received_bytes) = session.receive(lose, arrive);
+        let stats = &mut nodes[function.node].stats;
+        stats.attempts += 1;
+        stats.collisions += u64::from(collision);
+        stats.frame_errors += spoilt;
+        stats.qos.ppdus += 1;
+        stats.qos.mpdus += u64::from(load.mpdus);
+        stats.qos.mpdu_retries += u64::from(load.retries);
+        duration
+    }
+
+    /// Shows a control frame of the exchange of `id` to the monitor.
+    #[allow(clippy::too_many_arguments)]
+    fn show(
+        &mut self,
+        id: AccessId,
+        sent: Sent,
+        at: Instant,
+        duration: Duration,
+        tx: TxVector,
+        reception: Reception,
+        body: AirBody<P>,
+    ) {
+        let Bss { edca: Some(edca), air: Some(air), .. } = self else { return };
+        let function = &edca.functions[id];
+        let station = NodeId::station(function.station(function.job.peer));
+        let (holder, other) = if function.node == 0 { (NodeId::AP, station) } else { (station, NodeId::AP) };
+        let (transmitter, receiver) = match sent {
+            Sent::ByHolder => (holder, other),
+            Sent::ByReceiver => (other, holder),
+        };
+        air.push(AirFrame { at, duration, transmitter, receiver, tx, reception, body });
     }
 
     /// Books air of an exchange of `id`.
@@ -196,11 +259,13 @@ impl<P: Packet + Clone> Bss<P> {
         let sifs = self.params.sifs;
         let edca = self.edca();
         let Job { phase, received, answer, .. } = edca.functions[id].job;
-        let pause = sifs + edca.cts + sifs;
+        let (cts, control) = (edca.cts, edca.control);
+        let pause = sifs + cts + sifs;
         match phase {
             Phase::Rts => {
                 edca.functions[id].job.phase = Phase::Data;
                 self.account(now, id, pause);
+                self.show(id, Sent::ByReceiver, now + sifs, cts, control, Reception::Decoded, AirBody::Cts);
                 self.medium.state = State::Pause { sender: id, until: now + pause };
             }
             Phase::Data if received == 0 => self.unanswered(now),
@@ -226,22 +291,16 @@ impl<P: Packet + Clone> Bss<P> {
         }
     }
 
+    /// Shows ACK or BlockAck.
     fn show_answer(&mut self, at: Instant, id: AccessId, duration: Duration) {
-        let Bss { edca: Some(edca), links, air: Some(air), .. } = self else { return };
+        let Bss { edca: Some(edca), links, air: Some(_), .. } = self else { return };
         let function = &edca.functions[id];
-        let station = function.station(function.job.peer);
-        let (sender, other) = (NodeId(function.node as u32), NodeId::station(station));
-        let transmitter = if function.node == 0 { other } else { NodeId::AP };
-        let tx = links[station].ack_tx;
-        air.push(AirFrame {
-            at,
-            duration,
-            transmitter,
-            receiver: sender,
-            tx,
-            reception: Reception::Decoded,
-            body: AirBody::Ack,
-        });
+        let Job { phase, peer, load, .. } = function.job;
+        let tx = links[function.station(peer)].ack_tx;
+        let (start, received) = function.sessions[peer].scoreboard();
+        let single = phase == Phase::Data && load.mpdus == 1;
+        let body = if single { AirBody::Ack } else { AirBody::BlockAck { start, received } };
+        self.show(id, Sent::ByReceiver, at, duration, tx, Reception::Decoded, body);
     }
 
     /// ACK or BlockAck has ended: the sender goes on within its TXOP, or gives the medium back.
@@ -259,15 +318,20 @@ impl<P: Packet + Clone> Bss<P> {
         let (txop, txop_end, node) = (function.txop, function.txop_end, function.node);
         if txop > Duration::ZERO {
             let start = now + sifs;
-            if start < txop_end && edca.build(params, links, &mut nodes[node], (now, start), id, false) {
+            let goes_on = start < txop_end && edca.build(params, links, &mut nodes[node], (now, start), id, false);
+            self.expire(now, id);
+            if goes_on {
                 self.medium.state = State::Pause { sender: id, until: start };
                 return;
             }
         }
-        let cf_end = sifs + edca.cf_end;
+        let edca = self.edca();
+        let (cf_end_time, lowest) = (edca.cf_end, edca.lowest);
+        let cf_end = sifs + cf_end_time;
         if txop == Duration::ZERO || txop_end <= now {
             self.medium.release(now);
         } else if now + cf_end <= txop_end {
+            self.show(id, Sent::ByHolder, now + sifs, cf_end_time, lowest, Reception::Decoded, AirBody::CfEnd);
             self.medium.release(now + cf_end);
         } else {
             // Nothing ends the TXOP early: the others keep silent for all of it.

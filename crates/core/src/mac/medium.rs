@@ -117,7 +117,9 @@ impl Medium {
             }
             _ => access.draw_backoff(),
         }
-        access.epoch = self.epoch;
+        if idle {
+            access.epoch = self.epoch;
+        }
         if !waiting {
             self.contenders.push(id);
         }

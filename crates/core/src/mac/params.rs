@@ -108,15 +108,15 @@ impl MacParams {
         tx.response(self.radio.basic_rate, self.ppdu.band)
     }
 
-    /// Duration of a control frame that starts an exchange: at the basic rate.
-    pub(super) fn control_time(&self, len: Bytes) -> Duration {
-        self.tx(self.radio.basic_rate).response(self.radio.basic_rate, self.ppdu.band).ppdu_time(len, &self.ppdu)
+    /// Modulation of control frames that start an exchange: the basic rate.
+    pub(super) fn control_tx(&self) -> TxVector {
+        self.tx(self.radio.basic_rate).response(self.radio.basic_rate, self.ppdu.band)
     }
 
-    /// Duration of a control frame at the lowest rate.
-    pub(super) fn lowest_control_time(&self, len: Bytes) -> Duration {
+    /// Modulation of control frames that all must decode: the lowest rate.
+    pub(super) fn lowest_tx(&self) -> TxVector {
         let lowest = Bitrate::from_bps(self.radio.phy.rates_kbps()[0] * 1_000);
-        self.tx(lowest).response(lowest, self.ppdu.band).ppdu_time(len, &self.ppdu)
+        self.tx(lowest).response(lowest, self.ppdu.band)
     }
 
     /// Bytes of the data frame around an IP packet of `len`, for its duration and the bit error rate.

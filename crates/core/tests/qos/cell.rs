@@ -84,6 +84,17 @@ pub(crate) struct Measured {
 
 /// Uploads of stations that always have something to send, for `seconds` after 0.2 s.
 pub(crate) fn saturated(params: &MacParams, tx: &[TxVector], frame_error: f64, seconds: u64, seed: u64) -> Measured {
+    saturated_for(params, tx, frame_error, seconds as f64, seed)
+}
+
+/// The same for any time.
+pub(crate) fn saturated_for(
+    params: &MacParams,
+    tx: &[TxVector],
+    frame_error: f64,
+    seconds: f64,
+    seed: u64,
+) -> Measured {
     let links: Vec<StationLink> = tx
         .iter()
         .enumerate()
@@ -106,11 +117,12 @@ pub(crate) fn saturated(params: &MacParams, tx: &[TxVector], frame_error: f64, s
     for station in 0..tx.len() {
         fill(&mut bss, Instant::ZERO, station);
     }
-    let (begin, end) = (Instant::ZERO + Duration::from_millis(200), Duration::from_millis(200 + seconds * 1000));
+    let begin = Instant::ZERO + Duration::from_millis(200);
+    let end = begin + Duration::from_secs_f64(seconds);
     let mut expected = vec![0; tx.len()];
     let mut bytes = vec![0_u64; tx.len()];
     let mut measuring = false;
-    while let Some(now) = bss.poll_timeout().filter(|now| *now < Instant::ZERO + end) {
+    while let Some(now) = bss.poll_timeout().filter(|now| *now < end) {
         if !measuring && now >= begin {
             bss.reset_stats(now);
             measuring = true;
@@ -131,7 +143,7 @@ pub(crate) fn saturated(params: &MacParams, tx: &[TxVector], frame_error: f64, s
     let stats: Vec<_> = (0..tx.len()).map(|station| *bss.stats(NodeId::station(station))).collect();
     let sum = |of: fn(&fairair_core::record::MacStats) -> u64| stats.iter().map(of).sum::<u64>() as f64;
     Measured {
-        total: bytes.iter().sum::<u64>() as f64 * 8e-6 / seconds as f64,
+        total: bytes.iter().sum::<u64>() as f64 * 8e-6 / seconds,
         collisions: sum(|mac| mac.qos.answers_missed) / sum(|mac| mac.qos.ppdus),
         mpdus: sum(|mac| mac.qos.mpdus) / sum(|mac| mac.qos.ppdus),
     }

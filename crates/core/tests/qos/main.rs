@@ -1,4 +1,7 @@
 //! QoS cells (802.11n/ac/ax: EDCA, A-MPDU, BlockAck) against closed forms and against ns-3.
 
 mod cell;
+mod contention;
+mod cycle;
 mod ns3;
+mod properties;
