@@ -55,29 +55,35 @@ fn cell() -> impl Strategy<Value = String> {
                     )
                 })
                 .collect();
+            let mut stations = stations.concat();
+            if preset == "ns2" {
+                // ns-2 has neither BBR nor Linux.
+                stations = stations.replace("\"bbr\"", "\"cubic\"").replace(", profile = \"linux\"", "");
+            }
             format!(
                 "name = \"random\"\n[run]\nduration = \"6 s\"\nwarmup = \"0 s\"\nseed = {seed}\npreset = \"{preset}\"\n\
                  [radio]\nbasic_rate = \"1 Mbit/s\"\npreamble = \"{preamble}\"\neifs = {eifs}\nretry_limit = {retry_limit}\n\
                  [ap]\nqueue = {{ kind = {queue} }}\nuplink_queue = 20\n\
-                 [wire]\ndelay = \"{delay}\"\nqueue = 40\n{}",
-                stations.concat()
+                 [wire]\ndelay = \"{delay}\"\nqueue = 40\n{stations}"
             )
         })
 }
 
 fn flow() -> impl Strategy<Value = String> {
     let tcp = (
-        prop::sample::select(vec!["reno", "newreno", "cubic"]),
+        prop::sample::select(vec!["reno", "newreno", "cubic", "bbr"]),
         1_u32..50,
         prop::bool::ANY,
         prop::bool::ANY,
         prop::sample::select(vec![1, 100, 536, 1460, 2256]),
     )
         .prop_map(|(variant, window, sack, delayed, mss)| {
-            format!(
-                "tcp = {{ variant = \"{variant}\", window = {window}, sack = {sack}, delayed_ack = {delayed}, \
-                 mss = \"{mss} B\" }}"
-            )
+            let rules = if variant == "bbr" {
+                "profile = \"linux\"".to_owned()
+            } else {
+                format!("sack = {sack}, delayed_ack = {delayed}")
+            };
+            format!("tcp = {{ variant = \"{variant}\", window = {window}, {rules}, mss = \"{mss} B\" }}")
         });
     let kind = prop::sample::select(vec![
         "",
@@ -164,7 +170,14 @@ proptest! {
 /// Every file of a lossy cell is delivered to its last byte.
 #[test]
 fn files_arrive_whole_through_loss_and_channel_errors() {
-    for (variant, sack) in [("reno", false), ("newreno", false), ("newreno", true), ("cubic", true)] {
+    for (variant, rules) in [
+        ("reno", "sack = false"),
+        ("newreno", "sack = false"),
+        ("newreno", "sack = true"),
+        ("cubic", "sack = true"),
+        ("cubic", "profile = \"linux\""),
+        ("bbr", "profile = \"linux\""),
+    ] {
         let text = format!(
             r#"
             name = "files"
@@ -178,7 +191,7 @@ fn files_arrive_whole_through_loss_and_channel_errors() {
             queue = {{ kind = "droptail", limit = 8 }}
             [tcp]
             variant = "{variant}"
-            sack = {sack}
+            {rules}
             [[station]]
             name = "sta"
             count = 4
@@ -191,7 +204,7 @@ fn files_arrive_whole_through_loss_and_channel_errors() {
         let scenario = Scenario::from_toml(&text, "files.toml").unwrap();
         let record = fairair_sim::run(&scenario, 0);
         for flow in &record.flows {
-            assert_eq!((flow.transfer_times.len(), flow.delivered_bytes), (5, 500_005), "{variant}, SACK {sack}");
+            assert_eq!((flow.transfer_times.len(), flow.delivered_bytes), (5, 500_005), "{variant}, {rules}");
         }
         assert!(record.flows.iter().any(|flow| flow.retransmits > 0));
     }

@@ -31,7 +31,7 @@ fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
     vec![
         ("a1", no_wired_delay(scenario), "the radio is the bottleneck, and the wire adds no delay"),
         ("a2", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
-        ("a3", all_delay_acks(scenario) && no_cubic(scenario), "Reno with delayed ACKs"),
+        ("a3", all_delay_acks(scenario) && reno_windows(scenario), "Reno with delayed ACKs"),
         (
             "a4",
             !starvation,
@@ -93,7 +93,7 @@ fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
     vec![
         ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
         ("stations", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
-        ("reno", no_cubic(scenario), "windows grow and shrink as Reno's"),
+        ("reno", reno_windows(scenario), "windows grow and shrink as Reno's"),
         (
             "starvation",
             !starvation,
@@ -123,8 +123,8 @@ fn all_delay_acks(scenario: &Scenario) -> bool {
     scenario.flows().all(|(_, flow)| flow.tcp.delayed_ack)
 }
 
-fn no_cubic(scenario: &Scenario) -> bool {
-    scenario.flows().all(|(_, flow)| flow.tcp.variant != Variant::Cubic)
+fn reno_windows(scenario: &Scenario) -> bool {
+    scenario.flows().all(|(_, flow)| matches!(flow.tcp.variant, Variant::Reno | Variant::Newreno))
 }
 
 fn no_errors(scenario: &Scenario) -> bool {

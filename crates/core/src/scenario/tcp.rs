@@ -4,7 +4,7 @@ use super::Preset;
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
 use super::value::Reason;
-use crate::tcp::{Profile, TcpParams};
+use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bytes, Duration};
 
 /// Keys of `[tcp]` and of a flow's `tcp`.
@@ -74,6 +74,7 @@ pub(super) fn params(table: &Table, base: TcpParams) -> Checked<TcpParams> {
         granularity: timeout("granularity", base.granularity)?,
         preset: base.preset,
     };
+    check_variant(table, &params)?;
     check_window(table, &params)?;
     check_timeouts(table, &params)?;
     Ok(params)
@@ -103,6 +104,15 @@ fn profile(table: &Table, base: TcpParams) -> Checked<TcpParams> {
         }
         None => Ok(base),
     }
+}
+
+/// BBR needs the samples of rates that Linux' sender takes.
+fn check_variant(table: &Table, params: &TcpParams) -> Checked<()> {
+    if params.variant != Variant::Bbr || params.profile == Profile::Linux {
+        return Ok(());
+    }
+    let problem = "`variant = \"bbr\"` with `profile = \"rfc\"`, which measures no delivery rates".to_owned();
+    Err(table.blame("variant", Reason { problem, fix: "write profile = \"linux\" beside it".to_owned() }))
 }
 
 fn check_window(table: &Table, params: &TcpParams) -> Checked<()> {

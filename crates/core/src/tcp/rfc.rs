@@ -77,7 +77,7 @@ impl RfcSender {
             next: 0,
             max: 0,
             recover: 0,
-            control: Controller::new(params.variant, Counting::Acks, ssthresh),
+            control: Controller::new(params, Counting::Acks, ssthresh, rng),
             inflation: 0.0,
             peer_window_bytes: params.window.saturating_mul(params.mss),
             peer_window: f64::from(params.window),
@@ -321,7 +321,7 @@ impl RfcSender {
     }
 
     fn open_window(&mut self, now: Instant, segments: u32) {
-        self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt() });
+        self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt(), sample: None });
         // Beyond the receive window cwnd would be a number that was never tested.
         let most = f64::from(self.params.window);
         if self.cwnd() > most {

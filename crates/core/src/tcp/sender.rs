@@ -1,5 +1,6 @@
 //! The sending end of a connection: by the RFCs, as ns-2 or as Linux has it.
 
+use super::congestion::Variant;
 use super::linux::LinuxSender;
 use super::params::{Profile, TcpParams};
 use super::rfc::RfcSender;
@@ -64,12 +65,13 @@ macro_rules! ask {
 }
 
 impl Sender {
-    /// Opens a connection that carries `size` bytes, or data without end. `rng` places the ticks of the host's clock.
+    /// Opens a connection that carries `size` bytes, or data without end. `rng` places the ticks of the host's clock
+    /// and chooses where BBR's cycle begins.
     pub fn connect(params: &TcpParams, size: Option<u64>, rng: &mut Rng) -> Self {
         let size = size.unwrap_or(ENDLESS);
-        Sender(match params.profile {
-            Profile::Rfc => Machine::Rfc(RfcSender::connect(params, size, rng)),
-            Profile::Linux => Machine::Linux(LinuxSender::connect(params, size)),
+        Sender(match (params.profile, params.variant) {
+            (Profile::Linux, _) | (_, Variant::Bbr) => Machine::Linux(LinuxSender::connect(params, size, rng)),
+            (Profile::Rfc, _) => Machine::Rfc(RfcSender::connect(params, size, rng)),
         })
     }
 
@@ -93,7 +95,7 @@ impl Sender {
         ask!(&self.0, machine => machine.stats())
     }
 
-    /// The retransmission timer, or that of a probe.
+    /// The retransmission timer, that of a probe, or the time when pacing lets the next segment go.
     pub fn poll_timeout(&self) -> Option<Instant> {
         ask!(&self.0, machine => machine.poll_timeout())
     }

@@ -90,6 +90,8 @@ fn queues_and_tcp_have_sense() {
         ("[tcp]\nmin_rto = ~\"0 s\"", "0 s is outside the range", "from 1 ns"),
         ("[tcp]\nmin_rto = ~\"61 s\"", "`min_rto` of 61 s is above `max_rto` of 60 s", "min_rto <= max_rto"),
         ("[tcp]\nmax_rto = ~\"0.5 s\"", "`initial_rto` of 1 s is above `max_rto`", "initial_rto <= max_rto"),
+        ("[tcp]\nvariant = ~\"bbr\"", "which measures no delivery rates", "write profile = \"linux\" beside it"),
+        ("[tcp]\nvariant = ~\"vegas\"", "vegas", "\"bbr\""),
     ] {
         refuses(&format!("$N$R{text}\n$S"), problem, fix);
     }

@@ -5,13 +5,19 @@
 //!
 //! A new congestion control is a file here, a [`Variant`] and a `Law`.
 
+mod bbr;
 mod cubic;
 mod reno;
+mod sample;
 
 use serde::{Deserialize, Serialize};
 
+use self::bbr::Bbr;
 use self::cubic::Cubic;
 use self::reno::Reno;
+pub(super) use self::sample::{Rate, Repair, Sample};
+use super::params::TcpParams;
+use crate::rng::Rng;
 use crate::units::{Duration, Instant};
 
 /// Congestion control and, between the first two, loss recovery.
@@ -25,11 +31,13 @@ pub enum Variant {
     Newreno,
     /// CUBIC growth (RFC 9438) with `NewReno` recovery.
     Cubic,
+    /// BBR, version 1, as Linux has it. The sender is Linux' then.
+    Bbr,
 }
 
 impl Variant {
     /// All of them.
-    pub const ALL: [Variant; 3] = [Variant::Reno, Variant::Newreno, Variant::Cubic];
+    pub const ALL: [Variant; 4] = [Variant::Reno, Variant::Newreno, Variant::Cubic, Variant::Bbr];
 
     /// Its word in scenarios.
     #[must_use]
@@ -38,6 +46,7 @@ impl Variant {
             Variant::Reno => "reno",
             Variant::Newreno => "newreno",
             Variant::Cubic => "cubic",
+            Variant::Bbr => "bbr",
         }
     }
 
@@ -48,11 +57,12 @@ impl Variant {
         match self {
             Variant::Reno | Variant::Newreno => "reno",
             Variant::Cubic => "cubic",
+            Variant::Bbr => "bbr",
         }
     }
 }
 
-/// An acknowledgement of new data.
+/// An acknowledgement: of new data, or any where the path is modelled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
     pub(super) now: Instant,
@@ -60,6 +70,17 @@ pub(super) struct Ack {
     pub(super) segments: u32,
     /// Smoothed round-trip time; `None` before the first sample.
     pub(super) srtt: Option<Duration>,
+    /// What it tells of the path; only Linux' sender measures it.
+    pub(super) sample: Option<Sample>,
+}
+
+/// How fast segments may follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pacing {
+    /// Bytes a second.
+    pub(super) rate: u64,
+    /// Segments that may leave together at least.
+    pub(super) least: u32,
 }
 
 /// What slow start and congestion avoidance count (RFC 3465).
@@ -76,6 +97,7 @@ pub(super) enum Counting {
 enum Law {
     Reno(Reno),
     Cubic(Cubic),
+    Bbr(Box<Bbr>),
 }
 
 /// Congestion control of one connection. Windows are in segments.
@@ -88,11 +110,12 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// Before the handshake: a window of one segment.
-    pub(super) fn new(variant: Variant, counting: Counting, ssthresh: f64) -> Self {
-        let law = match variant {
+    /// Before the handshake: a window of one segment. Only BBR draws from `rng`.
+    pub(super) fn new(params: &TcpParams, counting: Counting, ssthresh: f64, rng: &mut Rng) -> Self {
+        let law = match params.variant {
             Variant::Reno | Variant::Newreno => Law::Reno(Reno::default()),
             Variant::Cubic => Law::Cubic(Cubic::default()),
+            Variant::Bbr => Law::Bbr(Box::new(Bbr::new(params.mss, Rng::fork(rng.next_u64(), "bbr")))),
         };
         Controller { cwnd: 1.0, ssthresh, counting, law }
     }
@@ -107,6 +130,40 @@ impl Controller {
         self.ssthresh
     }
 
+    /// The rate to keep to; `None`: whatever the window lets out goes at once.
+    pub(super) fn pacing(&self) -> Option<Pacing> {
+        match &self.law {
+            Law::Reno(_) | Law::Cubic(_) => None,
+            Law::Bbr(bbr) => bbr.pacing(),
+        }
+    }
+
+    /// Whether it models the path: then it wants every acknowledgement, with its sample, and sets its window in recovery, too
+    /// (Linux' `cong_control`).
+    pub(super) fn models_path(&self) -> bool {
+        matches!(self.law, Law::Bbr(_))
+    }
+
+    /// Whether it holds back for reasons of its own, so that samples of the rate say nothing about the path.
+    pub(super) fn holds_back(&self) -> bool {
+        matches!(&self.law, Law::Bbr(bbr) if bbr.probes_rtt())
+    }
+
+    /// The handshake is over; `rtt`: its round trip, if the SYN was sent once.
+    pub(super) fn start(&mut self, now: Instant, cwnd: u32, rtt: Option<Duration>) {
+        self.cwnd = f64::from(cwnd);
+        if let Law::Bbr(bbr) = &mut self.law {
+            bbr.start(now, cwnd, rtt);
+        }
+    }
+
+    /// Recovery is over: the window is the threshold, unless the path is modelled.
+    pub(super) fn on_repaired(&mut self) {
+        if !self.models_path() {
+            self.set_cwnd(self.ssthresh);
+        }
+    }
+
     /// The window that the handshake, recovery or the receiver's window leave.
     pub(super) fn set_cwnd(&mut self, cwnd: f64) {
         self.cwnd = cwnd;
@@ -118,6 +175,10 @@ impl Controller {
     /// New data was acknowledged and the window is what limits: slow start (RFC 5681 section 3.1, Linux' `tcp_slow_start`), else
     /// congestion avoidance.
     pub(super) fn on_ack(&mut self, ack: &Ack) {
+        if let (Law::Bbr(bbr), Some(sample)) = (&mut self.law, &ack.sample) {
+            self.cwnd = f64::from(bbr.on_ack(ack, sample, self.cwnd as u32));
+            return;
+        }
         let mut segments = ack.segments;
         if self.cwnd < self.ssthresh {
             if self.counting == Counting::Acks {
@@ -136,6 +197,7 @@ impl Controller {
             (Law::Reno(reno), Counting::Segments) => reno.grow(self.cwnd, segments),
             (Law::Cubic(cubic), Counting::Acks) => cubic.grow(ack.now, self.cwnd, f64::from(segments), ack.srtt),
             (Law::Cubic(cubic), Counting::Segments) => cubic.grow_whole(ack.now, self.cwnd, segments, ack.srtt),
+            (Law::Bbr(_), _) => self.cwnd,
         };
     }
 
@@ -145,6 +207,10 @@ impl Controller {
         match &mut self.law {
             Law::Reno(reno) => reno.restart(),
             Law::Cubic(cubic) => cubic.on_congestion(window),
+            Law::Bbr(bbr) => {
+                bbr.save_window(window as u32);
+                return window;
+            }
         }
         let reduced = window * self.beta();
         self.ssthresh = reduced.floor().max(2.0);
@@ -156,12 +222,16 @@ impl Controller {
         match &mut self.law {
             Law::Reno(reno) => reno.restart(),
             Law::Cubic(cubic) => cubic.on_timeout(window),
+            Law::Bbr(bbr) => return bbr.on_timeout(window as u32),
         }
         self.ssthresh = (window * self.beta()).floor().max(2.0);
     }
 
     /// A timeout was needless: it found this window and this threshold.
     pub(super) fn on_undo(&mut self, cwnd: f64, ssthresh: f64) {
+        if let Law::Bbr(bbr) = &mut self.law {
+            return bbr.on_undo();
+        }
         self.cwnd = self.cwnd.max(cwnd);
         self.ssthresh = self.ssthresh.max(ssthresh);
     }
@@ -171,6 +241,7 @@ impl Controller {
         match self.law {
             Law::Reno(_) => reno::BETA,
             Law::Cubic(_) => cubic::BETA,
+            Law::Bbr(_) => 1.0,
         }
     }
 }

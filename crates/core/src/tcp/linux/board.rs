@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::rate::{RateEstimator, Snapshot};
 use crate::units::{Duration, Instant};
 
 /// A segment that is not acknowledged cumulatively.
@@ -19,6 +20,8 @@ pub(super) struct Out {
     again: bool,
     /// It was ever retransmitted.
     repeated: bool,
+    /// What had been delivered when it was sent last.
+    snapshot: Snapshot,
 }
 
 /// What an acknowledgement told.
@@ -30,6 +33,8 @@ pub(super) struct News {
     pub(super) original: bool,
     /// Round trip, of the oldest segment that was acknowledged; of a retransmission only when nothing else was.
     pub(super) rtt: Option<Duration>,
+    /// Round trip of the newest segment that was sent once only (`ca_rtt_us`).
+    pub(super) newest_rtt: Option<Duration>,
     /// Whether SACK blocks named something new.
     pub(super) sacked: bool,
 }
@@ -44,9 +49,14 @@ pub(super) struct Board {
     /// Of the segment sent last among those that arrived: when it was sent, its end and its round trip.
     newest: Option<(Instant, u64, Duration)>,
     min_rtt: Option<Duration>,
+    rate: RateEstimator,
 }
 
 impl Board {
+    pub(super) fn rate(&mut self) -> &mut RateEstimator {
+        &mut self.rate
+    }
+
     pub(super) fn len(&self) -> u32 {
         self.out.len() as u32
     }
@@ -70,8 +80,9 @@ impl Board {
 
     /// A new segment goes.
     pub(super) fn push(&mut self, now: Instant, seq: u64, end: u64, push: bool) {
-        let blank = Out { seq, end, sent: now, push, sacked: false, lost: false, again: false, repeated: false };
-        self.out.push_back(blank);
+        let snapshot = self.rate.sent(now, self.out.is_empty());
+        let (sacked, lost, again, repeated) = (false, false, false, false);
+        self.out.push_back(Out { seq, end, sent: now, push, sacked, lost, again, repeated, snapshot });
     }
 
     /// The first lost segment that is not on its way again; it is from now on.
@@ -91,6 +102,7 @@ impl Board {
         out.again = true;
         out.repeated = true;
         out.sent = now;
+        out.snapshot = self.rate.sent(now, false);
         self.again += 1;
         *out
     }
@@ -104,6 +116,9 @@ impl Board {
                 let out = self.out[index];
                 if !out.sacked && out.seq >= *start && out.end <= *end {
                     news.sacked = true;
+                    if !out.repeated {
+                        news.newest_rtt = Some(now.saturating_since(out.sent));
+                    }
                     self.arrived(now, out, high, &mut news, &mut repeated_rtt);
                     self.forget(index);
                     self.out[index].sacked = true;
@@ -112,16 +127,20 @@ impl Board {
             }
         }
         let by_sack = news.rtt.take();
+        let (mut newest_rtt, mut copies) = (None, false);
         while self.out.front().is_some_and(|out| out.end <= ack) {
             let out = self.out[0];
             if out.sacked {
                 self.sacked -= 1;
             } else {
+                newest_rtt = Some(now.saturating_since(out.sent));
+                copies |= out.repeated;
                 self.arrived(now, out, high, &mut news, &mut repeated_rtt);
                 self.forget(0);
             }
             self.out.pop_front();
         }
+        news.newest_rtt = news.newest_rtt.or(newest_rtt.filter(|_| !copies));
         news.rtt = news.rtt.or(by_sack);
         if let Some(rtt) = news.rtt {
             self.round_trip(rtt);
@@ -145,6 +164,7 @@ impl Board {
     /// `tcp_rack_advance`, and the samples of round trips.
     fn arrived(&mut self, now: Instant, out: Out, high: u64, news: &mut News, repeated_rtt: &mut Option<Duration>) {
         news.delivered += 1;
+        self.rate.arrived(out.sent, out.end, out.snapshot);
         let rtt = now.saturating_since(out.sent);
         if out.repeated {
             // Shorter than any round trip: it was the original that arrived.
@@ -194,6 +214,9 @@ impl Board {
 
     fn mark_lost(&mut self, index: usize) {
         let out = &mut self.out[index];
+        if !out.lost || out.again {
+            self.rate.lose();
+        }
         self.again -= u32::from(std::mem::take(&mut out.again));
         self.lost += u32::from(!std::mem::replace(&mut out.lost, true));
     }

@@ -15,11 +15,17 @@
 //! | a segment with PSH is acknowledged when it is read | `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf` |
 //! | PSH after every half of the largest window seen | `forced_push` |
 //!
+//! Delivery rates (`rate`) and pacing (`pacing`) serve BBR; docs/testbed.md has its rules.
+//!
 //! Left out: timestamps as bytes (12 in each segment), compressed SACKs (within 1 ms), D-SACK, `HyStart`, reordering, which
 //! the cell does not do, and the tick of the kernel's clock.
 
 mod acks;
 mod board;
+mod pacing;
+#[cfg(test)]
+mod path_tests;
+mod rate;
 mod rto;
 mod sender;
 #[cfg(test)]

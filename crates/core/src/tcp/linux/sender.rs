@@ -3,8 +3,10 @@
 mod window;
 
 use super::board::{Board, Out};
+use super::pacing::{self, Pacer};
 use super::rto::LinuxRto;
 use crate::packet::{Kind, SackBlocks};
+use crate::rng::Rng;
 use crate::tcp::congestion::{Controller, Counting};
 use crate::tcp::{SenderStats, TcpParams, Transmission};
 use crate::units::{Duration, Instant};
@@ -67,13 +69,14 @@ pub(in crate::tcp) struct LinuxSender {
     usage_ends: u64,
     sent_something: bool,
     syn_sent: Instant,
+    pacer: Pacer,
     rto: LinuxRto,
     timer: Option<(Instant, Timer)>,
     stats: SenderStats,
 }
 
 impl LinuxSender {
-    pub(in crate::tcp) fn connect(params: &TcpParams, size: u64) -> Self {
+    pub(in crate::tcp) fn connect(params: &TcpParams, size: u64, rng: &mut Rng) -> Self {
         let window = u64::from(params.window) * u64::from(params.mss);
         LinuxSender {
             params: *params,
@@ -82,7 +85,7 @@ impl LinuxSender {
             una: 0,
             next: 0,
             board: Board::default(),
-            control: Controller::new(params.variant, Counting::Segments, f64::INFINITY),
+            control: Controller::new(params, Counting::Segments, f64::INFINITY, rng),
             peer_window: window,
             largest_window: window,
             pushed: 0,
@@ -101,6 +104,7 @@ impl LinuxSender {
             usage_ends: 0,
             sent_something: false,
             syn_sent: Instant::ZERO,
+            pacer: Pacer::default(),
             rto: LinuxRto::new(params),
             timer: None,
             stats: SenderStats::default(),
@@ -124,7 +128,7 @@ impl LinuxSender {
     }
 
     pub(in crate::tcp) fn poll_timeout(&self) -> Option<Instant> {
-        self.timer.map(|(at, _)| at)
+        self.timer.map(|(at, _)| at).into_iter().chain(self.pacer.poll_timeout()).min()
     }
 
     pub(in crate::tcp) fn handle_ack(&mut self, now: Instant, kind: Kind, ack: u64, window: u32, sack: &SackBlocks) {
@@ -142,6 +146,7 @@ impl LinuxSender {
         let advances = ack > self.una;
         self.una = ack;
         let before = self.board.lost();
+        let (prior_in_flight, prior_lost) = (self.board.in_flight(), self.board.rate().lost());
         let news = self.board.acknowledge(now, ack, sack, self.high);
         if let Some(rtt) = news.rtt {
             self.rto.sample(rtt, self.una, self.next);
@@ -155,7 +160,10 @@ impl LinuxSender {
         }
         self.repair(now, advances, news);
         let newly_lost = self.board.lost() > before;
-        if self.state == State::Recovery {
+        if self.control.models_path() {
+            let losses = (self.board.rate().lost() - prior_lost) as u32;
+            self.model(now, news, losses, prior_in_flight);
+        } else if self.state == State::Recovery {
             self.reduce(news.delivered, advances && !newly_lost);
         } else if advances {
             self.grow(now, news.delivered);
@@ -180,7 +188,9 @@ impl LinuxSender {
                     let fresh = self.state != State::Recovery;
                     if fresh {
                         self.enter_recovery(now);
-                        self.reduce(1, false);
+                        if !self.control.models_path() {
+                            self.reduce(1, false);
+                        }
                     }
                 }
                 if self.timer.is_none() {
@@ -202,6 +212,7 @@ impl LinuxSender {
             }
             return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false });
         }
+        self.pacer.rest();
         if let Some(probe) = self.transmit_probe(now) {
             return Some(probe);
         }
@@ -221,7 +232,7 @@ impl LinuxSender {
         // New data if the peer's window has room for it, whatever cwnd says.
         let sent = self.transmit_new(now);
         let again = sent.is_none();
-        let sent = sent.or_else(|| self.board.retransmit_tail(now).map(|out| self.again(out)))?;
+        let sent = sent.or_else(|| self.board.retransmit_tail(now).map(|out| self.again(now, out)))?;
         self.probed = Some((self.next, again));
         self.rearm(now);
         Some(sent)
@@ -229,6 +240,9 @@ impl LinuxSender {
 
     fn transmit(&mut self, now: Instant) -> Option<Transmission> {
         if self.board.in_flight() >= self.window() {
+            return None;
+        }
+        if self.control.pacing().is_some() && self.pacer.holds(now) {
             return None;
         }
         if self.new_first {
@@ -246,10 +260,11 @@ impl LinuxSender {
             let head = self.board.head().map(|out| out.seq);
             if let Some(out) = self.board.retransmit(now) {
                 self.prr_out += u32::from(self.state == State::Recovery);
+                let sent = self.again(now, out);
                 if Some(out.seq) == head {
                     self.rearm(now);
                 }
-                return Some(self.again(out));
+                return Some(sent);
             }
         }
         let sent = self.transmit_new(now);
@@ -271,6 +286,7 @@ impl LinuxSender {
         }
         let first = self.board.len() == 0;
         let seq = std::mem::replace(&mut self.next, end);
+        self.pace(now, true);
         self.board.push(now, seq, end, push);
         self.stats.sent += 1;
         if first || matches!(self.timer, Some((_, Timer::Probe)) | None) {
@@ -279,23 +295,41 @@ impl LinuxSender {
         Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.window(), push })
     }
 
-    fn again(&mut self, out: Out) -> Transmission {
+    fn again(&mut self, now: Instant, out: Out) -> Transmission {
+        self.pace(now, false);
         self.stats.sent += 1;
         self.stats.retransmits += 1;
         let payload = (out.end - out.seq) as u32;
         Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd: self.window(), push: out.push }
     }
 
+    /// A segment goes: when the next one may. New data goes in bursts, as far as the windows have room.
+    fn pace(&mut self, now: Instant, new: bool) {
+        let Some(pacing) = self.control.pacing() else { return };
+        let mss = self.params.mss;
+        let room = if new {
+            let of_peer = (self.una + self.peer_window).saturating_sub(self.next) / u64::from(mss);
+            let of_path = self.window().saturating_sub(self.board.in_flight());
+            // The segment itself has left `next` already.
+            of_path.min(of_peer as u32 + 1)
+        } else {
+            1
+        };
+        let most = pacing::burst(pacing, mss, self.board.rate().min_rtt()).min(room);
+        self.pacer.sent(now, self.stats.sent + 1, mss, pacing, most);
+    }
+
     fn established(&mut self, now: Instant) {
         self.state = State::Open;
         self.timer = None;
         let syn_lost = self.timeouts_in_row > 0;
-        if !syn_lost {
-            let rtt = now.saturating_since(self.syn_sent);
+        let rtt = (!syn_lost).then(|| now.saturating_since(self.syn_sent));
+        if let Some(rtt) = rtt {
             self.rto.sample(rtt, 0, 0);
             self.board.round_trip(rtt);
         }
-        self.control.set_cwnd(if syn_lost { 1.0 } else { f64::from(self.params.initial_cwnd) });
+        self.board.rate().established(now, rtt);
+        self.control.start(now, if syn_lost { 1 } else { self.params.initial_cwnd }, rtt);
         self.timeouts_in_row = 0;
     }
 
@@ -323,11 +357,12 @@ impl LinuxSender {
         let extra = if self.board.len() == 1 { self.params.min_rto } else { PROBE_MARGIN };
         let rto = self.rto.timeout();
         let left = if advancing { rto } else { (head.sent + rto).saturating_since(now) };
-        self.timer = Some((now + (two + extra).min(left.max(PROBE_MARGIN)), Timer::Probe));
+        let wait = (two + extra).min(left.max(PROBE_MARGIN));
+        self.timer = Some((self.pacer.release(now) + wait, Timer::Probe));
         true
     }
 
     fn rearm(&mut self, now: Instant) {
-        self.timer = Some((now + self.rto.timeout(), Timer::Retransmission));
+        self.timer = Some((self.pacer.release(now) + self.rto.timeout(), Timer::Retransmission));
     }
 }

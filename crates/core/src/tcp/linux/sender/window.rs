@@ -2,7 +2,7 @@
 
 use super::super::board::News;
 use super::{LinuxSender, PROBE_MARGIN, State, Timer};
-use crate::tcp::congestion::Ack;
+use crate::tcp::congestion::{Ack, Repair, Sample};
 use crate::units::Instant;
 
 impl LinuxSender {
@@ -14,7 +14,7 @@ impl LinuxSender {
         }
         if again && ack > high {
             self.slow_down();
-            self.control.set_cwnd(self.control.ssthresh());
+            self.control.on_repaired();
         }
         // New data was the probe, or a mere duplicate says that original and probe have both arrived.
         if !again || ack > high || !(advances || news.sacked) {
@@ -27,7 +27,7 @@ impl LinuxSender {
         let through = self.una >= self.high;
         match self.state {
             State::Recovery if through => {
-                self.control.set_cwnd(self.control.ssthresh());
+                self.control.on_repaired();
                 self.state = State::Open;
             }
             State::Loss if self.frto && news.original => return self.undo(),
@@ -103,7 +103,35 @@ impl LinuxSender {
     pub(super) fn grow(&mut self, now: Instant, segments: u32) {
         let slow_start = self.control.cwnd() < self.control.ssthresh();
         if self.limited || slow_start && self.window() < 2 * self.most_out {
-            self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt() });
+            self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt(), sample: None });
+        }
+    }
+
+    /// `tcp_cong_control` with a model of the path: every acknowledgement counts, and the window is the model's.
+    pub(super) fn model(&mut self, now: Instant, news: News, losses: u32, prior_in_flight: u32) {
+        let in_flight = self.board.in_flight();
+        let repair = match self.state {
+            State::SynSent(_) | State::Open => Repair::Nothing,
+            State::Recovery => Repair::Loss,
+            State::Loss => Repair::Timeout,
+        };
+        let release = self.pacer.release(now);
+        let rate = self.board.rate();
+        let sample = Sample {
+            rate: rate.sample(now, news.delivered > 0, news.newest_rtt),
+            rtt: news.newest_rtt,
+            delivered: rate.delivered(),
+            lost: rate.lost(),
+            delivered_at: rate.delivered_at(),
+            losses,
+            prior_in_flight,
+            in_flight,
+            repair,
+            release,
+        };
+        self.control.on_ack(&Ack { now, segments: news.delivered, srtt: self.rto.srtt(), sample: Some(sample) });
+        if self.control.holds_back() {
+            self.board.rate().limit(in_flight);
         }
     }
 
