@@ -2,7 +2,7 @@
 
 use fairair_core::mac::{Phy, Preamble};
 use fairair_core::metrics::{Provenance, Report};
-use fairair_core::packet::{Direction, DropReason};
+use fairair_core::packet::{Category, Direction, DropReason};
 use fairair_core::qdisc::{Histogram, QdiscSpec, QueueStats};
 use fairair_core::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use fairair_core::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
@@ -39,6 +39,7 @@ pub(crate) fn scenario_of(others: usize) -> Scenario {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         },
         ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },
@@ -56,10 +57,12 @@ fn station(name: String, flows: &[Direction]) -> Station {
         start: Duration::ZERO,
         stop: None,
         wire: None,
+        category: Category::BestEffort,
     };
     Station {
         name,
         rate: Bitrate::mbps(11),
+        tx: None,
         beta: 1.0,
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,

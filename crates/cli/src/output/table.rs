@@ -41,13 +41,14 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     let preset = match scenario.run.preset {
         Preset::Standard => "standard",
         Preset::Ns2 => "ns2",
+        Preset::Ns3 => "ns3",
     };
     let mut lines = vec![
         format!(
             "{}: {} at {}, {}, {}, AP queue {}, preset {preset}",
             style.bold(&scenario.name),
             scenario.radio.phy.name(),
-            scenario.radio.rate,
+            scenario.radio.data(),
             plural(scenario.stations.len(), "station"),
             plural(scenario.flow_count(), "flow"),
             queue(scenario),

@@ -25,6 +25,7 @@ pub(crate) fn radio(phy: Phy) -> Radio {
         eifs: true,
         cw_min: None,
         cw_max: None,
+        qos: None,
     }
 }
 

@@ -150,6 +150,7 @@ fn expected(fast: u64, slow: u64) -> f64 {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         };
         airtime_per_byte(&MacParams::new(&radio, Preset::Standard), rate, 1460, 0.5)
     };

@@ -9,10 +9,10 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     pub(super) fn perform(&mut self, now: Instant, index: usize) {
         let scenario = self.scenario;
         match &scenario.events[index].action {
-            Action::Rate { stations, rate } => {
+            Action::Rate { stations, rate, tx } => {
                 for station in stations {
                     self.rates[*station] = *rate;
-                    self.bss.set_tx(*station, scenario.radio.tx(*rate));
+                    self.bss.set_tx(*station, tx.unwrap_or(scenario.radio.tx(*rate)));
                 }
                 self.reweigh(now);
             }

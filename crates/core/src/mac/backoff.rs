@@ -114,6 +114,7 @@ mod tests {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         };
         Windows::new(&MacParams::new(&radio, preset), beta)
     }

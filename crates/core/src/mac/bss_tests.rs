@@ -17,6 +17,7 @@ const RADIO: Radio = Radio {
     eifs: true,
     cw_min: None,
     cw_max: None,
+    qos: None,
 };
 const AP: NodeId = NodeId::AP;
 const STA1: NodeId = NodeId::station(0);

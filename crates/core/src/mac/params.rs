@@ -63,6 +63,7 @@ impl MacParams {
             ppdu: match preset {
                 Preset::Standard => PpduRules::standard(band, radio.preamble),
                 Preset::Ns2 => PpduRules::ns2(band, radio.preamble),
+                Preset::Ns3 => PpduRules::ns3(band, radio.preamble),
             },
             radio: *radio,
         };
@@ -70,7 +71,7 @@ impl MacParams {
         let lowest = Bitrate::from_bps(phy.rates_kbps()[0] * 1_000);
         let eifs = sifs + params.ack_time(params.tx(lowest)) + difs;
         match preset {
-            Preset::Standard => {
+            Preset::Standard | Preset::Ns3 => {
                 let ack_timeout = sifs + slot + phy.rx_start_delay(radio.preamble);
                 params.after_no_ack = ack_timeout.max(difs);
                 if radio.eifs {
@@ -122,7 +123,7 @@ impl MacParams {
     /// Bytes of the data frame around an IP packet of `len`, for its duration and the bit error rate.
     pub fn frame_len(&self, len: Bytes) -> Bytes {
         match self.preset {
-            Preset::Standard => Bytes(len.0 + LLC_SNAP + MAC_HEADER_FCS),
+            Preset::Standard | Preset::Ns3 => Bytes(len.0 + LLC_SNAP + MAC_HEADER_FCS),
             Preset::Ns2 => Bytes(len.0 + NS2_MAC_OVERHEAD),
         }
     }

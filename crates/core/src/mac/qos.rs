@@ -1,10 +1,12 @@
 //! What EDCA, aggregation and BlockAck add to the rules of a cell.
 
+use serde::{Deserialize, Serialize};
+
 use crate::packet::Category;
 use crate::units::{Bytes, Duration};
 
 /// How one access category contends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessParams {
     /// AIFS in slots after SIFS.
     pub aifsn: u32,
@@ -17,7 +19,7 @@ pub struct AccessParams {
 }
 
 /// How the categories contend, most urgent first, at the AP and at stations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdcaParams {
     /// At the AP.
     pub ap: [AccessParams; 4],
@@ -63,7 +65,7 @@ impl EdcaParams {
 }
 
 /// The limits of an A-MPDU besides those of its duration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Aggregation {
     /// Longest A-MPDU.
     pub max_bytes: Bytes,

@@ -49,6 +49,7 @@ impl Rules {
     /// The rules of `preset`.
     pub const fn of(preset: Preset) -> Self {
         match preset {
+            Preset::Ns3 => Rules::NS3,
             Preset::Standard => Rules {
                 draw_includes_window: true,
                 idle_access: IdleAccess::NextSlot,

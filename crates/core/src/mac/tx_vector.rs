@@ -1,17 +1,22 @@
 //! How a PPDU is sent: PHY, rate or MCS, streams, width, guard interval.
 
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
 use super::phy::{Band, Mcs, McsError, Phy};
 use crate::units::Bitrate;
 
 /// The name of a modulation: what TXVECTOR tells the PHY. Every rate and every frame time comes from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TxVector {
     phy: Phy,
     modulation: Modulation,
 }
 
 /// What names the modulation within a PHY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Modulation {
     /// DSSS and OFDM: the data rate.
     Rate(Bitrate),
@@ -48,6 +53,18 @@ impl TxVector {
         match self.modulation {
             Modulation::Rate(rate) => rate,
             Modulation::Mcs(mcs) => mcs.rate(self.phy),
+        }
+    }
+}
+
+impl fmt::Display for TxVector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.modulation {
+            Modulation::Rate(rate) => write!(f, "{rate}"),
+            Modulation::Mcs(mcs) => {
+                let tenths = (self.rate().as_bps() + 50_000) / 100_000;
+                write!(f, "{}.{} Mbit/s ({mcs})", tenths / 10, tenths % 10)
+            }
         }
     }
 }

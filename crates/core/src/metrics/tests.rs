@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mac::{Phy, Preamble};
-use crate::packet::{Direction, DropReason};
+use crate::packet::{Category, Direction, DropReason};
 use crate::qdisc::{Histogram, QdiscSpec, QueueStats};
 use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use crate::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
@@ -10,13 +10,22 @@ use crate::tcp::TcpParams;
 use crate::units::{Bitrate, Duration, Instant, Probability};
 
 fn flow(direction: Direction) -> Flow {
-    Flow { direction, traffic: Traffic::Bulk, tcp: TcpParams::default(), start: Duration::ZERO, stop: None, wire: None }
+    Flow {
+        direction,
+        traffic: Traffic::Bulk,
+        tcp: TcpParams::default(),
+        start: Duration::ZERO,
+        stop: None,
+        wire: None,
+        category: Category::BestEffort,
+    }
 }
 
 fn station(name: &str, flows: &[Direction]) -> Station {
     Station {
         name: name.to_owned(),
         rate: Bitrate::mbps(11),
+        tx: None,
         beta: 1.0,
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
@@ -49,6 +58,7 @@ fn scenario() -> Scenario {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         },
         ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },

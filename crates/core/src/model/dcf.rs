@@ -161,6 +161,7 @@ mod tests {
             eifs,
             cw_min: None,
             cw_max: None,
+            qos: None,
         };
         MacParams::new(&radio, Preset::Standard)
     }

@@ -94,7 +94,7 @@ pub(super) fn buffer(scenario: &Scenario) -> Result<f64, ModelError> {
         return beside("an uplink limiter: `shares` does");
     }
     let queue = match scenario.run.preset {
-        Preset::Standard => scenario.ap.queue,
+        Preset::Standard | Preset::Ns3 => scenario.ap.queue,
         Preset::Ns2 => scenario.ap.queue.with_ns2_limit(),
     };
     match queue {

@@ -15,6 +15,7 @@ fn cell(n: u32, p_w: f64) -> Cell {
         eifs: true,
         cw_min: None,
         cw_max: None,
+        qos: None,
     };
     let params = MacParams::new(&radio, Preset::Ns2);
     Cell { params, rate: radio.rate, segment: Bytes(1500), n_u: n, n_d: n, p_w, window: 45.0 }

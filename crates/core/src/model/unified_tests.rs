@@ -18,6 +18,7 @@ fn params() -> MacParams {
         eifs: true,
         cw_min: None,
         cw_max: None,
+        qos: None,
     };
     MacParams::new(&radio, Preset::Standard)
 }

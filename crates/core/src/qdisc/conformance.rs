@@ -49,6 +49,7 @@ fn small(spec: QdiscSpec) -> QdiscSpec {
         QdiscSpec::AdaptiveBuffer(_) => {
             QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t: Duration::from_millis(2), a: 1, alpha: 0.5, b_max: 4 })
         }
+        QdiscSpec::SharedFifo(params) => QdiscSpec::SharedFifo(SharedFifoParams { limit: 3, ..params }),
     }
 }
 
@@ -65,6 +66,7 @@ fn capacity(spec: QdiscSpec) -> usize {
         QdiscSpec::AirtimeFq(params) => params.limit,
         QdiscSpec::Admission(params) => params.limit,
         QdiscSpec::AdaptiveBuffer(params) => params.b_max,
+        QdiscSpec::SharedFifo(params) => params.limit,
     }
 }
 

@@ -110,5 +110,6 @@ pub fn build<P: Packet + Send + 'static>(spec: QdiscSpec, rng: Rng) -> Box<dyn Q
         QdiscSpec::AirtimeFq(params) => Box::new(AirtimeFq::new(params)),
         QdiscSpec::Admission(params) => Box::new(Admission::new(params, rng)),
         QdiscSpec::AdaptiveBuffer(params) => Box::new(AdaptiveBuffer::new(params)),
+        QdiscSpec::SharedFifo(params) => Box::new(SharedFifo::new(params)),
     }
 }

@@ -5,18 +5,28 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
+
 use super::txq::{Held, Txq};
 use super::{Drops, Qdisc};
 use crate::packet::{Category, DropReason, NodeId, Packet};
 use crate::units::{Bytes, Instant};
 
 /// Limits of the pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SharedFifoParams {
     /// Packets that it holds at most, at least 1.
     pub limit: usize,
     /// Whether packets that the MAC has not got acknowledged yet count towards `limit` (ns-3).
     pub count_unacknowledged: bool,
+}
+
+impl Default for SharedFifoParams {
+    /// ns-3's number of packets; only those that wait count.
+    fn default() -> Self {
+        SharedFifoParams { limit: 500, count_unacknowledged: false }
+    }
 }
 
 /// The pool.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    TlasParams, TlasSafParams,
+    SharedFifoParams, TlasParams, TlasSafParams,
 };
 
 /// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
@@ -36,11 +36,13 @@ pub enum QdiscSpec {
     Admission(AdmissionParams),
     /// First in, first out with a size that follows the service rate.
     AdaptiveBuffer(AdaptiveBufferParams),
+    /// One pool; the station of the oldest packet is served with all that waits for it.
+    SharedFifo(SharedFifoParams),
 }
 
 impl QdiscSpec {
     /// Each kind with its defaults; where the source leaves a value to the user, with one for a small hot-spot.
-    pub fn all() -> [QdiscSpec; 11] {
+    pub fn all() -> [QdiscSpec; 12] {
         [
             QdiscSpec::Droptail { limit: 100 },
             QdiscSpec::Las(LasParams::default()),
@@ -53,6 +55,7 @@ impl QdiscSpec {
             QdiscSpec::AirtimeFq(AirtimeFqParams::default()),
             QdiscSpec::Admission(AdmissionParams::default()),
             QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
+            QdiscSpec::SharedFifo(SharedFifoParams::default()),
         ]
     }
 
@@ -70,6 +73,7 @@ impl QdiscSpec {
             QdiscSpec::AirtimeFq(_) => "airtime-fq",
             QdiscSpec::Admission(_) => "admission",
             QdiscSpec::AdaptiveBuffer(_) => "adaptive-buffer",
+            QdiscSpec::SharedFifo(_) => "shared-fifo",
         }
     }
 
@@ -86,6 +90,7 @@ impl QdiscSpec {
             QdiscSpec::AirtimeFq(params) => params.limit,
             QdiscSpec::Admission(params) => params.limit,
             QdiscSpec::AdaptiveBuffer(params) => params.b_max,
+            QdiscSpec::SharedFifo(params) => params.limit,
         }
     }
 

@@ -4,7 +4,7 @@ use super::cursor::{Kind, Table};
 use super::error::Checked;
 use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
-use super::{Ap, Wire, queue};
+use super::{Ap, Preset, Wire, queue};
 use crate::ap::{LimiterCapacity, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::qdisc::QdiscSpec;
 use crate::tcp::TcpParams;
@@ -28,10 +28,10 @@ const RULES: &[Kind<WindowRule>] = &[
 ];
 
 /// Reads `[ap]`. A window cap knows wire and segments unless it is told otherwise.
-pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams) -> Checked<Ap> {
+pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams, preset: Preset) -> Checked<Ap> {
     let table = root.table("ap", "[ap]")?;
     table.allow(AP)?;
-    let queue = queue::spec(&table)?;
+    let queue = queue::spec(&table, preset)?;
     Ok(Ap {
         queue,
         uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 100)?,

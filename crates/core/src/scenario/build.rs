@@ -1,7 +1,7 @@
 //! What engines that move packets make of a scenario in the same way.
 
 use super::{Flow, Preset, Scenario, Station, Traffic};
-use crate::mac::{Bss, MacParams, StationLink};
+use crate::mac::{Bss, MacParams, QosParams, StationLink};
 use crate::packet::Packet;
 use crate::qdisc::{self, DropTail, QdiscSpec, Queue};
 use crate::rng::Rng;
@@ -14,14 +14,34 @@ impl Scenario {
         Rng::fork(self.run.seed, &format!("replica/{replica}")).next_u64()
     }
 
+    /// The QoS rules of the cell; `None` under DCF.
+    pub fn qos(&self) -> Option<QosParams> {
+        let radio = self.radio.qos.as_ref()?;
+        let mut categories = QosParams::BEST_EFFORT;
+        for (_, flow) in self.flows() {
+            categories[flow.category.index()] = true;
+        }
+        Some(QosParams {
+            edca: radio.edca,
+            categories,
+            aggregation: radio.aggregation,
+            bar: radio.bar,
+            rts_above: radio.rts_above,
+            retry_limit: radio.retry_limit,
+            lifetime: radio.lifetime,
+            hand_up_early: self.run.preset == Preset::Ns3,
+        })
+    }
+
     /// The cell with empty queues; a replica's `seed` makes all its draws.
     pub fn cell<P: Packet + Clone + Send + 'static>(&self, seed: u64) -> Bss<P> {
-        let params = MacParams::new(&self.radio, self.run.preset);
+        let mut params = MacParams::new(&self.radio, self.run.preset);
+        params.qos = self.qos();
         let stations: Vec<StationLink> = self
             .stations
             .iter()
             .map(|station| StationLink {
-                tx: params.tx(station.rate),
+                tx: self.radio.station_tx(station),
                 beta: station.beta,
                 frame_error: station.frame_error.get(),
                 bit_error_rate: station.bit_error_rate,
@@ -51,7 +71,7 @@ impl Scenario {
     fn ap_queue(&self) -> QdiscSpec {
         match self.run.preset {
             Preset::Ns2 => self.ap.queue.with_ns2_limit(),
-            Preset::Standard => self.ap.queue,
+            Preset::Standard | Preset::Ns3 => self.ap.queue,
         }
     }
 

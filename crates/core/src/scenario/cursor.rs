@@ -173,6 +173,14 @@ impl<'t> Table<'t> {
         Ok(self.optional(key)?.map_or(default, |read| read.value))
     }
 
+    /// What stands beside the word under `key` in `words`, if the key is given.
+    pub fn one_of<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Checked<Option<T>> {
+        let Some(value) = self.entry(key) else { return Ok(None) };
+        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let index = choose(value.get_ref(), &names).map_err(|reason| self.blame(key, reason))?;
+        Ok(Some(words[index].1))
+    }
+
     /// The value of `key`, which must lie in `range` if it is given.
     pub fn optional_within<T>(&self, key: &str, range: RangeInclusive<T>) -> Checked<Option<T>>
     where

@@ -61,7 +61,7 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
         quantum: table.within("quantum", Bytes(100)..=Bytes(1_000_000), usual.quantum)?,
         udp: table.or("udp", UdpRule::BypassUplink)?,
     };
-    Ok(Some(Enforce { vsb, capacity: capacity(&table, Enforce::most(radio.phy))? }))
+    Ok(Some(Enforce { vsb, capacity: capacity(&table, Enforce::most_in(radio))? }))
 }
 
 /// Reads the key `capacity` of `enforce`; `max` is the largest C where the file gives none.

@@ -2,9 +2,11 @@
 
 use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
+use super::modulation::{self, Usual};
 use super::sections::phy_rate;
 use super::value::{Reason, nearest};
-use super::{Action, Radio, Run, Station, TimedEvent};
+use super::{Action, Radio, Run, Station, TimedEvent, qos};
+use crate::mac::{Band, Modulation, TxVector};
 use crate::units::{Duration, quote};
 
 /// Keys that events of all kinds have.
@@ -16,11 +18,12 @@ struct Around<'a> {
     stations: &'a [Station],
 }
 
-type Read = fn(&Table, &Around) -> Checked<Action>;
+/// One table is more than one action where stations of several PHYs change.
+type Read = fn(&Table, &Around) -> Checked<Vec<Action>>;
 
 /// Every kind of event, with its keys and their reader.
 const KINDS: &[Kind<Read>] = &[
-    Kind { name: "rate", keys: &["station", "rate"], read: |_| Ok(rate) },
+    Kind { name: "rate", keys: &["station", "rate", "mcs", "streams", "width", "guard_interval"], read: |_| Ok(rate) },
     Kind { name: "silence", keys: &["lasts"], read: |_| Ok(silence) },
     Kind { name: "enforce", keys: &["on"], read: |_| Ok(enforce) },
     Kind { name: "deaf", keys: &["station", "on"], read: |_| Ok(deaf) },
@@ -40,39 +43,62 @@ pub(super) fn events(root: &Table, run: &Run, radio: &Radio, stations: &[Station
             let fix = format!("write a time below {}", run.duration);
             return Err(table.blame("at", Reason { problem, fix }));
         }
-        events.push(TimedEvent { at, action: read(&table, &around)? });
+        events.extend(read(&table, &around)?.into_iter().map(|action| TimedEvent { at, action }));
     }
     events.sort_by_key(|event| event.at);
     Ok(events)
 }
 
-fn rate(table: &Table, around: &Around) -> Checked<Action> {
+fn rate(table: &Table, around: &Around) -> Checked<Vec<Action>> {
+    if let Some(qos) = around.radio.qos {
+        return modulations(table, around, qos.band);
+    }
+    qos::refuse_keys(table, modulation::KEYS, around.radio.phy)?;
     let Some(rate) = phy_rate(table, "rate", around.radio.phy)? else {
         return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
     };
-    Ok(Action::Rate { stations: chosen(table, around)?, rate })
+    Ok(vec![Action::Rate { stations: chosen(table, around)?, rate, tx: None }])
 }
 
-fn silence(table: &Table, _: &Around) -> Checked<Action> {
-    Ok(Action::Silence { lasts: table.required("lasts", "lasts = \"1 s\"")?.value })
+/// The modulations that stations change to; what the event does not name is as it was at the start.
+fn modulations(table: &Table, around: &Around, band: Band) -> Checked<Vec<Action>> {
+    if !table.has("rate") && !modulation::KEYS.iter().any(|key| table.has(key)) {
+        return Err(table.lacks("mcs", "mcs = 3, or streams, width, guard_interval or rate"));
+    }
+    let mut actions: Vec<(TxVector, Vec<usize>)> = Vec::new();
+    for station in chosen(table, around)? {
+        let before = around.radio.station_tx(&around.stations[station]);
+        let Modulation::Mcs(mcs) = before.modulation() else { continue };
+        let usual = Usual::in_cell(before.phy(), band, (before.phy(), mcs), true);
+        let tx = modulation::modulation(table, before.phy(), band, usual)?;
+        match actions.iter_mut().find(|(own, _)| *own == tx) {
+            Some((_, stations)) => stations.push(station),
+            None => actions.push((tx, vec![station])),
+        }
+    }
+    Ok(actions.into_iter().map(|(tx, stations)| Action::Rate { stations, rate: tx.rate(), tx: Some(tx) }).collect())
 }
 
-fn enforce(table: &Table, _: &Around) -> Checked<Action> {
-    Ok(Action::Enforce { on: table.or("on", true)? })
+fn silence(table: &Table, _: &Around) -> Checked<Vec<Action>> {
+    Ok(vec![Action::Silence { lasts: table.required("lasts", "lasts = \"1 s\"")?.value }])
 }
 
-fn deaf(table: &Table, around: &Around) -> Checked<Action> {
-    Ok(Action::Deaf { stations: chosen(table, around)?, on: table.or("on", true)? })
+fn enforce(table: &Table, _: &Around) -> Checked<Vec<Action>> {
+    Ok(vec![Action::Enforce { on: table.or("on", true)? }])
 }
 
-fn sleep(table: &Table, around: &Around) -> Checked<Action> {
+fn deaf(table: &Table, around: &Around) -> Checked<Vec<Action>> {
+    Ok(vec![Action::Deaf { stations: chosen(table, around)?, on: table.or("on", true)? }])
+}
+
+fn sleep(table: &Table, around: &Around) -> Checked<Vec<Action>> {
     let shortest = table.or("shortest", Duration::from_millis(100))?;
     let longest = table.or("longest", Duration::from_millis(300))?;
     if shortest > longest {
         let problem = format!("the shortest delay, {shortest}, is above the longest, {longest}");
         return Err(table.blame("shortest", Reason { problem, fix: "write shortest <= longest".into() }));
     }
-    Ok(Action::Sleep { stations: chosen(table, around)?, shortest, longest })
+    Ok(vec![Action::Sleep { stations: chosen(table, around)?, shortest, longest }])
 }
 
 /// The stations with the name that `station` gives, or the members of a group `name-1`, `name-2`, ...; without it all.

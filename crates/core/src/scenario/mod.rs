@@ -7,11 +7,14 @@
 mod ap;
 mod build;
 mod cursor;
+mod edca;
 mod enforce;
 mod error;
 mod event;
 mod excerpt;
+mod modulation;
 mod parse;
+mod qos;
 mod queue;
 mod sections;
 mod station;
@@ -39,8 +42,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ap::{UplinkLimiterParams, WindowCapParams};
 use crate::control::CapacityParams;
-use crate::mac::{Band, Phy, Preamble, TxVector};
-use crate::packet::Direction;
+use crate::mac::{Aggregation, Band, EdcaParams, Mcs, Phy, Preamble, TxVector};
+use crate::packet::{Category, Direction};
 use crate::qdisc::QdiscSpec;
 use crate::shaper::VsbParams;
 use crate::tcp::TcpParams;
@@ -97,6 +100,8 @@ pub enum Preset {
     Standard,
     /// As stock ns-2.35 does; docs/ns2.md lists the differences.
     Ns2,
+    /// As ns-3.44 does, for 802.11n, ac and ax; docs/ns3.md lists the differences.
+    Ns3,
 }
 
 /// The medium and what all transmitters share.
@@ -104,13 +109,13 @@ pub enum Preset {
 pub struct Radio {
     /// The 802.11 PHY.
     pub phy: Phy,
-    /// Data rate of stations that name none, and of the AP towards them.
+    /// Data rate of stations that name none, and of the AP towards them; with an MCS its rate, to the nearest bit/s.
     pub rate: Bitrate,
     /// Rate of MAC ACKs; with OFDM the highest mandatory rate not above `basic_rate` and the data rate.
     pub basic_rate: Bitrate,
     /// PLCP preamble and header (802.11b).
     pub preamble: Preamble,
-    /// Transmissions of one frame before it is given up, first one included; at least 1.
+    /// Transmissions of one frame before it is given up, first one included; at least 1. MPDUs of QoS cells have their own.
     pub retry_limit: u32,
     /// Defer EIFS instead of DIFS after a frame that could not be decoded.
     pub eifs: bool,
@@ -118,15 +123,55 @@ pub struct Radio {
     pub cw_min: Option<u32>,
     /// Largest contention window, where it is not the PHY's.
     pub cw_max: Option<u32>,
+    /// What 802.11n, ac and ax add; `None` with the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub qos: Option<QosRadio>,
+}
+
+/// What 802.11n, ac and ax add to the medium: MCSs, EDCA, aggregation, BlockAck.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QosRadio {
+    /// The frequency band.
+    pub band: Band,
+    /// Modulation of data from and to stations that name none.
+    pub mcs: Mcs,
+    /// How access categories contend.
+    pub edca: EdcaParams,
+    /// Limits of A-MPDUs; `None`: one MPDU a PPDU.
+    pub aggregation: Option<Aggregation>,
+    /// Whether a missing BlockAck is asked for by a BlockAckReq; otherwise the data are sent again.
+    pub bar: bool,
+    /// PSDUs longer than this are announced by RTS; `None`: none.
+    pub rts_above: Option<Bytes>,
+    /// Transmissions of one MPDU before it is given up, first one included; `None`: no limit.
+    pub retry_limit: Option<u32>,
+    /// Time from the arrival of an MPDU at its queue to when it is given up; `None`: no limit.
+    pub lifetime: Option<Duration>,
 }
 
 impl Radio {
     /// The frequency band.
     pub const fn band(&self) -> Band {
-        self.phy.usual_band()
+        match &self.qos {
+            Some(qos) => qos.band,
+            None => self.phy.usual_band(),
+        }
     }
 
-    /// The modulation of data frames at `rate`.
+    /// The modulation of data from and to stations that name none.
+    pub fn data(&self) -> TxVector {
+        match &self.qos {
+            Some(qos) => TxVector::with_mcs(self.phy, qos.mcs, qos.band).expect("the scenario was checked"),
+            None => self.tx(self.rate),
+        }
+    }
+
+    /// The modulation of data from and to `station`.
+    pub fn station_tx(&self, station: &Station) -> TxVector {
+        station.tx.unwrap_or_else(|| self.tx(station.rate))
+    }
+
+    /// The modulation of data frames at `rate` without an MCS.
     pub const fn tx(&self, rate: Bitrate) -> TxVector {
         TxVector::at_rate(self.phy, rate)
     }
@@ -164,6 +209,11 @@ impl Enforce {
             Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax => Bitrate::mbps(30),
         }
     }
+
+    /// The same for the cell of `radio`: aggregates carry nearly the data rate.
+    pub const fn most_in(radio: &Radio) -> Bitrate {
+        if radio.qos.is_some() { radio.rate } else { Enforce::most(radio.phy) }
+    }
 }
 
 /// Something that happens once.
@@ -185,6 +235,9 @@ pub enum Action {
         stations: Vec<usize>,
         /// The new rate.
         rate: Bitrate,
+        /// The new modulation, where it has an MCS.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tx: Option<TxVector>,
     },
     /// Nobody sends for a while: something else holds the medium.
     Silence {
@@ -230,8 +283,11 @@ pub struct Wire {
 pub struct Station {
     /// Unique name.
     pub name: String,
-    /// Data rate of its frames, both ways.
+    /// Data rate of its frames, both ways; with an MCS its rate, to the nearest bit/s.
     pub rate: Bitrate,
+    /// Modulation of its frames, both ways, with the PHYs that have MCSs. Its PHY may be older than the AP's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tx: Option<TxVector>,
     /// Channel access priority against the AP: the ratio of access rates when both are backlogged (detti2011 section 3).
     pub beta: f64,
     /// Error probability of each data frame from or to it that carries payload, whatever its length.
@@ -274,6 +330,14 @@ pub struct Flow {
     pub stop: Option<Duration>,
     /// Its own wired path beyond the common one: a remote or slow server.
     pub wire: Option<Wire>,
+    /// Access category of its packets over the radio, both ways.
+    #[serde(default, skip_serializing_if = "is_best_effort")]
+    pub category: Category,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
+fn is_best_effort(category: &Category) -> bool {
+    *category == Category::BestEffort
 }
 
 /// What a flow sends.

@@ -2,13 +2,14 @@
 
 use toml::de::DeValue;
 
+use super::Preset;
 use super::cursor::{Kind, Table};
 use super::error::Checked;
 use super::sections::LARGEST_QUEUE;
 use super::value::{FromToml, Reason, choose};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    QdiscSpec, Share, ShareRule, SharedFifoParams, TlasParams, TlasSafParams,
 };
 use crate::units::Duration;
 
@@ -30,15 +31,23 @@ const KINDS: &[Kind<QdiscSpec>] = &[
     Kind { name: "airtime-fq", keys: &["limit", "quantum", "max_debt"], read: airtime_fq },
     Kind { name: "admission", keys: &["limit", "p_b", "applies_to"], read: admission },
     Kind { name: "adaptive-buffer", keys: &["target", "a", "alpha", "b_max"], read: adaptive_buffer },
+    Kind { name: "shared-fifo", keys: &["limit", "count_unacknowledged"], read: shared_fifo },
 ];
 
 /// Reads `queue = { kind = .. }` of `[ap]`.
-pub(super) fn spec(ap: &Table) -> Checked<QdiscSpec> {
+pub(super) fn spec(ap: &Table, preset: Preset) -> Checked<QdiscSpec> {
+    let is_ns3 = preset == Preset::Ns3;
     if !ap.has("queue") {
-        return Ok(QdiscSpec::Droptail { limit: USUAL_LIMIT });
+        let pool = SharedFifoParams { count_unacknowledged: true, ..SharedFifoParams::default() };
+        return Ok(if is_ns3 { QdiscSpec::SharedFifo(pool) } else { QdiscSpec::Droptail { limit: USUAL_LIMIT } });
     }
     let table = ap.table("queue", "the AP's queue")?;
-    (table.kind(KINDS, None, &[])?.read)(&table)
+    let mut spec = (table.kind(KINDS, None, &[])?.read)(&table)?;
+    if let QdiscSpec::SharedFifo(params) = &mut spec {
+        // Design ruling 18.
+        params.count_unacknowledged |= is_ns3 && !table.has("count_unacknowledged");
+    }
+    Ok(spec)
 }
 
 /// A number of packets, at least 1.
@@ -125,6 +134,14 @@ fn adaptive_buffer(table: &Table) -> Checked<QdiscSpec> {
         a: table.within("a", 0..=LARGEST_QUEUE, usual.a)?,
         alpha: table.within("alpha", 0.0..=0.999_999_999, usual.alpha)?,
         b_max: packets(table, "b_max", usual.b_max)?,
+    }))
+}
+
+fn shared_fifo(table: &Table) -> Checked<QdiscSpec> {
+    let usual = SharedFifoParams::default();
+    Ok(QdiscSpec::SharedFifo(SharedFifoParams {
+        limit: packets(table, "limit", usual.limit)?,
+        count_unacknowledged: table.or("count_unacknowledged", usual.count_unacknowledged)?,
     }))
 }
 

@@ -2,7 +2,8 @@
 
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
-use super::value::Reason;
+use super::qos;
+use super::value::{AnyPhy, Reason};
 use super::{Preset, Radio, Run, Wire};
 use crate::mac::{Phy, Preamble};
 use crate::units::{Bitrate, Duration, Probability};
@@ -22,6 +23,17 @@ pub(super) const RADIO: &[&str] = &[
     "cw_max",
     "frame_error",
     "bit_error_rate",
+    "band",
+    "mcs",
+    "streams",
+    "width",
+    "guard_interval",
+    "aggregation",
+    "bar",
+    "rts",
+    "txop",
+    "lifetime",
+    "edca",
 ];
 /// Most packets that a queue may be told to hold.
 pub(super) const LARGEST_QUEUE: usize = 1_000_000_000;
@@ -36,6 +48,8 @@ pub(super) const RATES_OF_ERROR: std::ops::RangeInclusive<f64> = 0.0..=1.0;
 pub(super) struct RadioSection {
     /// What the scenario keeps.
     pub(super) radio: Radio,
+    /// Whether the file names the MCS.
+    pub(super) mcs_named: bool,
     /// Default of `frame_error`.
     pub(super) frame_error: Probability,
     /// Default of `bit_error_rate`.
@@ -77,7 +91,17 @@ pub(super) fn run(root: &Table) -> Checked<Run> {
 pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     let table = root.table("radio", "[radio]")?;
     table.allow(RADIO)?;
-    let phy = table.or("phy", Phy::B)?;
+    let phy = table.or("phy", AnyPhy(Phy::B))?.0;
+    if phy.has_mcs() {
+        return qos::radio(&table, phy, preset);
+    }
+    qos::refuse_keys(&table, qos::KEYS, phy)?;
+    if preset == Preset::Ns3 {
+        let problem = format!("`preset = \"ns3\"` with {}", phy.name());
+        let fix = "write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\", or another preset".to_owned();
+        let (place, key) = if table.has("phy") { (&table, "phy") } else { (&root.table("run", "[run]")?, "preset") };
+        return Err(place.blame(key, Reason { problem, fix }));
+    }
     let highest = phy.rates_kbps().last().map_or(Bitrate::mbps(1), |kbps| Bitrate::from_bps(kbps * 1000));
     let rate = phy_rate(&table, "rate", phy)?.unwrap_or(highest);
     let basic_rate = phy_rate(&table, "basic_rate", phy)?;
@@ -88,7 +112,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     }
     let usual_basic = match (phy, preset) {
         (Phy::B, Preset::Ns2) => Bitrate::mbps(1),
-        (Phy::B, Preset::Standard) => Bitrate::mbps(2),
+        (Phy::B, Preset::Standard | Preset::Ns3) => Bitrate::mbps(2),
         (Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax, _) => Bitrate::mbps(24),
     };
     if phy != Phy::B && table.has("preamble") {
@@ -105,6 +129,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         eifs: table.or("eifs", true)?,
         cw_min: table.optional_within("cw_min", 1..=65_535)?,
         cw_max: table.optional_within("cw_max", 1..=65_535)?,
+        qos: None,
     };
     let (cw_min, cw_max) = (radio.cw_min.unwrap_or(phy.cw_min()), radio.cw_max.unwrap_or(phy.cw_max()));
     if cw_min > cw_max {
@@ -114,6 +139,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     }
     Ok(RadioSection {
         radio,
+        mcs_named: false,
         frame_error: table.or("frame_error", Probability::ZERO)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
     })

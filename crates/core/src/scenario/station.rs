@@ -4,14 +4,30 @@ use std::collections::BTreeMap;
 
 use super::cursor::{At, Table};
 use super::error::{Checked, Mistake, Span};
+use super::qos;
 use super::sections::{LARGEST_QUEUE, RATES_OF_ERROR, RadioSection, phy_rate};
 use super::value::Reason;
 use super::{Flow, Run, Station, Wire, parse, traffic};
 use crate::tcp::TcpParams;
 
 /// Keys of `[[station]]`.
-pub(super) const KEYS: &[&str] =
-    &["name", "count", "rate", "beta", "frame_error", "bit_error_rate", "uplink_queue", "weight", "cap", "flows"];
+pub(super) const KEYS: &[&str] = &[
+    "name",
+    "count",
+    "phy",
+    "rate",
+    "mcs",
+    "streams",
+    "width",
+    "guard_interval",
+    "beta",
+    "frame_error",
+    "bit_error_rate",
+    "uplink_queue",
+    "weight",
+    "cap",
+    "flows",
+];
 /// Most flows of a scenario, and most stations: beyond, a slip of the pen would fill the memory.
 pub(super) const MOST_FLOWS: u64 = 100_000;
 
@@ -76,9 +92,14 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
     table.allow(KEYS)?;
     let name = parse::checked_name(table, "name = \"sta1\"")?;
     let radio = &defaults.radio.radio;
+    let tx = qos::station(table, defaults.radio)?;
     let station = Station {
         name: name.value.clone(),
-        rate: phy_rate(table, "rate", radio.phy)?.unwrap_or(radio.rate),
+        rate: match tx {
+            Some(tx) => tx.rate(),
+            None => phy_rate(table, "rate", radio.phy)?.unwrap_or(radio.rate),
+        },
+        tx,
         beta: table.within("beta", BETAS, 1.0)?,
         frame_error: table.or("frame_error", defaults.radio.frame_error)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, defaults.radio.bit_error_rate)?,

@@ -1,9 +1,9 @@
 //! TCP parameters: `[tcp]` for all flows, `tcp = { .. }` for one.
 
-use super::Preset;
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
 use super::value::Reason;
+use super::{Preset, Radio};
 use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bytes, Duration};
 
@@ -36,10 +36,12 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const SHORTEST: Duration = Duration::from_nanos(1);
 
 /// Reads `[tcp]`.
-pub(super) fn common(root: &Table, preset: Preset) -> Checked<TcpParams> {
+pub(super) fn common(root: &Table, preset: Preset, radio: &Radio) -> Checked<TcpParams> {
     let base = match preset {
+        Preset::Standard if radio.qos.is_some() => TcpParams::hosts_of_today(),
         Preset::Standard => TcpParams::default(),
         Preset::Ns2 => TcpParams::ns2(),
+        Preset::Ns3 => TcpParams::ns3(),
     };
     params(&root.table("tcp", "[tcp]")?, base)
 }

@@ -5,7 +5,7 @@ use super::error::{Checked, Mistake};
 use super::station::{Defaults, MOST_FLOWS};
 use super::value::Reason;
 use super::{Flow, Traffic, sections, tcp};
-use crate::packet::Direction;
+use crate::packet::{Category, Direction};
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// The largest file that a flow may send.
@@ -16,7 +16,7 @@ const LARGEST_DATAGRAM: Bytes = Bytes(2304 - 8 - 28);
 const USUAL_DATAGRAM: Bytes = Bytes(1472);
 
 /// Keys that flows of all kinds have.
-pub(super) const COMMON: &[&str] = &["direction", "count", "start", "stop", "wire"];
+pub(super) const COMMON: &[&str] = &["direction", "count", "start", "stop", "wire", "category"];
 
 /// Every kind of traffic that a file can name, with its keys and their reader.
 const KINDS: &[Kind<Traffic>] = &[
@@ -48,6 +48,11 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
         let fix = format!("write a stop above {latest}, or `start_spread = \"0 s\"` in [run]");
         return Err(Mistake::new(&stop.span, problem, fix));
     }
+    if defaults.radio.radio.qos.is_none() && table.has("category") {
+        let problem = format!("{} has no access categories", defaults.radio.radio.phy.name());
+        let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]".to_owned();
+        return Err(table.blame("category", Reason { problem, fix }));
+    }
     let wire = table.table("wire", "the flow's wire")?;
     let flow = Flow {
         direction,
@@ -56,6 +61,7 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
         start,
         stop: stop.map(|stop| stop.value),
         wire: if table.has("wire") { Some(sections::wire_with(&wire, defaults.wire)?) } else { None },
+        category: table.or("category", Category::BestEffort)?,
     };
     Ok((flow, count))
 }

@@ -7,7 +7,8 @@ use toml::de::{DeInteger, DeValue};
 use super::cursor::article;
 use super::{Direction, Preset};
 use crate::ap::{LimiterShare, WindowRule};
-use crate::mac::{Phy, Preamble};
+use crate::mac::{Band, Phy, Preamble, Width};
+use crate::packet::Category;
 use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
 use crate::shaper::{LeafRule, Policy, UdpRule};
 use crate::tcp::{Profile, Variant};
@@ -228,17 +229,12 @@ macro_rules! words {
     )*};
 }
 
-impl FromToml for Phy {
-    /// One of three names. No name is near another: `802.11ax` is not `802.11a` with a slip.
+/// Any PHY: in scenarios.
+pub(super) struct AnyPhy(pub(super) Phy);
+
+impl FromToml for AnyPhy {
     fn from_toml(value: &DeValue) -> Result<Self, Reason> {
-        const KNOWN: [(&str, Phy); 3] = [("802.11b", Phy::B), ("802.11a", Phy::A), ("802.11g", Phy::G)];
-        let names = KNOWN.map(|(name, _)| name);
-        choose(value, &names).map(|index| KNOWN[index].1).map_err(|reason| match value.as_str() {
-            Some(word) if !names.contains(&word.to_lowercase().as_str()) => {
-                Reason::new(reason.problem, "the PHYs are \"802.11b\", \"802.11a\", \"802.11g\"; write one of them")
-            }
-            _ => reason,
-        })
+        phy_of(value, &Phy::ALL).map(AnyPhy)
     }
 }
 
@@ -248,8 +244,35 @@ impl FromToml for Variant {
     }
 }
 
+impl FromToml for Phy {
+    /// A PHY without MCSs: one whose frames the live box reckons with.
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        phy_of(value, &[Phy::B, Phy::A, Phy::G])
+    }
+}
+
+/// The PHY of `known` that `value` names. No name is near another: `802.11ax` is not `802.11a` with a slip.
+fn phy_of(value: &DeValue, known: &[Phy]) -> Result<Phy, Reason> {
+    let names: Vec<&str> = known.iter().map(|phy| phy.name()).collect();
+    choose(value, &names).map(|index| known[index]).map_err(|reason| match value.as_str() {
+        Some(word) if !names.contains(&word.to_lowercase().as_str()) => {
+            let list = names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+            Reason::new(reason.problem, format!("the PHYs are {list}; write one of them"))
+        }
+        _ => reason,
+    })
+}
+
 words! {
-    Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2 }
+    Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2, "ns3" => Preset::Ns3 }
+    Band { "2.4 GHz" => Band::Ghz2, "5 GHz" => Band::Ghz5 }
+    Width { "20 MHz" => Width::Mhz20, "40 MHz" => Width::Mhz40, "80 MHz" => Width::Mhz80, "160 MHz" => Width::Mhz160 }
+    Category {
+        "vo" => Category::Voice,
+        "vi" => Category::Video,
+        "be" => Category::BestEffort,
+        "bk" => Category::Background,
+    }
     Direction { "up" => Direction::Up, "down" => Direction::Down }
     Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
     CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }

@@ -40,6 +40,7 @@ mod tests {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         };
         let mac = MacParams::new(&radio, Preset::Standard);
         let at = |mbps| airtime_per_byte(&mac, Bitrate::mbps(mbps), 1460, 0.5);

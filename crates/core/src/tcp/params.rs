@@ -95,6 +95,26 @@ impl TcpParams {
         }
     }
 
+    /// Hosts in a cell of 802.11n, ac or ax: Linux with CUBIC and the window that receive autotuning reaches with
+    /// `net.ipv4.tcp_rmem` as it is: 6 MiB of memory, of which 1460 in 2304 bytes are payload.
+    pub fn hosts_of_today() -> Self {
+        TcpParams { variant: Variant::Cubic, window: 2730, ..TcpParams::default().linux() }
+    }
+
+    /// What the reference runs of ns-3.44 use: CUBIC without `HyStart`, SACK, an initial window of 10, windows of 1000
+    /// segments, 1 s smallest RTO, delayed ACKs of at most 200 ms.
+    pub fn ns3() -> Self {
+        TcpParams {
+            variant: Variant::Cubic,
+            window: 1000,
+            initial_cwnd: 10,
+            sack: true,
+            delayed_ack_timeout: Duration::from_millis(200),
+            min_rto: Duration::from_secs(1),
+            ..TcpParams::default()
+        }
+    }
+
     /// What stock ns-2.35 uses (tcl/lib/ns-default.tcl): an ACK for every segment, 3 s first RTO, 10 ms ticks.
     pub fn ns2() -> Self {
         TcpParams {

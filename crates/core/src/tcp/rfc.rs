@@ -334,7 +334,9 @@ impl RfcSender {
     fn congested_window(&self) -> f64 {
         let window = self.cwnd().min(self.peer_window);
         match self.params.preset {
-            Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
+            Preset::Standard | Preset::Ns3 => {
+                window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64)
+            }
             Preset::Ns2 => window,
         }
     }

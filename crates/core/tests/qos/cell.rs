@@ -30,6 +30,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
         eifs: false,
         cw_min: None,
         cw_max: None,
+        qos: None,
     };
     let mut params = MacParams::new(&radio, Preset::Standard);
     params.rules = Rules::NS3;

@@ -125,7 +125,7 @@ impl<'a> LiveBox<'a> {
         match &event.action {
             Action::Enforce { on: true } if self.running.is_none() => self.start(),
             Action::Enforce { on: false } => self.stop(start),
-            Action::Rate { stations, rate } => {
+            Action::Rate { stations, rate, .. } => {
                 for station in stations {
                     self.rates[*station] = *rate;
                 }

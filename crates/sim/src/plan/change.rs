@@ -95,7 +95,7 @@ impl Change {
         if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
             lines.push("[enforce]".to_owned());
             lines.push(format!("policy = {}", word(&policy)));
-            lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most(scenario.radio.phy))));
+            lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
             lines.push(format!("queue = {queue}"));
         }
         for (name, weight) in &self.weights {

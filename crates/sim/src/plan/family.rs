@@ -65,7 +65,7 @@ impl Ranges {
             largest: lossless.max(scenario.ap.queue.limit()).clamp(10, 1500),
             window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
             capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
-            most: Enforce::most(scenario.radio.phy),
+            most: Enforce::most_in(&scenario.radio),
             weighed,
         }
     }

@@ -1,7 +1,7 @@
 //! The cells in which the papers measured their remedies, and the figures that they took there.
 
 use fairair_core::mac::{Phy, Preamble};
-use fairair_core::packet::Direction;
+use fairair_core::packet::{Category, Direction};
 use fairair_core::qdisc::QdiscSpec;
 use fairair_core::record::{FlowRecord, Record};
 use fairair_core::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
@@ -11,7 +11,15 @@ use fairair_core::units::{Bitrate, Bytes, Duration, Probability};
 /// A long-lived flow with ns-2's TCP and receive window `window`.
 fn bulk(direction: Direction, window: u32) -> Flow {
     let tcp = TcpParams { window, ..TcpParams::ns2() };
-    Flow { direction, traffic: Traffic::Bulk, tcp, start: Duration::ZERO, stop: None, wire: None }
+    Flow {
+        direction,
+        traffic: Traffic::Bulk,
+        tcp,
+        start: Duration::ZERO,
+        stop: None,
+        wire: None,
+        category: Category::BestEffort,
+    }
 }
 
 /// An 802.11b cell by ns-2's rules where all stations have `rate` and one flow each.
@@ -19,6 +27,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
     let station = |(index, flow)| Station {
         name: format!("sta{index}"),
         rate,
+        tx: None,
         beta: 1.0,
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
@@ -47,6 +56,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         },
         ap: Ap { queue, uplink_queue: 10_000, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay, queue: 10_000 },

@@ -1,5 +1,7 @@
 //! Modulation and coding schemes of HT, VHT and HE.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Band, Phy, he, ht, vht};
@@ -129,6 +131,20 @@ impl Phy {
             Phy::N | Phy::Ac => (&[800, 400], "\"0.4 us\", \"0.8 us\""),
             Phy::Ax => (&[800, 1_600, 3_200], "\"0.8 us\", \"1.6 us\", \"3.2 us\""),
         }
+    }
+}
+
+impl fmt::Display for Mcs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let s = if self.streams == 1 { "" } else { "s" };
+        write!(
+            f,
+            "MCS {}, {} stream{s}, {}, guard interval {}",
+            self.index,
+            self.streams,
+            self.width.name(),
+            self.guard_interval
+        )
     }
 }
 

@@ -185,7 +185,7 @@ fn the_box_events_and_ap_mechanisms_are_checked() {
 #[test]
 fn remedies_of_mistakes_are_true() {
     for (text, problem, fix) in [
-        ("$N$R[radio]\nphy = ~\"802.11ax\"\n$S", "`802.11ax` is not known", "the PHYs are \"802.11b\", \"802.11a\","),
+        ("$N$R[radio]\nphy = ~\"802.11be\"\n$S", "`802.11be` is not known", "the PHYs are \"802.11b\", \"802.11a\","),
         ("$N$R[radio]\nphy = ~\"802.11B\"\n$S", "`802.11B` is not known", "did you mean \"802.11b\"?"),
         (
             "$N$R$Scount = ~99999999999999999999\n",

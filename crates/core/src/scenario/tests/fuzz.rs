@@ -6,10 +6,11 @@ use rand_core::{RngCore as _, SeedableRng as _};
 use rand_pcg::Pcg64Mcg;
 
 use super::{SMALLEST, render};
+use crate::mac::Modulation;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::units::Duration;
 
-const SEEDS: [&str; 3] = [
+const SEEDS: [&str; 5] = [
     SMALLEST,
     "name = \"x\"\n[run]\nduration = \"9 s\"\nwarmup = \"1 s\"\npreset = \"ns2\"\nseed = 7\n[radio]\nphy = \"802.11b\"\n\
      rate = \"11 Mbit/s\"\npreamble = \"120 us\"\ncw_min = 31\nframe_error = 0.25\n[ap]\n\
@@ -18,6 +19,13 @@ const SEEDS: [&str; 3] = [
     "name = \"y\"\nrun = { duration = \"9 s\", sample_interval = \"1 ms\" }\nwire.delay = \"5 ms\"\ntcp.mss = \"1 kB\"\n\
      [[station]]\nname = \"b\"\n[[station.flows]]\ndirection = \"down\"\nkind = \"files\"\nsize = \"1.5 kB\"\n\
      wire = { rate = \"1 Mbit/s\" }\n[[station.flows]]\ndirection = \"up\"\nkind = \"udp\"\nrate = \"64 kbit/s\"\n",
+    "name = \"z\"\n[run]\nduration = \"9 s\"\npreset = \"ns3\"\n[radio]\nphy = \"802.11ac\"\nwidth = \"80 MHz\"\nstreams = 1\n\
+     guard_interval = \"0.8 us\"\nmcs = 9\naggregation = { max_bytes = 65535, window = 64 }\nbar = true\nrts = true\n\
+     txop = \"2528 us\"\nlifetime = \"500 ms\"\n[[station]]\nname = \"a\"\nphy = \"802.11n\"\nmcs = 3\nstreams = 2\n\
+     flows = [{ direction = \"up\", category = \"vi\" }]\n[[event]]\nat = \"2 s\"\nkind = \"rate\"\nmcs = 2\n",
+    "name = \"w\"\n[run]\nduration = \"9 s\"\n[radio]\nphy = \"802.11ax\"\nband = \"2.4 GHz\"\nrate = \"143.4 Mbit/s\"\n\
+     aggregation = \"off\"\nretry_limit = \"none\"\nrts = \"1000 B\"\n[radio.edca]\npreset = \"openwrt\"\n\
+     ap = { be = { aifsn = 2, cw_min = 7, txop = \"2 ms\" } }\nstations = { bk = { cw_max = 63 } }\n[[station]]\nname = \"b\"\n",
 ];
 
 const TOKENS: &[&str] = &[
@@ -117,6 +125,41 @@ const TOKENS: &[&str] = &[
     "beta",
     "min_rto",
     "max_rto",
+    "\"ns3\"",
+    "\"802.11n\"",
+    "\"802.11ac\"",
+    "\"802.11ax\"",
+    "\"5 GHz\"",
+    "\"20 MHz\"",
+    "\"160 MHz\"",
+    "\"0.4 us\"",
+    "\"65 Mbit/s\"",
+    "\"144.4 Mbit/s\"",
+    "\"off\"",
+    "\"none\"",
+    "\"hostapd\"",
+    "\"vo\"",
+    "2",
+    "3",
+    "7",
+    "9",
+    "15",
+    "band",
+    "mcs",
+    "streams",
+    "width",
+    "guard_interval",
+    "aggregation",
+    "max_bytes",
+    "bar",
+    "rts",
+    "txop",
+    "lifetime",
+    "edca",
+    "stations",
+    "aifsn",
+    "category",
+    "event",
 ];
 
 fn below(rng: &mut Pcg64Mcg, n: usize) -> usize {
@@ -182,9 +225,18 @@ fn soup(rng: &mut Pcg64Mcg) -> String {
 fn keeps_its_promises(scenario: &Scenario) {
     assert!(scenario.run.warmup < scenario.run.duration && scenario.run.replicas > 0);
     assert!(!scenario.stations.is_empty() && scenario.flow_count() <= 100_000);
-    assert!(scenario.radio.phy.has_rate(scenario.radio.rate) && scenario.radio.phy.has_rate(scenario.radio.basic_rate));
-    for (station, flow) in scenario.flows() {
-        assert!(scenario.radio.phy.has_rate(scenario.stations[station].rate));
+    let radio = &scenario.radio;
+    assert!(radio.phy.has_rate(radio.basic_rate) && radio.data().rate() == radio.rate);
+    assert_eq!(radio.qos.is_some(), radio.phy.has_mcs());
+    for station in &scenario.stations {
+        let tx = radio.station_tx(station);
+        assert_eq!(tx.rate(), station.rate);
+        match tx.modulation() {
+            Modulation::Rate(rate) => assert!(tx.phy().has_rate(rate)),
+            Modulation::Mcs(mcs) => assert_eq!(mcs.check(tx.phy(), radio.band()), Ok(())),
+        }
+    }
+    for (_, flow) in scenario.flows() {
         assert!(flow.start < scenario.run.duration && flow.stop.is_none_or(|stop| stop > flow.start));
         assert!(flow.tcp.mss > 0 && flow.tcp.window > 0 && flow.tcp.min_rto <= flow.tcp.max_rto);
         assert!(flow.wire.is_none_or(|wire| wire.rate.as_bps() > 0 && wire.delay < Duration::from_secs(2_000_000_000)));

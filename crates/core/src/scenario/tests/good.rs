@@ -267,7 +267,7 @@ fn events_stand_in_the_order_of_time_and_name_groups() {
         scenario.events,
         [
             TimedEvent { at: at(3), action: Action::Silence { lasts: at(1) } },
-            TimedEvent { at: at(9), action: Action::Rate { stations: vec![1, 2], rate: Bitrate::mbps(2) } },
+            TimedEvent { at: at(9), action: Action::Rate { stations: vec![1, 2], rate: Bitrate::mbps(2), tx: None } },
             TimedEvent { at: at(9), action: Action::Deaf { stations: vec![0, 1, 2], on: true } },
         ]
     );

@@ -4,6 +4,7 @@ mod bad;
 mod bad_values;
 mod fuzz;
 mod good;
+mod modern;
 mod shipped;
 
 use super::{InvalidScenario, Scenario, ScenarioError};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::render;
-use crate::scenario::{Scenario, ap, enforce, event, sections, station, tcp, traffic};
+use crate::scenario::{Scenario, ap, edca, enforce, event, sections, station, tcp, traffic};
 
 #[test]
 fn all_scenarios_of_the_repository_are_good() {
@@ -31,7 +31,7 @@ fn the_reference_knows_every_key_and_its_example_is_good() {
     let cafe = super::good(example);
     assert_eq!((cafe.stations.len(), cafe.flow_count()), (5, 7));
     let tables = [sections::RUN, sections::RADIO, tcp::KEYS, station::KEYS, traffic::COMMON];
-    let ours = [ap::AP, ap::LIMITER, ap::WINDOW_CAP, enforce::ENFORCE, event::COMMON];
+    let ours = [ap::AP, edca::CATEGORY, ap::LIMITER, ap::WINDOW_CAP, enforce::ENFORCE, event::COMMON];
     for keys in tables.into_iter().chain(ours) {
         for key in keys {
             assert!(page.contains(&format!("\n| `{key}` |")), "{key} has no row");

@@ -61,6 +61,7 @@ impl Site {
             eifs: true,
             cw_min: None,
             cw_max: None,
+            qos: None,
         };
         Some((MacParams::new(&radio, Preset::Standard), rate))
     }

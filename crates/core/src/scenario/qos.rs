@@ -1,0 +1,174 @@
+//! The part of `[radio]` that 802.11n, ac and ax have.
+
+use toml::de::DeValue;
+
+use super::cursor::Table;
+use super::edca::edca;
+use super::error::Checked;
+use super::modulation::{self, Usual};
+use super::sections::{RATES_OF_ERROR, RadioSection, phy_rate};
+use super::value::{FromToml, Reason};
+use super::{Preset, QosRadio, Radio};
+use crate::mac::{Aggregation, Band, Modulation, Phy, Preamble, TxVector};
+use crate::units::{Bitrate, Bytes, Duration, Probability};
+
+/// Keys of `[radio]` that the other PHYs have not.
+pub(super) const KEYS: &[&str] =
+    &["band", "mcs", "streams", "width", "guard_interval", "aggregation", "bar", "rts", "txop", "lifetime", "edca"];
+/// Keys of `aggregation`.
+pub(super) const AGGREGATION: &[&str] = &["max_bytes", "window"];
+
+/// Attempts of an MPDU unless the file says otherwise: ath9k's with aggregation (`ATH_MAX_SW_RETRIES`), the standard's without.
+const USUAL_ATTEMPTS: (u32, u32) = (30, 7);
+
+/// `rts`: for all data, for none, or for what is longer than a size.
+struct Rts(Option<Bytes>);
+
+impl FromToml for Rts {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        if let Some(all) = value.as_bool() {
+            return Ok(Rts(all.then_some(Bytes(0))));
+        }
+        Bytes::from_toml(value).map(|bytes| Rts(Some(bytes))).map_err(|reason| {
+            Reason::new(reason.problem, "write true, false, or the longest PSDU without RTS, such as \"1000 B\"")
+        })
+    }
+}
+
+/// Longest A-MPDU and largest BlockAck window of `phy`.
+fn most_aggregated(phy: Phy) -> (u64, usize) {
+    match phy {
+        Phy::B | Phy::A | Phy::G | Phy::N => (65_535, 64),
+        Phy::Ac => (1_048_575, 64),
+        Phy::Ax => (6_500_631, 256),
+    }
+}
+
+/// Reads `[radio]` with `phy`, which has MCSs. The keys are known to be good.
+pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSection> {
+    if preset == Preset::Ns2 {
+        let problem = format!("`preset = \"ns2\"` with {}, which ns-2 does not have", phy.name());
+        return Err(table.blame("phy", Reason { problem, fix: "write preset = \"ns3\", or leave `preset` out".into() }));
+    }
+    let band = table.or("band", phy.usual_band())?;
+    if !phy.is_in(band) {
+        let problem = format!("{} is not in this band", phy.name());
+        return Err(table.blame("band", Reason { problem, fix: "write \"5 GHz\", or phy = \"802.11ax\"".into() }));
+    }
+    if table.has("preamble") {
+        let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
+        return Err(table.blame("preamble", Reason { problem, fix: "remove it".into() }));
+    }
+    let data = modulation::modulation(table, phy, band, Usual::of(phy, band))?;
+    let Modulation::Mcs(mcs) = data.modulation() else { unreachable!("{} has MCSs", phy.name()) };
+    let aggregation = aggregation(table, phy, preset)?;
+    let usual_limit = match (preset, aggregation) {
+        (Preset::Ns3, _) => None,
+        (_, Some(_)) => Some(USUAL_ATTEMPTS.0),
+        (_, None) => Some(USUAL_ATTEMPTS.1),
+    };
+    let retry_limit = limit(table, "retry_limit", 1..=1000, usual_limit)?;
+    let lifetime = limit(table, "lifetime", Duration::from_millis(1)..=Duration::from_secs(3600), None)?;
+    let qos = QosRadio {
+        band,
+        mcs,
+        edca: edca(table, preset)?,
+        aggregation,
+        bar: table.or("bar", preset == Preset::Ns3)?,
+        rts_above: table.or("rts", Rts(None))?.0,
+        retry_limit,
+        lifetime,
+    };
+    let radio = Radio {
+        phy,
+        rate: data.rate(),
+        basic_rate: phy_rate(table, "basic_rate", phy)?.unwrap_or(Bitrate::mbps(24)),
+        preamble: Preamble::Long,
+        retry_limit: retry_limit.unwrap_or(USUAL_ATTEMPTS.1),
+        eifs: table.or("eifs", preset != Preset::Ns3)?,
+        cw_min: None,
+        cw_max: None,
+        qos: Some(qos),
+    };
+    Ok(RadioSection {
+        radio,
+        mcs_named: table.has("mcs") || table.has("rate"),
+        frame_error: table.or("frame_error", Probability::ZERO)?,
+        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
+    })
+}
+
+/// A limit, which `"none"` removes.
+fn limit<T>(table: &Table, key: &str, range: std::ops::RangeInclusive<T>, usual: Option<T>) -> Checked<Option<T>>
+where
+    T: FromToml + PartialOrd + std::fmt::Display,
+{
+    if table.is(key, "none") {
+        return Ok(None);
+    }
+    Ok(table.optional_within(key, range)?.or(usual))
+}
+
+/// `aggregation = "off"`, or its limits.
+fn aggregation(radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Aggregation>> {
+    let (most_bytes, most_mpdus) = most_aggregated(phy);
+    let usual = match preset {
+        Preset::Ns3 => Aggregation { max_bytes: Bytes(65_535), window: 64 },
+        Preset::Standard | Preset::Ns2 => Aggregation { max_bytes: Bytes(most_bytes), window: most_mpdus },
+    };
+    if radio.is_string("aggregation") {
+        radio.one_of("aggregation", &[("off", ())])?;
+        return Ok(None);
+    }
+    let table = radio.table("aggregation", "aggregation")?;
+    table.allow(AGGREGATION)?;
+    Ok(Some(Aggregation {
+        max_bytes: Bytes(table.within("max_bytes", 256..=most_bytes, usual.max_bytes.0)?),
+        window: table.within("window", 1..=most_mpdus, usual.window)?,
+    }))
+}
+
+/// The PHY and modulation of a station in a cell of `radio`; `None` where the cell has no MCSs.
+pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<TxVector>> {
+    let radio = &section.radio;
+    let phy = table.optional::<super::value::AnyPhy>("phy")?.map_or(radio.phy, |phy| phy.value.0);
+    let Some(qos) = radio.qos else {
+        refuse_keys(table, modulation::KEYS, radio.phy)?;
+        if phy != radio.phy {
+            let problem = format!("a station of {} in a cell of {}", phy.name(), radio.phy.name());
+            let fix =
+                "stations may differ where [radio] has 802.11n, ac or ax: protection of older ones is not simulated";
+            return Err(table.blame("phy", Reason { problem, fix: fix.into() }));
+        }
+        return Ok(None);
+    };
+    if !fits(phy, radio.phy, qos.band) {
+        let fitting: Vec<String> = Phy::ALL
+            .into_iter()
+            .filter(|phy| fits(*phy, radio.phy, qos.band))
+            .map(|phy| format!("\"{}\"", phy.name()))
+            .collect();
+        let problem = format!("a station of {} in this cell of {}", phy.name(), radio.phy.name());
+        return Err(table.blame("phy", Reason { problem, fix: format!("write one of {}", fitting.join(", ")) }));
+    }
+    let usual = Usual::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
+    modulation::modulation(table, phy, qos.band, usual).map(Some)
+}
+
+/// Whether a station of `phy` may be in a cell of `cell`: it has MCSs and is not newer.
+fn fits(phy: Phy, cell: Phy, band: Band) -> bool {
+    let age = |phy: Phy| Phy::ALL.iter().position(|own| *own == phy);
+    phy.has_mcs() && phy.is_in(band) && age(phy) <= age(cell)
+}
+
+/// Refuses keys that only PHYs with MCSs have.
+pub(super) fn refuse_keys(table: &Table, keys: &[&str], phy: Phy) -> Checked<()> {
+    match keys.iter().find(|key| table.has(key)) {
+        None => Ok(()),
+        Some(key) => {
+            let problem = format!("`{key}` with {}, which does not have it", phy.name());
+            let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]".to_owned();
+            Err(table.blame(key, Reason { problem, fix }))
+        }
+    }
+}
