@@ -97,7 +97,7 @@ impl<P: Packet + Send> Txq<P> for SharedFifo<P> {
             let oldest = [held.oldest(station), first.map(Packet::enqueued_at)].into_iter().flatten().min();
             oldest.map(|oldest| (oldest, station))
         };
-        self.queues.iter().enumerate().filter_map(age).min().map(|(_, station)| station)
+        self.queues.iter().enumerate().skip(1).filter_map(age).min().map(|(_, station)| station)
     }
 
     fn dequeue_for(&mut self, _now: Instant, station: NodeId, category: Category, _drops: &mut Drops<P>) -> Option<P> {
