@@ -57,6 +57,7 @@ struct Cell {
     delivered: u64,
 }
 
+#[allow(clippy::large_types_passed_by_value)] // Copies of RADIO with a change are easy to read.
 impl Cell {
     fn new(radio: Radio, preset: Preset, frame_error: f64) -> Self {
         Cell::of(["sta1", "sta2", "sta3"], radio, preset, frame_error, 1)

@@ -111,13 +111,13 @@ fn given(table: &Table, phy: Phy, band: Band) -> Checked<Given> {
     let most = if phy == Phy::N { 31 } else { u32::from(phy.highest_mcs()) };
     let mut index = table.optional_within("mcs", 0..=most)?.map(|index: u32| index as u8);
     if let Some(number) = index.filter(|index| phy == Phy::N && *index > 7) {
-        let named = number / 8 + 1;
-        if let Some(other) = streams.filter(|streams| *streams != named) {
-            let problem = format!("MCS {number} of 802.11n has {named} streams, not {other}");
+        let own = number / 8 + 1;
+        if let Some(other) = streams.filter(|streams| *streams != own) {
+            let problem = format!("MCS {number} of 802.11n has {own} streams, not {other}");
             let fix = format!("write mcs = {} for {other} streams, or remove `streams`", number % 8);
             return Err(table.blame("mcs", Reason { problem, fix }));
         }
-        (index, streams) = (Some(number % 8), Some(named));
+        (index, streams) = (Some(number % 8), Some(own));
     }
     Ok(Given { index, streams, width, guard_interval })
 }
