@@ -34,7 +34,7 @@ pub fn examine() -> Vec<Check> {
         say(program, false, there, &format!("apt-get install {package}"));
     }
     let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    for name in ["reno", "cubic"] {
+    for name in ["reno", "cubic", "bbr"] {
         let there = controls.split_whitespace().any(|control| control == name);
         say(&format!("congestion control {name}"), name != "reno", there, &format!("modprobe tcp_{name}"));
     }

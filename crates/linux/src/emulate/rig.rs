@@ -139,8 +139,9 @@ impl Rig {
         for (index, station) in self.stations.iter().enumerate() {
             station.ip(&station_lines(scenario, options, index, &up))?;
         }
+        let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
         for host in std::iter::once(&self.host).chain(&self.stations) {
-            host.sysctl(&stack::sysctls(scenario, options.stack))?;
+            host.sysctl(&stack::sysctls(scenario, options.stack, &allowed))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! TCP of the testbed's hosts: what is as Linux has it and what the scenario sets.
 
 use fairair_core::scenario::{Flow, Scenario, Traffic};
-use fairair_core::tcp::TcpParams;
+use fairair_core::tcp::{TcpParams, Variant};
 
 use super::error::TestbedError;
 use super::flows::is_tcp;
@@ -32,8 +32,19 @@ fn of_hosts(scenario: &Scenario) -> Option<&TcpParams> {
     flows(scenario).find(|flow| is_tcp(&flow.traffic)).map(|flow| &flow.tcp)
 }
 
+/// The congestion control with which connections begin. iperf3 chooses a flow's own when the connection stands; a socket that
+/// began with BBR would then stay paced (`sk_pacing_status`), so BBR comes first only where all flows are BBR's. What a
+/// namespace may not begin with becomes Reno.
+fn initial_control(scenario: &Scenario, first: &TcpParams, allowed: &str) -> &'static str {
+    let mut variants = flows(scenario).filter(|flow| is_tcp(&flow.traffic)).map(|flow| flow.tcp.variant);
+    let wanted = variants.find(|variant| *variant != Variant::Bbr).unwrap_or(first.variant).in_linux();
+    if allowed.split_whitespace().any(|name| name == wanted) { wanted } else { "reno" }
+}
+
 /// Kernel parameters of a host, `(path below /proc/sys, value)`.
-pub(super) fn sysctls(scenario: &Scenario, stack: TcpStack) -> Vec<(&'static str, String)> {
+///
+/// `allowed` are the congestion controls that the kernel lets a namespace begin with (`tcp_allowed_congestion_control`).
+pub(super) fn sysctls(scenario: &Scenario, stack: TcpStack, allowed: &str) -> Vec<(&'static str, String)> {
     let window = flows(scenario).map(|flow| u64::from(flow.tcp.window) * u64::from(flow.tcp.mss)).max();
     let buffer = (4 * window.unwrap_or_default()).next_power_of_two().max(BUFFER);
     let mut parameters = vec![
@@ -44,7 +55,7 @@ pub(super) fn sysctls(scenario: &Scenario, stack: TcpStack) -> Vec<(&'static str
         ("net/ipv4/tcp_no_metrics_save", "1".to_owned()),
     ];
     if let Some(tcp) = of_hosts(scenario) {
-        parameters.push(("net/ipv4/tcp_congestion_control", tcp.variant.in_linux().to_owned()));
+        parameters.push(("net/ipv4/tcp_congestion_control", initial_control(scenario, tcp, allowed).to_owned()));
         if stack == TcpStack::Scenario {
             let flag = |on: bool| u8::from(on).to_string();
             parameters.extend([
@@ -147,11 +158,25 @@ mod tests {
     }
 
     #[test]
+    fn no_flow_inherits_pacing_from_bbr() {
+        let begins = |variants: &[&str], allowed| {
+            let flow = |v: &&str| format!(r#"{{ direction = "up", tcp = {{ profile = "linux", variant = "{v}" }} }}"#);
+            let scenario = scenario(&variants.iter().map(flow).collect::<Vec<_>>().join(", "));
+            let all = sysctls(&scenario, TcpStack::Linux, allowed);
+            all.into_iter().find(|(name, _)| name.ends_with("congestion_control")).map(|(_, value)| value)
+        };
+        assert_eq!(begins(&["bbr", "bbr"], "bbr reno").as_deref(), Some("bbr"));
+        assert_eq!(begins(&["bbr", "cubic"], "reno cubic").as_deref(), Some("cubic"));
+        assert_eq!(begins(&["bbr", "cubic"], "reno bbr").as_deref(), Some("reno"), "the host's default is BBR");
+        assert_eq!(begins(&["newreno", "bbr", "cubic"], "reno cubic").as_deref(), Some("reno"));
+    }
+
+    #[test]
     fn the_scenarios_tcp_reaches_the_kernels_settings() {
         let flows = r#"{ direction = "up", tcp = { variant = "cubic", window = 2000, delayed_ack = false, initial_cwnd = 2 } }"#;
         let scenario = scenario(flows);
         let get = |stack, key: &str| {
-            let all = sysctls(&scenario, stack);
+            let all = sysctls(&scenario, stack, "reno cubic");
             all.into_iter().find(|(name, _)| name.ends_with(key)).map(|(_, value)| value)
         };
         assert_eq!(get(TcpStack::Linux, "congestion_control").as_deref(), Some("cubic"));
