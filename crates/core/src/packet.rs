@@ -234,6 +234,8 @@ pub struct Segment {
     pub direction: Direction,
     /// What it is.
     pub kind: Kind,
+    /// Access category under EDCA.
+    pub category: Category,
     /// Counts a flow's connections: a late segment of a closed one is not taken for the next one's.
     pub incarnation: u32,
     /// First payload byte.
@@ -281,6 +283,10 @@ impl Packet for Segment {
             Kind::Ack | Kind::SynAck => Class::Ack,
             Kind::Udp | Kind::Echo | Kind::EchoReply => Class::Other,
         }
+    }
+
+    fn category(&self) -> Category {
+        self.category
     }
 
     fn tcp(&self) -> Option<TcpView> {

@@ -22,6 +22,7 @@ fn segment(station: usize) -> Segment {
         direction: Direction::Up,
         kind: Kind::Data,
         incarnation: 1,
+        category: fairair_core::packet::Category::BestEffort,
         seq: 0,
         payload: 1460,
         ack: 0,

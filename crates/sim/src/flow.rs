@@ -1,6 +1,6 @@
 //! A flow: its application, the two ends of its connection, its counters.
 
-use fairair_core::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
+use fairair_core::packet::{Category, Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
 use fairair_core::record::FlowRecord;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Flow as FlowParams, Traffic};
@@ -14,6 +14,7 @@ pub(crate) const BLANK: Segment = Segment {
     direction: Direction::Up,
     kind: Kind::Data,
     incarnation: 0,
+    category: Category::BestEffort,
     seq: 0,
     payload: 0,
     ack: 0,
@@ -250,7 +251,14 @@ impl Flow {
     }
 
     fn blank(&self, direction: Direction) -> Segment {
-        Segment { flow: self.id, station: self.station, direction, incarnation: self.incarnation, ..BLANK }
+        Segment {
+            flow: self.id,
+            station: self.station,
+            direction,
+            category: self.params.category,
+            incarnation: self.incarnation,
+            ..BLANK
+        }
     }
 }
 

@@ -37,6 +37,7 @@ pub(crate) fn segment(flow: u32, direction: Direction, kind: Kind) -> Segment {
         direction,
         kind,
         incarnation: 0,
+        category: fairair_core::packet::Category::BestEffort,
         seq: 0,
         payload: 0,
         ack: 0,

@@ -160,6 +160,7 @@ mod tests {
             direction,
             kind: Kind::Data,
             incarnation: 1,
+            category: crate::packet::Category::BestEffort,
             seq: 0,
             payload: 1460,
             ack: 0,

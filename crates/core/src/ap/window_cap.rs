@@ -132,6 +132,7 @@ mod tests {
             direction,
             kind,
             incarnation: 1,
+            category: crate::packet::Category::BestEffort,
             seq: 0,
             payload: if kind == Kind::Data { 1000 } else { 0 },
             ack: 0,

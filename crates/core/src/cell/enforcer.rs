@@ -180,6 +180,7 @@ mod tests {
             direction,
             kind,
             incarnation: 0,
+            category: crate::packet::Category::BestEffort,
             seq: 0,
             payload: 1460,
             ack: 0,

@@ -40,6 +40,7 @@ fn segment(station: NodeId, direction: Direction, payload: u32) -> Segment {
         direction,
         kind,
         incarnation: 1,
+        category: crate::packet::Category::BestEffort,
         seq: 0,
         payload,
         ack: 0,

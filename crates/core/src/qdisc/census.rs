@@ -175,6 +175,7 @@ mod tests {
             direction: Direction::Down,
             kind,
             incarnation: 1,
+            category: crate::packet::Category::BestEffort,
             seq: if data { bytes - 1000 } else { 0 },
             payload: if data { 1000 } else { 0 },
             ack: if data { 0 } else { bytes },

@@ -140,6 +140,7 @@ mod tests {
             direction: Direction::Down,
             kind: Kind::Data,
             incarnation: 0,
+            category: crate::packet::Category::BestEffort,
             seq: 0,
             payload: 1460,
             ack: 0,

@@ -108,6 +108,7 @@ fn packet(flow: u32, incarnation: u32, number: u64) -> Segment {
         direction: Direction::Down,
         kind,
         incarnation,
+        category: crate::packet::Category::BestEffort,
         seq: if kind == Kind::Ack { 0 } else { number * 1460 },
         payload,
         ack: if kind == Kind::Ack { number * 1460 } else { 0 },

@@ -12,6 +12,7 @@ fn packet(kind: Kind, station: usize, flow: u32, number: u64) -> Segment {
         direction: Direction::Down,
         kind,
         incarnation: 1,
+        category: crate::packet::Category::BestEffort,
         seq: if data { (number - 1) * 1460 } else { 0 },
         payload: if data { 1460 } else { 0 },
         ack: if data { 0 } else { number * 1460 },

@@ -11,6 +11,7 @@ fn data(flow: u32, number: u64, cwnd: u32) -> Segment {
         direction: Direction::Down,
         kind: Kind::Data,
         incarnation: 1,
+        category: crate::packet::Category::BestEffort,
         seq: (number - 1) * 1460,
         payload: 1460,
         ack: 0,

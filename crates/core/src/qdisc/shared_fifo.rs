@@ -142,6 +142,7 @@ mod tests {
             direction: Direction::Down,
             kind: Kind::Data,
             incarnation: 1,
+            category: crate::packet::Category::BestEffort,
             seq,
             payload: 1460,
             ack: 0,

@@ -3,7 +3,7 @@
 use super::{Flow, Preset, Scenario, Station, Traffic};
 use crate::mac::{Bss, MacParams, QosParams, StationLink};
 use crate::packet::Packet;
-use crate::qdisc::{self, DropTail, QdiscSpec, Queue};
+use crate::qdisc::{self, DropTail, Qdisc, QdiscSpec, Queue, SharedFifo, SharedFifoParams};
 use crate::rng::Rng;
 use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
 use crate::units::{Bitrate, Duration, Instant};
@@ -49,7 +49,7 @@ impl Scenario {
             })
             .collect();
         let ap = qdisc::build(self.ap_queue(), Rng::fork(seed, "qdisc/ap"));
-        let uplinks = self.stations.iter().map(|station| Queue::new(Box::new(DropTail::new(station.uplink_queue))));
+        let uplinks = self.stations.iter().map(|station| Queue::new(self.uplink_queue(station)));
         let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
         Bss::new(params, &stations, queues, seed)
     }
@@ -72,6 +72,17 @@ impl Scenario {
         match self.run.preset {
             Preset::Ns2 => self.ap.queue.with_ns2_limit(),
             Preset::Standard | Preset::Ns3 => self.ap.queue,
+        }
+    }
+
+    /// A station's queue towards the radio: ns-3's MAC queue counts what is not acknowledged yet (design ruling 18).
+    fn uplink_queue<P: Packet + Send + 'static>(&self, station: &Station) -> Box<dyn Qdisc<P>> {
+        let limit = station.uplink_queue;
+        match self.run.preset {
+            Preset::Ns3 if self.radio.qos.is_some() => {
+                Box::new(SharedFifo::new(SharedFifoParams { limit, count_unacknowledged: true }))
+            }
+            Preset::Standard | Preset::Ns2 | Preset::Ns3 => Box::new(DropTail::new(limit)),
         }
     }
 

@@ -22,6 +22,7 @@ fn packet(station: usize, direction: Direction, ip_len: u32, seq: u64) -> Segmen
         direction,
         kind: if ip_len > 40 { Kind::Data } else { Kind::Ack },
         incarnation: 1,
+        category: crate::packet::Category::BestEffort,
         seq,
         payload: ip_len - 40,
         ack: 0,

@@ -61,6 +61,7 @@ pub(crate) fn datagram(station: usize, direction: Direction, seq: u64) -> Segmen
         direction,
         kind: Kind::Udp,
         incarnation: 1,
+        category: fairair_core::packet::Category::BestEffort,
         seq,
         payload: 1472,
         ack: 0,
