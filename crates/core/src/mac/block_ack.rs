@@ -265,6 +265,11 @@ impl<P: Packet> Session<P> {
         std::mem::take(&mut self.expired)
     }
 
+    /// Sequence number of the oldest MPDU that is not acknowledged.
+    pub(super) fn start(&self) -> u16 {
+        self.sequence
+    }
+
     /// Sequence number of the oldest MPDU that is not acknowledged, and which from it on the receiver has.
     pub(super) fn scoreboard(&self) -> (u16, [u64; 4]) {
         let mut received = [0; 4];

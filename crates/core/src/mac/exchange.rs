@@ -143,7 +143,7 @@ impl<P: Packet + Clone> Bss<P> {
         let function = &edca.functions[id];
         let Job { phase, peer, .. } = function.job;
         let node = function.node;
-        let (start, _) = function.sessions[peer].scoreboard();
+        let start = function.sessions[peer].start();
         let (rts, bar, control) = (edca.rts, edca.bar, edca.control);
         let reception = if collision { Reception::Collided } else { Reception::Decoded };
         let stats = &mut self.nodes[node].stats.qos;
@@ -201,11 +201,15 @@ impl<P: Packet + Clone> Bss<P> {
             nth += 1;
             collision || corrupted
         };
+        // An MPDU arrives with its last byte: preamble, then bytes at an even pace.
+        let preamble = tx.ppdu_time(Bytes(0), &ppdu);
+        let data = (duration - preamble).as_nanos();
         let arrive = |session: &mut Session<P>, bytes: u64| {
-            // An MPDU's last bytes come at the latest with the PPDU's end.
-            while early && let Some(packet) = session.hand_up() {
-                let at = now + tx.ppdu_time(Bytes(bytes.min(load.psdu)), &ppdu);
-                deliveries.push_back((at, Delivery { receiver, packet }));
+            if early {
+                let at = now + preamble + Duration::from_nanos(data * bytes.min(load.psdu) / load.psdu);
+                while let Some(packet) = session.hand_up() {
+                    deliveries.push_back((at, Delivery { receiver, packet }));
+                }
             }
         };
         (function.job.received, function.job.received_bytes) = session.receive(lose, arrive);

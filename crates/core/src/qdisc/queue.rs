@@ -56,7 +56,9 @@ impl<P: Packet> Queue<P> {
         self.stats.arrivals[packet.class().index()] += 1;
         packet.set_enqueued_at(now);
         self.discipline.enqueue(now, packet, &mut self.drops);
-        self.count_drops();
+        if !self.drops.is_empty() {
+            self.count_drops();
+        }
     }
 
     /// The next packet for the server.
