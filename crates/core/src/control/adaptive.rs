@@ -78,6 +78,13 @@ const DOUBLING: std::ops::RangeInclusive<f64> = 3.0..=6.0;
 /// Up to this time of a packet the first of them holds.
 const SHORT: Duration = Duration::from_micros(3500);
 
+/// Where a packet takes less, a usual buffer of an AP is worth little more than the target: C is not to pass what filled it
+/// last by more than the probes can tell in time.
+const QUICK: Duration = Duration::from_micros(1200);
+/// Between these shares of that C rises by this share of itself in a decision.
+const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.06;
+const GENTLY: f64 = 0.002;
+
 /// Our controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Adaptive {
@@ -99,6 +106,8 @@ pub struct Adaptive {
     changed_at: Instant,
     /// What the cell carries, by the last measurements, in bit/s.
     pub(super) mu: Option<f64>,
+    /// What the cell carried when the delay was above the target last, in bit/s.
+    pub(super) full: Option<f64>,
     /// C is low to drain a queue.
     pub(super) drains: bool,
     /// The cell carries much less than it did.
@@ -130,6 +139,7 @@ impl Adaptive {
             answered_at: Instant::ZERO,
             changed_at: Instant::ZERO,
             mu: None,
+            full: None,
             drains: false,
             drop: None,
             calm: 0,
@@ -290,12 +300,20 @@ impl Adaptive {
         let longer = packet.as_secs_f64() / SHORT.as_secs_f64();
         let doubling = (DOUBLING.start() * longer).clamp(*DOUBLING.start(), *DOUBLING.end());
         let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / doubling).exp2());
-        let wanted = self.c * (1.0 + rise * (1.0 - delay));
+        let wanted = self.near_full(packet, self.c * (1.0 + rise * (1.0 - delay)));
         self.set(now, self.below_ceiling(now, wanted, FIRST_RISE), Reason::DelayLow);
         // What passes without a queue is less than the cell can carry: it carries more than it did.
         let (bytes, span) = self.signal.throughput();
         let passed = self.c.min(bytes.as_bits() as f64 / span.as_secs_f64().max(1e-3));
         self.mu = self.mu.map(|mu| mu.max(passed));
+    }
+
+    /// `wanted` for C, or less where the cell was full lately.
+    fn near_full(&mut self, packet: Duration, wanted: f64) -> f64 {
+        let is_near = |full: &f64| self.c < NEAR.end * full && wanted > NEAR.start * full;
+        let Some(full) = self.full.filter(|full| packet < QUICK && is_near(full)) else { return wanted };
+        self.calm = 0;
+        wanted.min(self.c.max(NEAR.start * full) * (1.0 + GENTLY))
     }
 
     /// What is known, and why.
@@ -317,13 +335,15 @@ impl Adaptive {
     fn fall(&mut self, now: Instant, above: Duration) {
         let carried = self.mu.unwrap_or(self.c);
         self.calm = 0;
+        self.full = Some(carried.min(self.c));
         if carried < self.c * DROP {
             self.begin_drop(now, Phase::Measured, carried);
             return;
         }
         self.drains = true;
         // Below what the cell carries already: the queue drains by itself.
-        let wanted = carried * (1.0 - cut(above));
+        let is_quick = PACKET.time_at(self.capacity()) < QUICK;
+        let wanted = carried * (1.0 - cut(above, is_quick));
         if wanted < self.c {
             self.set(now, wanted, Reason::DelayHigh);
         }
@@ -366,8 +386,9 @@ impl Adaptive {
 }
 
 /// By which share C goes below what the cell delivers, so that a queue of `above` too much drains: quickly for long
-/// queues, gently for those that a second of silence leaves in an AP's buffer.
-fn cut(above: Duration) -> f64 {
+/// queues and where a short one may be all that the AP holds, gently for those that a second of silence leaves in an AP's
+/// buffer.
+fn cut(above: Duration, is_quick: bool) -> f64 {
     let above = above.as_secs_f64();
-    (above / 0.5).min(0.05) + ((above - 0.2) / 4.0).clamp(0.0, 0.08)
+    (above / if is_quick { 0.2 } else { 0.5 }).min(0.05) + ((above - 0.2) / 4.0).clamp(0.0, 0.08)
 }

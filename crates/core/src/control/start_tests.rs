@@ -3,7 +3,7 @@
 use super::occupancy::Occupancy;
 use super::signal::Signal;
 use super::testbed::{Cell, MBPS};
-use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Reason, State, StationView};
+use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Kept, Reason, State, StationView};
 use crate::rng::Rng;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -153,4 +153,37 @@ fn what_was_found_is_kept_over_a_restart() {
             assert!(bound > 0.9, "{carries} Mbit/s, {packets} packets, {slower}: {bound}\n{}", trace(&cell.decisions));
         }
     }
+}
+
+/// A station uploads, the others download. With C above what the cell carries the upload waits in the box, so all of C
+/// passes, and the downloads lose packets in the AP. The AP's full queue, of less than the longest baseline, is the
+/// baseline then: nothing is delayed. From a start at `max`, and from a C that was kept.
+#[test]
+fn a_full_queue_of_the_ap_is_not_taken_for_the_baseline() {
+    let mut failed = Vec::new();
+    for (carries, packets) in [(20.0, 20.0), (50.0, 20.0), (50.0, 75.0), (100.0, 75.0), (200.0, 75.0), (200.0, 300.0)] {
+        for kept in [2.0, 0.98, 0.99, 1.0, 1.01, 1.02, 1.05] {
+            for uploads in [1, 4] {
+                let mut cell = loaded(carries, packets, 2 * carries as u64);
+                cell.is_on = false;
+                cell.upload_greedily(uploads);
+                cell.run(3.0);
+                let capacity = Bitrate::from_bps((carries * kept * MBPS) as u64);
+                cell.is_on = true;
+                cell.control.resume(cell.now(), &Kept { capacity, ceiling: None });
+                cell.run(10.0);
+                let (level, c) = (cell.level(12.0), cell.c() / cell.carries);
+                println!(
+                    "UP {carries} Mbit/s, {packets} packets, C from {kept}, {uploads} uploads: {level:.2}, C {c:.3}"
+                );
+                if !(0.95..1.05).contains(&level) || c < 0.9 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, packets, kept, uploads, level, c));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
 }

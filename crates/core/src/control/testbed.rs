@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::log::Tape;
 use super::{Capacity, Decision, State, StationView};
 use crate::rng::Rng;
+use crate::shaper::Totals;
 use crate::units::{Bytes, Duration, Instant};
 
 pub(super) const MBPS: f64 = 1e6;
@@ -31,8 +32,28 @@ pub(super) struct Greedy {
     began: f64,
 }
 
+impl Greedy {
+    fn new(flows: u32, window: f64) -> Self {
+        Greedy { flows: f64::from(flows), window, waits: 0.0, wire: 0.0, lost: 0.0, losses: 0.0, began: 0.0 }
+    }
+
+    /// A step in which `losses` bytes are lost, of a round trip of `rtt` seconds.
+    fn adapt(&mut self, now: f64, rtt: f64, losses: f64) {
+        self.window += STEP * self.flows * 1500.0 / rtt;
+        self.lost += losses - self.lost * STEP / rtt;
+        self.losses += losses;
+        if now > self.began + rtt {
+            let hit = (self.losses / 1500.0).min(self.flows);
+            self.window *= 1.0 - 0.5 * hit / self.flows;
+            (self.losses, self.began) = (0.0, now);
+        }
+    }
+}
+
 /// What the box's classes hold: 50 ms at C, as the shaper does by itself.
 const BOX_QUEUE: f64 = 0.05;
+/// Bytes that wait at a station that sends: 300 packets.
+const UPLINK_QUEUE: f64 = 300.0 * 1500.0;
 
 pub(super) struct Cell {
     pub(super) control: Capacity,
@@ -40,6 +61,8 @@ pub(super) struct Cell {
     pub(super) buffer: f64,
     /// Senders that take what they get, in place of `load`.
     pub(super) greedy: Option<Greedy>,
+    /// The first station sends instead, from a queue of its own at the radio: what it loses it loses there and in the box.
+    uploads: Option<Greedy>,
     /// The box shapes.
     pub(super) is_on: bool,
     /// Replies come up to so many seconds later, at random.
@@ -60,6 +83,9 @@ pub(super) struct Cell {
     queue: f64,
     down: f64,
     up: f64,
+    /// Bytes of the station that sends, and what reached all others.
+    uploaded: f64,
+    received: f64,
     /// Replies on the way, by nanosecond and number.
     replies: BTreeSet<(u64, u64)>,
 }
@@ -71,6 +97,7 @@ impl Cell {
             control,
             buffer: BUFFER,
             greedy: None,
+            uploads: None,
             is_on: true,
             jitter: 0.0,
             rng: Rng::fork(1, "jitter"),
@@ -85,6 +112,8 @@ impl Cell {
             queue: 0.0,
             down: 0.0,
             up: 0.0,
+            uploaded: 0.0,
+            received: 0.0,
             replies: BTreeSet::new(),
         }
     }
@@ -93,7 +122,7 @@ impl Cell {
     pub(super) fn restart(&mut self) {
         (self.now, self.replies) = (0.0, BTreeSet::new());
         self.decisions.clear();
-        if let Some(greedy) = &mut self.greedy {
+        for greedy in self.greedy.iter_mut().chain(&mut self.uploads) {
             greedy.began = 0.0;
         }
     }
@@ -118,7 +147,7 @@ impl Cell {
     }
 
     fn views(&self) -> Vec<StationView> {
-        let stations = self.deaf.len() as f64;
+        let stations = self.deaf.len() as f64 - f64::from(u8::from(self.uploads.is_some()));
         let mut view = StationView::default();
         view.totals.down = Bytes((self.down / stations) as u64);
         view.totals.up = Bytes((self.up / stations) as u64);
@@ -129,15 +158,31 @@ impl Cell {
             None if self.load > self.c() => 20,
             None => 0,
         };
-        vec![view; self.deaf.len()]
+        let mut views = vec![view; self.deaf.len()];
+        if let Some(uploads) = self.uploads {
+            views[0].totals = Totals { up: Bytes(self.uploaded as u64), ..Totals::default() };
+            views[0].backlog = (uploads.waits / 1500.0).round() as usize;
+        }
+        views
     }
 
     /// `flows` greedy senders at work behind an AP with room for `packets`, and a cell that carries `carries` bit/s.
     pub(super) fn load_greedily(&mut self, carries: f64, packets: f64, flows: u32) {
         (self.carries, self.buffer, self.is_on) = (carries, packets * 1500.0, false);
         let window = carries * BASE / 8.0 + self.buffer;
-        self.greedy =
-            Some(Greedy { flows: f64::from(flows), window, waits: 0.0, wire: 0.0, lost: 0.0, losses: 0.0, began: 0.0 });
+        self.greedy = Some(Greedy::new(flows, window));
+    }
+
+    /// The first station sends `flows`, the others receive.
+    pub(super) fn upload_greedily(&mut self, flows: u32) {
+        self.uploads = Some(Greedy::new(flows, UPLINK_QUEUE));
+    }
+
+    /// What the first station has sent in the next `seconds` over the mean of what the others have received.
+    pub(super) fn level(&mut self, seconds: f64) -> f64 {
+        let (uploaded, received) = (self.uploaded, self.received);
+        self.run(seconds);
+        (self.uploaded - uploaded) * (self.deaf.len() - 1) as f64 / (self.received - received)
     }
 
     /// Seconds of the next `seconds` in which the box has packets to divide, as a share.
@@ -194,13 +239,16 @@ impl Cell {
 
     /// A step of the fluid: the box feeds the queue, the radio empties it. TCP keeps what the AP would drop in the box.
     fn flow(&mut self) {
-        let fits = (self.c() * (1.0 - ACKS) * STEP / 8.0).max(0.0);
+        let c = self.control.capacity().as_bps() as f64;
+        let fits = (c * (1.0 - ACKS) * STEP / 8.0).max(0.0);
+        let carried = if self.silent { 0.0 } else { self.carries * (1.0 - ACKS) * STEP / 8.0 };
+        let (sent_up, passed_up) = self.upload(fits, carried);
         let offered = match &mut self.greedy {
-            None => (self.load.min(self.c()) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
+            None => (self.load.min(c) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
                 greedy.waits += free.max(0.0);
-                let passes = if self.is_on { greedy.waits.min(fits) } else { greedy.waits };
+                let passes = if self.is_on { greedy.waits.min(fits - passed_up) } else { greedy.waits };
                 greedy.waits -= passes;
                 passes
             }
@@ -210,27 +258,46 @@ impl Cell {
         let rtt = BASE + self.delay();
         let overflow = self.queue - self.buffer;
         self.queue = self.queue.min(self.buffer);
-        let limit = self.control.capacity().as_bps() as f64 * BOX_QUEUE / 8.0 + 12_000.0;
+        // A class has room for the rate that it has, and for its own part at least.
+        let part =
+            self.uploads.map_or(1.0, |_| 1.0 - 1.0 / self.deaf.len() as f64).max(1.0 - passed_up / fits.max(1.0));
+        let limit = c * BOX_QUEUE / 8.0 * part + 12_000.0;
         if let Some(greedy) = &mut self.greedy {
-            let rtt = rtt + if self.is_on { greedy.waits * 8.0 / self.control.capacity().as_bps() as f64 } else { 0.0 };
-            greedy.window += STEP * greedy.flows * 1500.0 / rtt;
+            let rtt = rtt + if self.is_on { greedy.waits * 8.0 / c } else { 0.0 };
             let losses = overflow.max(0.0) + (greedy.waits - limit).max(0.0);
             greedy.waits = greedy.waits.min(limit);
-            greedy.lost += losses - greedy.lost * STEP / rtt;
-            greedy.losses += losses;
-            if self.now > greedy.began + rtt {
-                let hit = (greedy.losses / 1500.0).min(greedy.flows);
-                greedy.window *= 1.0 - 0.5 * hit / greedy.flows;
-                (greedy.losses, greedy.began) = (0.0, self.now);
-            }
+            greedy.adapt(self.now, rtt, losses);
         }
         if !self.silent {
-            let sent = (self.carries * (1.0 - ACKS) * STEP / 8.0).min(self.queue);
+            let sent = (carried - sent_up).min(self.queue);
             self.queue -= sent;
+            self.received += sent;
             if let Some(greedy) = &mut self.greedy {
                 greedy.wire = sent / STEP * BASE;
             }
             self.up += sent * ACKS / (1.0 - ACKS);
         }
+    }
+
+    /// A step of the station that sends: it takes turns with the AP on the air, and with the other stations in the box.
+    /// Bytes that it had on the air, and that the box let pass.
+    fn upload(&mut self, fits: f64, carried: f64) -> (f64, f64) {
+        let Some(uploads) = &mut self.uploads else { return (0.0, 0.0) };
+        let queued = (uploads.window - uploads.waits - uploads.wire - uploads.lost).max(0.0);
+        let sent = queued.min((carried / 2.0).max(carried - self.queue));
+        uploads.waits += sent;
+        let others = self.greedy.map_or(0.0, |greedy| greedy.waits);
+        let part = (fits / self.deaf.len() as f64).max(fits - others);
+        let passed = if self.is_on { uploads.waits.min(part) } else { uploads.waits };
+        uploads.waits -= passed;
+        self.uploaded += passed;
+        uploads.wire = passed / STEP * BASE;
+        let c = self.control.capacity().as_bps() as f64;
+        let limit = c * BOX_QUEUE / 8.0 * (passed / fits.max(1.0)).max(1.0 / self.deaf.len() as f64) + 12_000.0;
+        let losses = (queued - sent - UPLINK_QUEUE).max(0.0) + (uploads.waits - limit).max(0.0);
+        uploads.waits = uploads.waits.min(limit);
+        let rtt = BASE + (queued + uploads.waits) / (passed / STEP).max(carried / STEP / 20.0);
+        uploads.adapt(self.now, rtt, losses);
+        (sent, passed)
     }
 }

@@ -17,16 +17,16 @@ use crate::units::{Bytes, Duration, Instant};
 /// C of a trial, as a share of what passed.
 pub(super) const LOWERED: f64 = 0.75;
 /// A trial in which less than this share of the lowered C passed was not wanted.
-const USED_UP: f64 = 0.85;
+pub(super) const USED_UP: f64 = 0.85;
 /// How long it is lowered, and after which time the queue of a small buffer is gone.
-const LASTS: Duration = Duration::from_millis(1200);
+pub(super) const LASTS: Duration = Duration::from_millis(1200);
 const DRAINED: Duration = Duration::from_millis(300);
 /// What waits and passes in this time calls for one.
-const WATCHED: Duration = Duration::from_millis(1800);
+pub(super) const WATCHED: Duration = Duration::from_millis(1800);
 /// Round trips of this time before it count.
 const BEFORE: Duration = Duration::from_secs(2);
 /// Below this rate no trial is worth its while.
-const LEAST_RATE: f64 = 250_000.0;
+pub(super) const LEAST_RATE: f64 = 250_000.0;
 /// C after a trial in which those that were held back began to wait, as a share of what passed.
 const FREED: f64 = 0.94;
 /// Time to the next trial after one that found no queue: the first and the longest.
@@ -35,6 +35,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs
 const GROWN: f64 = 1.5;
 /// Fewer round trips than this say nothing.
 const LEAST_TRIPS: usize = 4;
+/// For so long after a trial with round trips the baselines are known to be free of a queue: as long as they remember it.
+const PROVEN: Duration = Duration::from_secs(15);
 /// The least queue of an AP that is full, in packets: that of a small buffer is empty at times.
 const LEAST_QUEUE: f64 = 3.0;
 /// A large buffer of an AP, in packets, and the longest time to drain one.
@@ -77,12 +79,14 @@ pub(super) struct Trials {
     next_at: Instant,
     pause: Duration,
     rate: f64,
+    /// Baselines are those of an AP without a queue until then; before the first trial and later they may be a full queue.
+    proven_until: Option<Instant>,
     trips: Vec<RoundTrip>,
 }
 
 /// What round trips tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Fall {
+pub(super) enum Fall {
     /// They fell by so many seconds, which are known to within so many.
     By(f64, f64),
     /// They did not.
@@ -121,8 +125,11 @@ impl Adaptive {
             .occupancy
             .span(WATCHED)
             .is_some_and(|span| span.is_open() || (self.state() == State::Blind && span.is_leaky(true)));
-        // Where a full queue is long the delay tells of it, and stations also stop to send for other reasons.
-        let held_back = self.ceiling.map_or(Vec::new(), |_| self.occupancy.held_back(WATCHED));
+        // Where a full queue is long the delay tells of it, if anybody answers and the baseline is not that queue itself; and
+        // stations also stop to send for other reasons.
+        let is_proven = self.trials.proven_until.is_some_and(|until| now < until);
+        let is_told = self.ceiling.is_none() && self.state() == State::Run && is_proven;
+        let held_back = if is_told { Vec::new() } else { self.occupancy.held_back(WATCHED) };
         if self.drop.is_some() || !is_open && held_back.is_empty() {
             return false;
         }
@@ -159,11 +166,18 @@ impl Adaptive {
         let is_freed = !held_back.is_empty() && self.occupancy.wait_now(&held_back, LASTS - DRAINED);
         self.occupancy.restart();
         // Who asks for less than the lowered C has no queue anywhere.
+        let answers = self.trials.trips.iter().filter(|trip| trip.sent_at >= began + DRAINED).count();
+        if answers >= LEAST_TRIPS {
+            self.trials.proven_until = Some(now + PROVEN);
+        }
         let is_wanted = span.is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let fall = if is_wanted { self.fall_since(began, rate) } else { Fall::Not };
+        let fall = if is_wanted { fall_of(&self.trials.trips, began, rate) } else { Fall::Not };
         // One station shares with nobody.
         let binds = match fall {
             Fall::By(..) => true,
+            // Whoever asks for a little more than the lowered C begins to wait at it, too: where a full queue is known to be
+            // short that is the likelier mistake, elsewhere round trips are believed.
+            Fall::Not if self.ceiling.is_none() => false,
             Fall::Not | Fall::Unknown if !held_back.is_empty() => is_freed,
             Fall::Not => false,
             Fall::Unknown => self.signal.active(now) > 1,
@@ -177,7 +191,7 @@ impl Adaptive {
             return;
         }
         (self.trials.next_at, self.trials.rate) = (now, 0.0);
-        self.mu = Some(rate);
+        (self.mu, self.full) = (Some(rate), Some(rate));
         match fall {
             Fall::By(seconds, error) if seconds < LONG.as_secs_f64() => {
                 self.hold_below(now, rate, HOLD, Some((seconds, error)));
@@ -188,37 +202,36 @@ impl Adaptive {
         // What the AP dropped is part of what passed.
         self.set(now, if is_freed { FREED } else { AFTER_DRAIN } * rate, Reason::Overload);
     }
+}
 
-    /// By how much round trips have fallen since `began`, at a rate of `rate` bit/s.
-    fn fall_since(&self, began: Instant, rate: f64) -> Fall {
-        let trips = &self.trials.trips;
-        let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
-        let before: Vec<_> = trips.iter().filter(is_before).collect();
-        let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= began + DRAINED).collect();
-        if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
-            return Fall::Unknown;
-        }
-        // Stations differ in how fast they answer: each is compared with itself.
-        let least = |station| {
-            let own = before.iter().chain(&after).filter(|trip| trip.station == station);
-            own.map(|trip| trip.rtt).min().unwrap_or_default()
-        };
-        let excess = |trips: &[&RoundTrip]| {
-            let mut all: Vec<_> =
-                trips.iter().map(|trip| trip.rtt.saturating_sub(least(trip.station)).as_secs_f64()).collect();
-            all.sort_by(f64::total_cmp);
-            let quartiles = all[all.len() * 3 / 4] - all[all.len() / 4];
-            (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
-        };
-        let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
-        let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
-        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
-        if fell > (SURE * error).max(queue) {
-            Fall::By(fell, error)
-        } else if SURE * error < queue && queue > PRECISION {
-            Fall::Not
-        } else {
-            Fall::Unknown
-        }
+/// By how much the round trips `trips` have fallen since `began`, at a rate of `rate` bit/s.
+pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, rate: f64) -> Fall {
+    let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
+    let before: Vec<_> = trips.iter().filter(is_before).collect();
+    let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= began + DRAINED).collect();
+    if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
+        return Fall::Unknown;
+    }
+    // Stations differ in how fast they answer: each is compared with itself.
+    let least = |station| {
+        let own = before.iter().chain(&after).filter(|trip| trip.station == station);
+        own.map(|trip| trip.rtt).min().unwrap_or_default()
+    };
+    let excess = |trips: &[&RoundTrip]| {
+        let mut all: Vec<_> =
+            trips.iter().map(|trip| trip.rtt.saturating_sub(least(trip.station)).as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        let quartiles = all[all.len() * 3 / 4] - all[all.len() / 4];
+        (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
+    };
+    let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
+    let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
+    let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
+    if fell > (SURE * error).max(queue) {
+        Fall::By(fell, error)
+    } else if SURE * error < queue && queue > PRECISION {
+        Fall::Not
+    } else {
+        Fall::Unknown
     }
 }
