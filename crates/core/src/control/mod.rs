@@ -10,6 +10,7 @@ mod air;
 mod ceiling;
 mod delay;
 mod drop;
+mod guard;
 pub mod log;
 mod occupancy;
 mod prober;
@@ -26,6 +27,7 @@ mod wce_tests;
 
 pub use adaptive::{Adaptive, AdaptiveParams};
 pub use air::{Air, AirParams};
+pub use guard::Guard;
 pub use prober::Probe;
 pub use watch::{Verdict, Watch};
 pub use wce::{Wce, WceParams};
@@ -72,7 +74,7 @@ impl State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// The value to begin with.
+    /// The value to begin with, and again after a trial of a fixed one.
     Start,
     /// The value that the machine before had found (`adaptive`).
     Kept,
@@ -185,6 +187,8 @@ pub struct ControlStats {
 pub enum Capacity {
     /// Never changes.
     Fixed(Bitrate),
+    /// As the user says, but for the moments in which it is looked whether it is too high.
+    Guarded(Box<Guard>),
     /// detti2011 section 4.2.1.
     Wce(Box<Wce>),
     /// Ours.
@@ -204,6 +208,16 @@ impl Capacity {
         }
     }
 
+    /// A C of `rate` that is watched over: see [`Guard`].
+    pub fn guarded(rate: Bitrate, stations: usize) -> Self {
+        Capacity::Guarded(Box::new(Guard::new(rate, stations)))
+    }
+
+    /// What the cell carries, if a C that is watched over is above that.
+    pub fn elsewhere(&self) -> Option<Bitrate> {
+        if let Capacity::Guarded(guard) = self { guard.elsewhere() } else { None }
+    }
+
     /// Draws from `rng` from here on, as far as the machine draws at all.
     pub fn reseed(&mut self, rng: Rng) {
         if let Capacity::Wce(wce) = self {
@@ -215,6 +229,7 @@ impl Capacity {
     pub fn capacity(&self) -> Bitrate {
         match self {
             Capacity::Fixed(rate) => *rate,
+            Capacity::Guarded(guard) => guard.capacity(),
             Capacity::Wce(wce) => wce.capacity(),
             Capacity::Adaptive(adaptive) => adaptive.capacity(),
             Capacity::Air(air) => air.capacity(),
@@ -225,6 +240,7 @@ impl Capacity {
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {
             Capacity::Fixed(_) => None,
+            Capacity::Guarded(guard) => Some(guard.poll_timeout()),
             Capacity::Wce(wce) => Some(wce.poll_timeout()),
             Capacity::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
             Capacity::Air(air) => Some(air.poll_timeout()),
@@ -235,6 +251,7 @@ impl Capacity {
     pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
         match self {
             Capacity::Fixed(_) => {}
+            Capacity::Guarded(guard) => guard.handle_timeout(now, stations),
             Capacity::Wce(wce) => wce.handle_timeout(now, stations),
             Capacity::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
             Capacity::Air(air) => air.handle_timeout(now, stations),
@@ -245,6 +262,7 @@ impl Capacity {
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         match self {
             Capacity::Fixed(_) | Capacity::Air(_) => {}
+            Capacity::Guarded(guard) => guard.handle_reply(now, id),
             Capacity::Wce(wce) => wce.handle_reply(now, id),
             Capacity::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
         }
@@ -254,6 +272,7 @@ impl Capacity {
     pub fn poll_probe(&mut self) -> Option<Probe> {
         match self {
             Capacity::Fixed(_) | Capacity::Air(_) => None,
+            Capacity::Guarded(guard) => guard.poll_probe(),
             Capacity::Wce(wce) => wce.poll_probe(),
             Capacity::Adaptive(adaptive) => adaptive.poll_probe(),
         }
@@ -263,6 +282,7 @@ impl Capacity {
     pub fn poll_decision(&mut self) -> Option<Decision> {
         match self {
             Capacity::Fixed(_) => None,
+            Capacity::Guarded(guard) => guard.poll_decision(),
             Capacity::Wce(wce) => wce.poll_decision(),
             Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
             Capacity::Air(air) => air.poll_decision(),
@@ -273,6 +293,7 @@ impl Capacity {
     pub fn grow(&mut self, stations: usize) {
         match self {
             Capacity::Fixed(_) => {}
+            Capacity::Guarded(guard) => guard.grow(stations),
             Capacity::Wce(wce) => wce.grow(stations),
             Capacity::Adaptive(adaptive) => adaptive.grow(stations),
             Capacity::Air(air) => air.grow(stations),
@@ -297,7 +318,7 @@ impl Capacity {
     /// What is known. All but `adaptive` are always sure.
     pub const fn state(&self) -> State {
         match self {
-            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
+            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
             Capacity::Adaptive(adaptive) => adaptive.state(),
         }
     }
@@ -307,7 +328,7 @@ impl Capacity {
     pub fn delay(&self, now: Instant) -> Option<Duration> {
         match self {
             Capacity::Adaptive(adaptive) => adaptive.delay(now),
-            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
+            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
         }
     }
 
@@ -315,6 +336,7 @@ impl Capacity {
     pub fn stats(&self) -> ControlStats {
         match self {
             Capacity::Fixed(_) => ControlStats::default(),
+            Capacity::Guarded(guard) => guard.stats(),
             Capacity::Wce(wce) => wce.stats(),
             Capacity::Adaptive(adaptive) => adaptive.stats(),
             Capacity::Air(air) => air.stats(),

@@ -20,7 +20,7 @@ pub(super) const LOWERED: f64 = 0.75;
 pub(super) const USED_UP: f64 = 0.85;
 /// How long it is lowered, and after which time the queue of a small buffer is gone.
 pub(super) const LASTS: Duration = Duration::from_millis(1200);
-const DRAINED: Duration = Duration::from_millis(300);
+pub(super) const DRAINED: Duration = Duration::from_millis(300);
 /// What waits and passes in this time calls for one.
 pub(super) const WATCHED: Duration = Duration::from_millis(1800);
 /// Round trips of this time before it count.
@@ -171,7 +171,7 @@ impl Adaptive {
             self.trials.proven_until = Some(now + PROVEN);
         }
         let is_wanted = span.is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let fall = if is_wanted { fall_of(&self.trials.trips, began, rate) } else { Fall::Not };
+        let fall = if is_wanted { fall_of(&self.trials.trips, began, began + DRAINED, rate) } else { Fall::Not };
         // One station shares with nobody.
         let binds = match fall {
             Fall::By(..) => true,
@@ -191,12 +191,12 @@ impl Adaptive {
             return;
         }
         (self.trials.next_at, self.trials.rate) = (now, 0.0);
-        (self.mu, self.full) = (Some(rate), Some(rate));
+        self.mu = Some(rate);
         match fall {
             Fall::By(seconds, error) if seconds < LONG.as_secs_f64() => {
                 self.hold_below(now, rate, HOLD, Some((seconds, error)));
             }
-            Fall::By(..) => self.ceiling = None,
+            Fall::By(..) => (self.ceiling, self.full) = (None, Some(rate)),
             Fall::Not | Fall::Unknown => self.hold_below(now, rate, HOLD, None),
         }
         // What the AP dropped is part of what passed.
@@ -204,11 +204,11 @@ impl Adaptive {
     }
 }
 
-/// By how much the round trips `trips` have fallen since `began`, at a rate of `rate` bit/s.
-pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, rate: f64) -> Fall {
+/// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
+pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> Fall {
     let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
     let before: Vec<_> = trips.iter().filter(is_before).collect();
-    let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= began + DRAINED).collect();
+    let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();
     if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
         return Fall::Unknown;
     }

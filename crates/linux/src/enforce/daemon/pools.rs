@@ -43,10 +43,14 @@ pub(super) struct PoolControl {
 
 impl PoolControl {
     pub(super) fn new(pool: &SitePool, seed: u64, is_logged: bool) -> Self {
+        let capacity = match pool.capacity() {
+            CapacityParams::Fixed { rate } => Capacity::guarded(*rate, 0),
+            params => Capacity::new(params, 0, Rng::fork(seed, &pool.name)),
+        };
         PoolControl {
             id: pool.id,
             params: *pool.capacity(),
-            capacity: Capacity::new(pool.capacity(), 0, Rng::fork(seed, &pool.name)),
+            capacity,
             positions: Vec::new(),
             views: Vec::new(),
             arrivals: None,
@@ -57,7 +61,11 @@ impl PoolControl {
             delay: None,
             watch: Watch::default(),
             verdict: None,
-            tape: if is_logged { Tape::new(*pool.capacity(), seed) } else { Tape::default() },
+            tape: if is_logged && !matches!(pool.capacity(), CapacityParams::Fixed { .. }) {
+                Tape::new(*pool.capacity(), seed)
+            } else {
+                Tape::default()
+            },
         }
     }
 
@@ -74,7 +82,8 @@ impl PoolControl {
 
     /// Judges whether the box is the bottleneck: twice a second.
     pub(super) fn judge(&mut self, now: Instant, c: Bitrate) {
-        self.verdict = self.watch.observe(now, c, self.capacity.state(), &self.views);
+        let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
+        self.verdict = self.watch.observe(now, c, self.capacity.state(), &self.views).or(elsewhere);
     }
 
     /// What is wrong with `c`, which is C, and what to do.
@@ -103,9 +112,9 @@ impl PoolControl {
         self.id == pool.id && self.params == *pool.capacity()
     }
 
-    /// Whether C ever changes.
+    /// Whether C is the user's; it is lower for a moment when it seems to be too high.
     pub(super) const fn is_fixed(&self) -> bool {
-        matches!(self.capacity, Capacity::Fixed(_))
+        matches!(self.params, CapacityParams::Fixed { .. })
     }
 
     pub(super) const fn state(&self) -> State {

@@ -179,8 +179,10 @@ impl Daemon {
         // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
         let is_counted = self.count().is_some();
         let now = self.now();
-        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
-            if is_counted {
+        for pool in &mut self.pools {
+            if is_counted && pool.is_fixed() {
+                pool.observe_fixed(&self.counters);
+            } else if is_counted {
                 let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
                 pool.observe(&self.counters, arrivals, &self.udp);
             }
@@ -193,7 +195,7 @@ impl Daemon {
     fn act(&mut self) {
         let now = self.now();
         let mut failed = None;
-        for pool in self.pools.iter_mut().filter(|pool| !pool.is_fixed()) {
+        for pool in &mut self.pools {
             while let Some((id, slot)) = pool.poll_probe(now) {
                 let Some(station) = self.site.stations().iter().find(|station| station.slot == slot) else { continue };
                 let ap = self.site.config().aps.iter().find(|ap| ap.name == station.ap);
@@ -247,8 +249,10 @@ impl Daemon {
             return;
         }
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
-            let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
-            pool.observe(&self.counters, arrivals, &self.udp);
+            if !pool.is_fixed() {
+                let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
+                pool.observe(&self.counters, arrivals, &self.udp);
+            }
             pool.handle_reply(now, echo.id);
         }
         self.act();

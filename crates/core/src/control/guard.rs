@@ -1,0 +1,284 @@
+//! Looks after a C that the user has fixed: is it above what the cell carries?
+//!
+//! Such a C is never corrected, only told of. Where less than C passes and next to nothing waits in the box, C goes below
+//! what passes for a second, as in a trial of `adaptive`: if round trips fall, the queue stood in the cell. Two such trials
+//! in a row are told. While packets wait in the box nobody is asked and C stays.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::delay::Delays;
+use super::occupancy::Occupancy;
+use super::prober::{Probe, Prober};
+use super::signal::Signal;
+use super::trial::{DRAINED, Fall, LASTS, LEAST_RATE, LOWERED, RoundTrip, USED_UP, WATCHED, fall_of};
+use super::{ControlStats, Decision, Reason, State, StationView};
+use crate::units::{Bitrate, Duration, Instant};
+
+/// Time between two looks, and while round trips are measured.
+const LOOK: Duration = Duration::from_millis(500);
+const PROBE: Duration = Duration::from_millis(100);
+/// A probe without reply after this is lost.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// For how long round trips are measured before C is lowered.
+const LISTENS: Duration = Duration::from_millis(1400);
+/// An upload goes on for as long as what waits at its station: so many bits, at half of what the cell carries; at most so long.
+const UPLINK_QUEUE: f64 = 300.0 * 12_000.0;
+const LONGEST: Duration = Duration::from_millis(1500);
+/// Time to the next trial: to the one that confirms, and after one without result, at first and at most.
+const CONFIRMS: Duration = Duration::from_secs(1);
+const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
+/// So many trials in a row are believed.
+const SURE: u32 = 2;
+
+/// What it does.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+enum Phase {
+    /// Looks at the box.
+    Watches,
+    /// Measures round trips since then.
+    Listens(Instant),
+    /// C is lowered since then; so much passed before, in bit/s.
+    Lowered(Instant, f64),
+}
+
+/// Watches over a fixed C.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guard {
+    /// As the user has it, in bit/s.
+    fixed: f64,
+    /// C now.
+    c: f64,
+    phase: Phase,
+    next_tick: Instant,
+    prober: Prober,
+    signal: Signal,
+    delays: Delays,
+    occupancy: Occupancy,
+    /// Whom to ask next.
+    turn: usize,
+    trips: Vec<RoundTrip>,
+    next_trial: Instant,
+    pause: Duration,
+    /// Trials in a row that found a queue in the cell, and what passed in the last of them, in bit/s.
+    found: u32,
+    carried: f64,
+    decisions: VecDeque<Decision>,
+}
+
+impl Guard {
+    /// Watches over `fixed`.
+    pub fn new(fixed: Bitrate, stations: usize) -> Self {
+        let fixed = fixed.as_bps() as f64;
+        Guard {
+            fixed,
+            c: fixed,
+            phase: Phase::Watches,
+            next_tick: Instant::ZERO,
+            prober: Prober::new(TIMEOUT),
+            signal: Signal::new(stations),
+            delays: Delays::new(stations),
+            occupancy: Occupancy::default(),
+            turn: 0,
+            trips: Vec::new(),
+            next_trial: Instant::ZERO,
+            pause: Duration::ZERO,
+            found: 0,
+            carried: 0.0,
+            decisions: VecDeque::new(),
+        }
+    }
+
+    /// C, which is lower for a moment now and then.
+    pub fn capacity(&self) -> Bitrate {
+        Bitrate::from_bps(self.c.round() as u64)
+    }
+
+    /// What the cell carries, if C is above that.
+    pub fn elsewhere(&self) -> Option<Bitrate> {
+        (self.found >= SURE).then(|| Bitrate::from_bps(self.carried as u64))
+    }
+
+    /// When the next look is due.
+    pub const fn poll_timeout(&self) -> Instant {
+        self.next_tick
+    }
+
+    /// A probe to send now.
+    pub fn poll_probe(&mut self) -> Option<Probe> {
+        self.prober.poll_probe()
+    }
+
+    /// What was decided.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        self.decisions.pop_front()
+    }
+
+    /// Counters since the start.
+    pub const fn stats(&self) -> ControlStats {
+        self.prober.stats
+    }
+
+    /// Makes room for more stations.
+    pub fn grow(&mut self, stations: usize) {
+        self.signal.grow(stations);
+        self.delays.grow(stations);
+    }
+
+    /// A reply is back.
+    pub fn handle_reply(&mut self, now: Instant, id: u64) {
+        let Some(probe) = self.prober.take(id) else { return };
+        let rtt = now - probe.sent_at;
+        self.delays.sample(now, probe.station, rtt);
+        self.trips.push(RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt });
+    }
+
+    /// Looks, and goes on with a trial.
+    pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
+        if now < self.next_tick {
+            return;
+        }
+        self.signal.observe(now, stations);
+        let passed = self.signal.down + self.signal.up;
+        self.occupancy.observe(now, self.signal.backlog, passed, self.c, stations);
+        while let Some(lost) = self.prober.poll_lost(now) {
+            self.delays.lost(now, lost.station);
+        }
+        match self.phase {
+            Phase::Watches => self.watch(now),
+            Phase::Listens(since) if now >= since + LISTENS => match self.passing() {
+                Some(rate) => {
+                    self.phase = Phase::Lowered(now, rate);
+                    self.occupancy.restart();
+                    self.set(now, LOWERED * rate, Reason::Trial);
+                }
+                None => self.phase = Phase::Watches,
+            },
+            Phase::Lowered(since, rate) if now >= since + goes_on(rate) + LASTS => self.end(now, since, rate),
+            Phase::Listens(_) | Phase::Lowered(..) => {}
+        }
+        let is_quiet = self.phase == Phase::Watches;
+        if !is_quiet {
+            self.probe(now);
+        }
+        self.next_tick = now + if is_quiet { LOOK } else { PROBE };
+    }
+
+    /// What passes in bit/s, if it is steady and less than C, and next to nothing waits.
+    fn passing(&self) -> Option<f64> {
+        let is_open = self.occupancy.span(WATCHED).is_some_and(|span| span.is_open());
+        self.occupancy.steady_rate().filter(|rate| is_open && *rate >= LEAST_RATE)
+    }
+
+    fn watch(&mut self, now: Instant) {
+        if self.occupancy.span(WATCHED).is_some_and(|span| span.binds()) {
+            self.found = 0;
+        }
+        if now >= self.next_trial && self.passing().is_some() {
+            self.trips.clear();
+            self.phase = Phase::Listens(now);
+        }
+    }
+
+    fn end(&mut self, now: Instant, since: Instant, rate: f64) {
+        let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
+        let is_queue =
+            is_wanted && matches!(fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate), Fall::By(..));
+        (self.found, self.carried) = if is_queue { (self.found + 1, rate) } else { (0, 0.0) };
+        let is_doubtful = is_queue && self.found < SURE;
+        self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };
+        self.next_trial = now + self.pause;
+        self.phase = Phase::Watches;
+        self.occupancy.restart();
+        self.set(now, self.fixed, Reason::Start);
+    }
+
+    fn set(&mut self, now: Instant, c: f64, reason: Reason) {
+        self.c = c;
+        self.decisions.push_back(Decision { at: now, capacity: self.capacity(), state: State::Run, reason });
+    }
+
+    /// Asks the next station in turn that has traffic and may answer.
+    fn probe(&mut self, now: Instant) {
+        let stations = self.delays.len();
+        let turn = (0..stations)
+            .map(|step| (self.turn + step) % stations)
+            .find(|station| self.signal.is_active(*station, now) && self.delays.may_answer(*station, now));
+        if let Some(station) = turn {
+            self.turn = station + 1;
+            self.prober.send(now, station, self.signal.down);
+        }
+    }
+}
+
+/// How long an upload may go on as before where `rate` bit/s pass.
+fn goes_on(rate: f64) -> Duration {
+    Duration::from_secs_f64(UPLINK_QUEUE / (rate / 2.0)).min(LONGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Capacity;
+    use super::super::testbed::{Cell, MBPS};
+    use super::*;
+
+    /// A fixed C of `share` of what the cell carries; the first station uploads if `uploads`.
+    fn cell(share: f64, carries: f64, packets: f64, uploads: bool) -> Cell {
+        let rate = Bitrate::from_bps((carries * share * MBPS) as u64);
+        let mut cell = Cell::new(Capacity::guarded(rate, 5), 5);
+        cell.jitter = 0.0004;
+        cell.load_greedily(carries * MBPS, packets, 5);
+        if uploads {
+            cell.upload_greedily(2);
+        }
+        cell.run(3.0);
+        cell.is_on = true;
+        cell
+    }
+
+    fn told(cell: &Cell) -> Option<f64> {
+        Some(cell.control.elsewhere()?.as_bps() as f64 / cell.carries)
+    }
+
+    #[test]
+    fn a_fixed_c_that_is_too_high_is_told_within_fifteen_seconds() {
+        for (carries, packets) in [(5.0, 75.0), (20.0, 75.0), (20.0, 500.0), (50.0, 75.0)] {
+            for uploads in [false, true] {
+                let mut cell = cell(1.3, carries, packets, uploads);
+                let within = (0..150).find(|_| {
+                    cell.run(0.1);
+                    told(&cell).is_some()
+                });
+                println!(
+                    "{carries} Mbit/s, {packets} packets, uploads {uploads}: {within:?} tenths, {:?}",
+                    told(&cell)
+                );
+                assert!(told(&cell).is_some_and(|share| (0.8..1.1).contains(&share)), "{carries} {packets} {uploads}");
+                // It goes on being told, and C is the user's again.
+                cell.run(60.0);
+                assert!(told(&cell).is_some() && (cell.c() / cell.carries - 1.3).abs() < 1e-3);
+            }
+        }
+    }
+
+    #[test]
+    fn a_right_c_is_left_alone_and_low_demand_is_not_told() {
+        for uploads in [false, true] {
+            let mut cell = cell(0.93, 20.0, 75.0, uploads);
+            for _ in 0..600 {
+                cell.run(1.0);
+                assert_eq!(told(&cell), None);
+            }
+            assert!(cell.decisions.is_empty() && cell.control.stats().probes == 0, "{:?}", cell.decisions);
+        }
+        let mut cell = Cell::new(Capacity::guarded(Bitrate::mbps(5), 5), 5);
+        (cell.jitter, cell.load) = (0.0004, 3.0 * MBPS);
+        for _ in 0..600 {
+            cell.run(1.0);
+            assert_eq!(told(&cell), None);
+        }
+        let trials = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial).count();
+        assert!((2..12).contains(&trials), "{trials}");
+    }
+}
