@@ -95,7 +95,7 @@ pub struct Adaptive {
     next_tick: Instant,
     pub(super) prober: Prober,
     pub(super) signal: Signal,
-    delays: Delays,
+    pub(super) delays: Delays,
     pub(super) delivered: Delivered,
     /// Whom to ask next.
     turn: usize,

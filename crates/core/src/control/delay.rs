@@ -93,10 +93,19 @@ impl Delays {
 
     /// Median over the stations of their fresh delays; the lower one of two.
     pub(super) fn median(&self, now: Instant) -> Option<Duration> {
-        let fresh = |s: &StationDelay| s.latest.filter(|(at, _)| now < *at + FRESH).map(|(_, excess)| excess);
-        let mut delays: Vec<Duration> = self.stations.iter().filter_map(fresh).collect();
-        delays.sort_unstable();
-        delays.get(delays.len().saturating_sub(1) / 2).copied()
+        self.middle(now, |_, excess| excess)
+    }
+
+    /// The same of their baselines.
+    pub(super) fn baseline(&self, now: Instant) -> Option<Duration> {
+        self.middle(now, |station, _| station.least.min(station.least_before))
+    }
+
+    fn middle(&self, now: Instant, of: impl Fn(&StationDelay, Duration) -> Duration) -> Option<Duration> {
+        let fresh = |s: &StationDelay| s.latest.filter(|(at, _)| now < *at + FRESH).map(|(_, excess)| of(s, excess));
+        let mut times: Vec<Duration> = self.stations.iter().filter_map(fresh).collect();
+        times.sort_unstable();
+        times.get(times.len().saturating_sub(1) / 2).copied()
     }
 }
 

@@ -127,7 +127,9 @@ impl Adaptive {
             .is_some_and(|span| span.is_open() || (self.state() == State::Blind && span.is_leaky(true)));
         // Where a full queue is long the delay tells of it, if anybody answers and the baseline is not that queue itself; and
         // stations also stop to send for other reasons.
-        let is_proven = self.trials.proven_until.is_some_and(|until| now < until);
+        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
+        let is_proven = self.trials.proven_until.is_some_and(|until| now < until)
+            || self.delays.baseline(now).is_none_or(|baseline| baseline.as_secs_f64() < queue);
         let is_told = self.ceiling.is_none() && self.state() == State::Run && is_proven;
         let held_back = if is_told { Vec::new() } else { self.occupancy.held_back(WATCHED) };
         if self.drop.is_some() || !is_open && held_back.is_empty() {
