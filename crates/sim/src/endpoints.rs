@@ -79,31 +79,28 @@ impl<'a> Simulation<'a> {
             self.cell.monitor();
         }
         let end = Instant::ZERO + self.scenario.run.duration;
-        loop {
-            let now = self.cell.poll_timeout();
-            if now >= end {
-                return self.record(end);
-            }
-            self.cell.handle_timeout(now);
-            while let Some(output) = self.cell.poll_output() {
-                match output {
-                    Output::Arrival(segment) => self.arrive(now, segment),
-                    // Stations talk to fixed hosts only.
-                    Output::Relay(segment) => self.cell.forward_to_wire(now, segment),
-                    Output::Probe(Probe { station, id }) => {
-                        let request = self.echo(station, Kind::Echo, id);
-                        self.cell.forward_to_station(now, request);
-                    }
-                    Output::Fetched(node) => self.refill(now, node),
-                    Output::Timer(timer) => self.wake(now, timer),
-                    Output::Sample => self.sample(),
-                    Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
+        while let Some((now, output)) = self.cell.advance(end) {
+            match output {
+                Output::Arrival(segment) => self.arrive(now, segment),
+                // Stations talk to fixed hosts only.
+                Output::Relay(segment) => self.cell.forward_to_wire(now, segment),
+                Output::Probe(Probe { station, id }) => {
+                    let request = self.echo(station, Kind::Echo, id);
+                    self.cell.forward_to_station(now, request);
                 }
+                Output::Fetched(node) => self.refill(now, node),
+                Output::Timer(timer) => self.wake(now, timer),
+                Output::Sample => self.sample(),
+                Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
             }
             if let Some(monitor) = &mut monitor {
                 self.cell.drain_air().for_each(|frame| monitor(&frame));
             }
         }
+        if let Some(monitor) = &mut monitor {
+            self.cell.drain_air().for_each(|frame| monitor(&frame));
+        }
+        self.record(end)
     }
 
     fn wake(&mut self, now: Instant, timer: Timer) {

@@ -33,6 +33,7 @@ impl<P: Packet + Clone + Send + 'static> Ap<P> {
     }
 
     /// A packet passes the AP, either way.
+    #[inline]
     fn cap_window(&mut self, now: Instant, packet: &mut P) {
         if let Some(cap) = &mut self.window_cap {
             cap.handle(now, packet);
@@ -40,6 +41,7 @@ impl<P: Packet + Clone + Send + 'static> Ap<P> {
     }
 
     /// A packet has crossed the radio.
+    #[inline]
     pub(super) fn observe(&mut self, now: Instant, packet: &P, bss: &Bss<P>) {
         if let Some(limiter) = &mut self.limiter {
             // One packet may be in the MAC's hands; more are a queue.
@@ -59,8 +61,9 @@ impl<P: Packet + Clone + Send + 'static> Ap<P> {
     }
 }
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// A packet from a station goes from the AP to the wire.
+    #[inline]
     pub fn forward_to_wire(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
         self.ap.observe(now, &packet, &self.bss);
@@ -74,6 +77,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     }
 
     /// A packet goes to the AP's queue towards the stations.
+    #[inline]
     pub fn forward_to_station(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
         self.bss.enqueue(now, NodeId::AP, packet);

@@ -1,12 +1,12 @@
 //! The heap of deadlines: what is due when, besides the radio.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use crate::units::Instant;
 
 /// What is due. `T` are the driver's timers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Deadline<T> {
     /// A packet arrives at the end of the wired link with this index, or the link may serve the next one.
     Link(u32),
@@ -28,26 +28,58 @@ pub(super) enum Deadline<T> {
     WarmupEnd,
 }
 
+/// A deadline in the heap: the earliest is the greatest, and of equal times the one that was scheduled first.
+#[derive(Debug)]
+struct Entry<T> {
+    at: Instant,
+    number: u64,
+    deadline: Deadline<T>,
+}
+
+impl<T> Ord for Entry<T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.number).cmp(&(self.at, self.number))
+    }
+}
+
+impl<T> PartialOrd for Entry<T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Entry<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<T> Eq for Entry<T> {}
+
 /// Deadlines in the order of time; equal times in the order of scheduling.
 #[derive(Debug)]
 pub(super) struct Deadlines<T> {
-    heap: BinaryHeap<Reverse<(Instant, u64, Deadline<T>)>>,
+    heap: BinaryHeap<Entry<T>>,
     scheduled: u64,
 }
 
-impl<T: Copy + Ord> Deadlines<T> {
+impl<T: Copy> Deadlines<T> {
     pub(super) const fn new() -> Self {
         Deadlines { heap: BinaryHeap::new(), scheduled: 0 }
     }
 
+    #[inline]
     pub(super) fn schedule(&mut self, at: Instant, deadline: Deadline<T>) {
         self.scheduled += 1;
-        self.heap.push(Reverse((at, self.scheduled, deadline)));
+        self.heap.push(Entry { at, number: self.scheduled, deadline });
     }
 
     /// Makes sure that `deadline` comes up at `at` or before; what comes up before looks again.
     ///
     /// `wakeup` says when it is going to come up: [`Instant::FAR_FUTURE`] when it is not in the heap.
+    #[inline]
     pub(super) fn arm(&mut self, wakeup: &mut Instant, at: Option<Instant>, deadline: Deadline<T>) {
         if let Some(at) = at
             && at < *wakeup
@@ -58,20 +90,56 @@ impl<T: Copy + Ord> Deadlines<T> {
     }
 
     /// When the next deadline is due; [`Instant::FAR_FUTURE`] when there is none.
+    #[inline]
     pub(super) fn next_at(&self) -> Instant {
-        self.heap.peek().map_or(Instant::FAR_FUTURE, |Reverse((at, ..))| *at)
+        self.heap.peek().map_or(Instant::FAR_FUTURE, |entry| entry.at)
     }
 
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Deadline<T>> {
-        self.heap.pop().map(|Reverse((.., deadline))| deadline)
+        self.heap.pop().map(|entry| entry.deadline)
     }
 }
 
 /// Whether the wake-up that has come up at `now` is the one that counts; if so, none is in the heap any more.
+#[inline]
 pub(super) fn is_current(wakeup: &mut Instant, now: Instant) -> bool {
     let current = *wakeup == now;
     if current {
         *wakeup = Instant::FAR_FUTURE;
     }
     current
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_come_up_by_time_and_then_in_the_order_of_scheduling() {
+        let at = Instant::from_nanos;
+        let mut deadlines = Deadlines::new();
+        for (ns, timer) in [(5, 'a'), (2, 'b'), (5, 'c'), (2, 'd')] {
+            deadlines.schedule(at(ns), Deadline::Driver(timer));
+        }
+        assert_eq!(deadlines.next_at(), at(2));
+        let order = std::iter::from_fn(|| deadlines.pop()).map(|deadline| match deadline {
+            Deadline::Driver(timer) => timer,
+            other => panic!("{other:?} was not scheduled"),
+        });
+        assert_eq!(order.collect::<String>(), "bdac");
+        assert_eq!(deadlines.next_at(), Instant::FAR_FUTURE);
+    }
+
+    #[test]
+    fn a_wake_up_is_set_only_when_it_comes_before_the_one_that_is() {
+        let at = Instant::from_nanos;
+        let (mut deadlines, mut wakeup) = (Deadlines::<()>::new(), Instant::FAR_FUTURE);
+        for ns in [7, 9, 3] {
+            deadlines.arm(&mut wakeup, Some(at(ns)), Deadline::Limiter);
+        }
+        deadlines.arm(&mut wakeup, None, Deadline::Limiter);
+        assert_eq!((wakeup, deadlines.heap.len()), (at(3), 2));
+        assert!(is_current(&mut wakeup, at(3)) && !is_current(&mut wakeup, at(7)), "the later one is out of date");
+    }
 }

@@ -88,26 +88,21 @@ pub enum Output<P, T> {
     WarmupEnd,
 }
 
-/// What the step under way has still to give.
+/// Where the step under way may have more to give.
 #[derive(Clone, Copy, Debug)]
-enum Pending<T> {
+enum Pending {
     Nothing,
     /// Deliveries and fetches of the radio.
     Radio,
     /// Packets at the end of a link.
     Link(usize),
-    /// A sleeping station takes a probe.
-    Answer(u32),
-    Timer(T),
-    Sample,
-    WarmupEnd,
 }
 
 /// One cell: a channel with an AP, its stations, and the way from the AP to the fixed hosts.
 ///
-/// Inputs are [`send`](Self::send), [`forward_to_station`](Self::forward_to_station), [`forward_to_wire`](Self::forward_to_wire),
-/// [`set_timer`](Self::set_timer) and [`handle_timeout`](Self::handle_timeout), in the order of time. After
-/// `handle_timeout` take all outputs with [`poll_output`](Self::poll_output); other inputs give none, and may come in between.
+/// [`advance`](Self::advance) does what is due and gives outputs, one a call. What the driver puts in
+/// ([`send`](Self::send), [`forward_to_station`](Self::forward_to_station), [`forward_to_wire`](Self::forward_to_wire),
+/// [`set_timer`](Self::set_timer)) comes at the time of the last output or later, and not after [`poll_timeout`](Self::poll_timeout).
 ///
 /// At equal times wires and timers come before the radio, and each other in the order in which they were set.
 pub struct Cell<'a, P, T> {
@@ -122,8 +117,8 @@ pub struct Cell<'a, P, T> {
     is_settling: bool,
     responders: Responders<P>,
     deadlines: Deadlines<T>,
-    pending: Pending<T>,
-    /// Time of the last step.
+    pending: Pending,
+    /// Time of the step that is pending or settling.
     now: Instant,
     /// Data rate of each station, as timed events have left it.
     rates: Vec<Bitrate>,
@@ -132,7 +127,7 @@ pub struct Cell<'a, P, T> {
     counted_from: Instant,
 }
 
-impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
+impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     /// The cell before its first packet. `seed` makes all draws of MAC, queues, box and stations that answer probes.
     pub fn new(scenario: &'a Scenario, seed: u64) -> Self {
         let mut cell = Cell {
@@ -168,6 +163,7 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
     }
 
     /// A packet leaves its end: a station (`Up`) or the fixed host (`Down`).
+    #[inline]
     pub fn send(&mut self, now: Instant, packet: P) {
         match packet.direction() {
             Direction::Up => self.bss.enqueue(now, packet.station(), packet),
@@ -176,54 +172,53 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
     }
 
     /// `timer` comes back as an output at `at`. A timer cannot be taken back: the driver ignores what is out of date.
+    #[inline]
     pub fn set_timer(&mut self, at: Instant, timer: T) {
         self.deadlines.schedule(at, Deadline::Driver(timer));
     }
 
-    /// When to call [`Self::handle_timeout`]; [`Instant::FAR_FUTURE`] when the cell waits for packets.
+    /// When something is due; [`Instant::FAR_FUTURE`] when the cell waits for packets. Holds when [`Self::advance`] has given `None`.
+    #[inline]
     pub fn poll_timeout(&self) -> Instant {
-        self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE).min(self.deadlines.next_at())
+        self.deadlines.next_at().min(self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE))
     }
 
-    /// Does the next thing that is due at `now`, which must be what [`Self::poll_timeout`] said.
-    pub fn handle_timeout(&mut self, now: Instant) {
-        self.now = now;
-        if self.deadlines.next_at() > now {
-            self.bss.handle_timeout(now);
-            self.pending = Pending::Radio;
-            return;
-        }
-        let Some(deadline) = self.deadlines.pop() else { return };
-        match deadline {
-            Deadline::Link(link) => {
-                if self.link_wakes(now, link as usize) {
-                    self.pending = Pending::Link(link as usize);
+    /// Does all that is due before `end`, each thing at its own time, up to the next output; `None`: nothing is left.
+    ///
+    /// Call it until `None` before time goes on.
+    #[inline]
+    pub fn advance(&mut self, end: Instant) -> Option<(Instant, Output<P, T>)> {
+        loop {
+            if (self.is_settling || !matches!(self.pending, Pending::Nothing))
+                && let Some(output) = self.poll_step()
+            {
+                return Some((self.now, output));
+            }
+            let wired = self.deadlines.next_at();
+            let radio = self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+            let now = wired.min(radio);
+            if now >= end {
+                return None;
+            }
+            if radio < wired {
+                self.bss.handle_timeout(now);
+                if self.bss.has_output() {
+                    (self.pending, self.now) = (Pending::Radio, now);
                 }
-            }
-            Deadline::Driver(timer) => self.pending = Pending::Timer(timer),
-            Deadline::Limiter => self.limiter_wakes(now),
-            Deadline::Shaper => self.shaper_wakes(now),
-            Deadline::Control => self.control_wakes(now),
-            Deadline::Answer(number) => self.pending = Pending::Answer(number),
-            Deadline::Script(index) => self.perform(now, index as usize),
-            Deadline::Sample => {
-                self.sample(now);
-                self.pending = Pending::Sample;
-            }
-            Deadline::WarmupEnd => {
-                self.reset_stats(now);
-                self.pending = Pending::WarmupEnd;
+            } else if let Some(output) = self.meet_deadline(now) {
+                return Some((now, output));
             }
         }
     }
 
-    /// What the last step has given, until `None`.
-    pub fn poll_output(&mut self) -> Option<Output<P, T>> {
+    /// The next output of the step under way.
+    #[inline]
+    fn poll_step(&mut self) -> Option<Output<P, T>> {
         loop {
             if self.is_settling
                 && let Some(probe) = self.settle(self.now)
             {
-                return Some(probe);
+                return Some(Output::Probe(probe));
             }
             match self.pending {
                 Pending::Nothing => return None,
@@ -235,34 +230,48 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
                     }
                     None => match self.bss.poll_fetched() {
                         Some(node) => return Some(Output::Fetched(node)),
-                        None => self.pending = Pending::Nothing,
+                        None => break,
                     },
                 },
                 Pending::Link(link) => match self.off_the_wire(self.now, link) {
-                    Some(output) => return Some(output),
-                    None => self.pending = Pending::Nothing,
+                    Some(packet) => return Some(Output::Arrival(packet)),
+                    None => break,
                 },
-                Pending::Answer(number) => {
-                    self.pending = Pending::Nothing;
-                    return self.responders.take(number).map(Output::Arrival);
-                }
-                Pending::Timer(timer) => {
-                    self.pending = Pending::Nothing;
-                    return Some(Output::Timer(timer));
-                }
-                Pending::Sample => {
-                    self.pending = Pending::Nothing;
-                    return Some(Output::Sample);
-                }
-                Pending::WarmupEnd => {
-                    self.pending = Pending::Nothing;
-                    return Some(Output::WarmupEnd);
-                }
             }
         }
+        self.pending = Pending::Nothing;
+        None
+    }
+
+    /// The first deadline is due.
+    #[inline]
+    fn meet_deadline(&mut self, now: Instant) -> Option<Output<P, T>> {
+        match self.deadlines.pop()? {
+            Deadline::Link(link) => {
+                if self.link_wakes(now, link as usize) {
+                    (self.pending, self.now) = (Pending::Link(link as usize), now);
+                }
+            }
+            Deadline::Driver(timer) => return Some(Output::Timer(timer)),
+            Deadline::Limiter => self.limiter_wakes(now),
+            Deadline::Shaper => self.shaper_wakes(now),
+            Deadline::Control => self.control_wakes(now),
+            Deadline::Answer(number) => return self.responders.take(number).map(Output::Arrival),
+            Deadline::Script(index) => self.perform(now, index as usize),
+            Deadline::Sample => {
+                self.sample(now);
+                return Some(Output::Sample);
+            }
+            Deadline::WarmupEnd => {
+                self.reset_stats(now);
+                return Some(Output::WarmupEnd);
+            }
+        }
+        None
     }
 
     /// A packet has crossed the radio.
+    #[inline]
     fn off_the_air(&mut self, now: Instant, Delivery { receiver, packet }: Delivery<P>) -> Option<Output<P, T>> {
         match packet.probe() {
             Some(_) if receiver == NodeId::AP && self.enforcer.is_none() => return Some(Output::Arrival(packet)),
@@ -279,6 +288,7 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
     }
 
     /// Packets of a node: waiting, and in the MAC's hands.
+    #[inline]
     pub fn backlog(&self, node: NodeId) -> usize {
         self.bss.backlog(node)
     }
@@ -289,11 +299,13 @@ impl<'a, P: CellPacket, T: Copy + Ord> Cell<'a, P, T> {
     }
 
     /// Packets that wait in the queue of a node.
+    #[inline]
     pub fn waiting(&mut self, node: NodeId) -> usize {
         self.bss.queue(node).len()
     }
 
     /// Present data rate of the station at this position.
+    #[inline]
     pub fn rate(&self, station: usize) -> Bitrate {
         self.rates[station]
     }

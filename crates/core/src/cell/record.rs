@@ -6,7 +6,7 @@ use crate::packet::NodeId;
 use crate::record::{FlowRecord, Record};
 use crate::units::Instant;
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// What was measured up to `end`, with the counters of the `flows` that the driver has kept. The congestion windows of
     /// the series are the driver's too.
     pub fn record(mut self, end: Instant, flows: Vec<FlowRecord>) -> Record {

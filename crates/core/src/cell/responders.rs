@@ -73,7 +73,7 @@ impl<P> Responders<P> {
     }
 }
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// A probe reaches its station, which takes it now, later or never.
     pub(super) fn asked(&mut self, now: Instant, probe: P) -> Option<Output<P, T>> {
         let station = probe.station().station_index().expect("probes name their station");

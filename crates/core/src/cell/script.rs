@@ -4,7 +4,7 @@ use super::{Cell, CellPacket};
 use crate::scenario::Action;
 use crate::units::Instant;
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// Does what the timed event number `index` says.
     pub(super) fn perform(&mut self, now: Instant, index: usize) {
         let scenario = self.scenario;

@@ -2,7 +2,8 @@
 
 use super::deadlines::{Deadline, is_current};
 use super::wires::UP;
-use super::{Cell, CellPacket, Output};
+use super::{Cell, CellPacket};
+use crate::control::Probe;
 use crate::packet::Direction;
 use crate::units::Instant;
 
@@ -16,7 +17,7 @@ impl BoxWakeups {
     pub(super) const NONE: Self = BoxWakeups { shaper: Instant::FAR_FUTURE, control: Instant::FAR_FUTURE };
 }
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// Arms the wake-up of the controller of a box that is on.
     pub(super) fn await_control(&mut self, now: Instant) {
         if let Some(enforcer) = &self.enforcer {
@@ -41,6 +42,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     }
 
     /// A packet comes to where the box would be, from either side.
+    #[inline]
     pub(super) fn through_box(&mut self, now: Instant, packet: P) {
         match &mut self.enforcer {
             None => self.beyond_box(now, packet),
@@ -55,6 +57,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     }
 
     /// Past the box, or where it would be.
+    #[inline]
     fn beyond_box(&mut self, now: Instant, packet: P) {
         match packet.direction() {
             Direction::Up => self.onto_wire(now, UP, packet),
@@ -83,7 +86,7 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
             && enforcer.control_timeout().is_some()
         {
             enforcer.handle_timeout(now);
-            self.is_settling = true;
+            (self.is_settling, self.now) = (true, now);
         }
     }
 
@@ -96,10 +99,10 @@ impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
     }
 
     /// After the controller has looked: the probes that it wants, one a call; then sets the C that it has decided on.
-    pub(super) fn settle(&mut self, now: Instant) -> Option<Output<P, T>> {
+    pub(super) fn settle(&mut self, now: Instant) -> Option<Probe> {
         let enforcer = self.enforcer.as_mut()?;
         if let Some(probe) = enforcer.poll_probe() {
-            return Some(Output::Probe(probe));
+            return Some(probe);
         }
         enforcer.settle(now);
         self.is_settling = false;

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::deadlines::{Deadline, is_current};
-use super::{Cell, CellPacket, Output};
+use super::{Cell, CellPacket};
 use crate::packet::{Direction, Packet};
 use crate::qdisc::{DropTail, Queue};
 use crate::scenario::{Scenario, Wire};
@@ -51,45 +51,51 @@ impl<P: Packet + Send + 'static> Wires<P> {
         self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
     }
 
+    #[inline]
     fn own(&self, flow: Option<usize>) -> Option<usize> {
         self.own.get(flow?).copied().flatten()
     }
 }
 
-impl<P: CellPacket, T: Copy + Ord> Cell<'_, P, T> {
+impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// A packet leaves the fixed host.
+    #[inline]
     pub(super) fn leave_host(&mut self, now: Instant, packet: P) {
         let link = self.wires.own(packet.scenario_flow()).map_or(DOWN, |own| own + 1);
         self.onto_wire(now, link, packet);
     }
 
+    #[inline]
     pub(super) fn onto_wire(&mut self, now: Instant, link: usize, packet: P) {
         self.wires.links[link].enqueue(now, packet);
         self.arm_link(link);
     }
 
     /// Whether the link is to be asked for packets with [`Self::off_the_wire`] now.
+    #[inline]
     pub(super) fn link_wakes(&mut self, now: Instant, link: usize) -> bool {
         is_current(&mut self.wires.wakeups[link], now)
     }
 
     /// Takes packets off the end of a link until one has reached the fixed host, or none is left.
-    pub(super) fn off_the_wire(&mut self, now: Instant, link: usize) -> Option<Output<P, T>> {
+    #[inline]
+    pub(super) fn off_the_wire(&mut self, now: Instant, link: usize) -> Option<P> {
         while let Some(packet) = self.wires.links[link].poll_delivery(now) {
             match link {
                 UP => match self.wires.own(packet.scenario_flow()) {
                     Some(own) => self.onto_wire(now, own, packet),
-                    None => return Some(Output::Arrival(packet)),
+                    None => return Some(packet),
                 },
                 DOWN => self.through_box(now, packet),
                 _ if packet.direction() == Direction::Down => self.onto_wire(now, DOWN, packet),
-                _ => return Some(Output::Arrival(packet)),
+                _ => return Some(packet),
             }
         }
         self.arm_link(link);
         None
     }
 
+    #[inline]
     fn arm_link(&mut self, link: usize) {
         let at = self.wires.links[link].poll_timeout();
         self.deadlines.arm(&mut self.wires.wakeups[link], at, Deadline::Link(link as u32));
@@ -124,6 +130,7 @@ impl<P: Packet + Send + 'static> Link<P> {
     }
 
     /// A packet arrives at the sending end.
+    #[inline]
     fn enqueue(&mut self, now: Instant, packet: P) {
         self.queue.enqueue(now, packet);
         if self.busy_until <= now {
@@ -132,6 +139,7 @@ impl<P: Packet + Send + 'static> Link<P> {
     }
 
     /// When to call [`Self::poll_delivery`]: a packet arrives, or the next one may be sent.
+    #[inline]
     fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.in_flight.front().map(|(at, _)| *at);
         let departure = (!self.queue.is_empty()).then_some(self.busy_until);
@@ -142,6 +150,7 @@ impl<P: Packet + Send + 'static> Link<P> {
     }
 
     /// A packet that has arrived at the far end by `now`.
+    #[inline]
     fn poll_delivery(&mut self, now: Instant) -> Option<P> {
         if self.busy_until <= now {
             self.serve(now);
@@ -149,6 +158,7 @@ impl<P: Packet + Send + 'static> Link<P> {
         self.in_flight.pop_front_if(|(at, _)| *at <= now).map(|(_, packet)| packet)
     }
 
+    #[inline]
     fn serve(&mut self, now: Instant) {
         if let Some(packet) = self.queue.dequeue(now) {
             self.busy_until = now + packet.ip_len().time_at(self.rate);

@@ -112,6 +112,12 @@ impl<P: Packet + Clone> Bss<P> {
         }
     }
 
+    /// Whether a packet has arrived or a queue has made room since they were last asked for.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        !self.deliveries.is_empty() || self.fetched.as_ref().is_some_and(|nodes| !nodes.is_empty())
+    }
+
     /// When to call [`Self::handle_timeout`]; `None` when the cell waits for packets.
     pub fn poll_timeout(&self) -> Option<Instant> {
         let arrival = self.deliveries.front().map_or(Instant::FAR_FUTURE, |(at, _)| *at);

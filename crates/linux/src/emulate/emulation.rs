@@ -10,7 +10,7 @@ use fairair_core::cell::{Cell, Output};
 use fairair_core::packet::{Direction, NodeId, Packet};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
-use fairair_core::units::{Bytes, Instant};
+use fairair_core::units::{Bytes, Duration, Instant};
 
 use super::addresses as addr;
 use super::connections::{Connections, Key};
@@ -125,25 +125,18 @@ impl<'a> Emulation<'a> {
 
     /// Does all that is due up to `now`, each at its own time.
     pub fn handle_timeout(&mut self, now: Instant) {
-        loop {
-            let at = self.cell.poll_timeout();
-            if at > now {
-                return;
-            }
-            self.cell.handle_timeout(at);
-            while let Some(output) = self.cell.poll_output() {
-                match output {
-                    Output::Arrival(frame) => self.depart(at, frame),
-                    Output::Relay(frame) => self.relay(at, frame),
-                    Output::Probe(probe) => {
-                        let probe = self.probes.echo(at, probe);
-                        self.cell.forward_to_station(at, probe);
-                    }
-                    Output::WarmupEnd => self.flows.reset(),
-                    // Only the kernels know congestion windows.
-                    Output::Sample | Output::Fetched(_) => {}
-                    Output::Timer(never) => match never {},
+        while let Some((at, output)) = self.cell.advance(now + Duration::from_nanos(1)) {
+            match output {
+                Output::Arrival(frame) => self.depart(at, frame),
+                Output::Relay(frame) => self.relay(at, frame),
+                Output::Probe(probe) => {
+                    let probe = self.probes.echo(at, probe);
+                    self.cell.forward_to_station(at, probe);
                 }
+                Output::WarmupEnd => self.flows.reset(),
+                // Only the kernels know congestion windows.
+                Output::Sample | Output::Fetched(_) => {}
+                Output::Timer(never) => match never {},
             }
         }
     }
