@@ -23,14 +23,7 @@ pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", 
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    refuse_to_replace_the_scenario(args)?;
-    let captured_on_stdout = args.pcap.as_deref() == Some(Path::new(STDOUT));
-    if captured_on_stdout && std::io::stdout().is_terminal() {
-        return Err(CliError::Usage {
-            what: "--pcap - writes a capture to standard output, which is a terminal".to_owned(),
-            help: "pipe it, as in `fairair run FILE --pcap - | tshark -r -`, or name a file".to_owned(),
-        });
-    }
+    let captured_on_stdout = check_capture(args.pcap.as_deref(), &args.scenario)?;
     let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
@@ -75,16 +68,26 @@ pub(crate) fn deliver(
     Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
-/// A slip of the pen must not cost a user the scenario.
-fn refuse_to_replace_the_scenario(args: &RunArgs) -> Result<(), CliError> {
+/// Refuses a capture that would replace the scenario (a slip of the pen must not cost it) or that a terminal would show.
+/// Says whether the capture has standard output to itself.
+pub(crate) fn check_capture(pcap: Option<&Path>, scenario: &Path) -> Result<bool, CliError> {
     let real = |path: &Path| path.canonicalize().ok();
-    match args.pcap.as_deref().and_then(real) {
-        Some(pcap) if Some(&pcap) == real(&args.scenario).as_ref() => Err(CliError::Usage {
+    if let Some(pcap) = pcap.and_then(real)
+        && Some(&pcap) == real(scenario).as_ref()
+    {
+        return Err(CliError::Usage {
             what: format!("--pcap {} is the scenario file, which the capture would replace", pcap.display()),
             help: "name another file, such as air.pcap".to_owned(),
-        }),
-        _ => Ok(()),
+        });
     }
+    let on_stdout = pcap == Some(Path::new(STDOUT));
+    if on_stdout && std::io::stdout().is_terminal() {
+        return Err(CliError::Usage {
+            what: "--pcap - writes a capture to standard output, which is a terminal".to_owned(),
+            help: "pipe it, as in `fairair run FILE --pcap - | tshark -r -`, or name a file".to_owned(),
+        });
+    }
+    Ok(on_stdout)
 }
 
 /// The scenario of the file with the options' values in it.

@@ -7,6 +7,7 @@ use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, PpduRules, Pr
 use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
 use fairair_core::units::{Bytes, Duration};
+use fairair_linux::emulate::{EthernetFrame, addresses};
 
 /// Radiotap fields TSFT, flags, rate and channel (bits 0 to 3 of the presence mask).
 const RADIOTAP_PRESENT: u32 = 0b1111;
@@ -50,8 +51,65 @@ const UNUSED_WINDOW: u16 = u16::MAX;
 /// The payload of any packet, for the checksums to see.
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
+/// LLC and SNAP headers (RFC 1042) up to the EtherType.
+const SNAP: [u8; 6] = [0xaa, 0xaa, 0x03, 0, 0, 0];
+const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
+const _: () = assert!(SNAP.len() + ETHERTYPE_IPV4.len() == LLC_SNAP as usize);
+/// Bytes of the two addresses of an Ethernet frame; the EtherType follows.
+const ETHERNET_ADDRESSES: usize = 12;
+
+/// A packet that a capture can show.
+pub trait Captured {
+    /// MAC address of the AP or a station.
+    fn mac_of(node: NodeId) -> [u8; 6];
+
+    /// MAC address of the other end, beyond the AP.
+    fn beyond_ap(&self) -> [u8; 6];
+
+    /// Appends the LLC/SNAP header and the packet. `flows` is as for [`Writer::new`](super::Writer::new).
+    ///
+    /// # Errors
+    /// `InvalidInput` when the packet cannot be written in its format.
+    fn write(&self, out: &mut Vec<u8>, flows: &[Direction]) -> io::Result<()>;
+}
+
+impl Captured for Segment {
+    fn mac_of(node: NodeId) -> [u8; 6] {
+        let [a, b, c, d] = node.0.to_be_bytes();
+        [0x02, 0xfa, a, b, c, d]
+    }
+
+    fn beyond_ap(&self) -> [u8; 6] {
+        WIRED_MAC
+    }
+
+    fn write(&self, out: &mut Vec<u8>, flows: &[Direction]) -> io::Result<()> {
+        out.extend(SNAP);
+        out.extend(ETHERTYPE_IPV4);
+        // Probes of the box have flow numbers behind those of the flows.
+        ip_packet(out, self, flows.get(self.flow.index()).copied().unwrap_or(self.direction))
+    }
+}
+
+impl Captured for EthernetFrame {
+    fn mac_of(node: NodeId) -> [u8; 6] {
+        node.station_index().map_or(addresses::BSSID, addresses::station_mac)
+    }
+
+    fn beyond_ap(&self) -> [u8; 6] {
+        let at = if self.from_station { 0 } else { 6 };
+        self.bytes.get(at..at + 6).and_then(|mac| mac.try_into().ok()).unwrap_or_default()
+    }
+
+    fn write(&self, out: &mut Vec<u8>, _flows: &[Direction]) -> io::Result<()> {
+        out.extend(SNAP);
+        out.extend(self.bytes.get(ETHERNET_ADDRESSES..).unwrap_or_default());
+        Ok(())
+    }
+}
+
 /// Appends the radiotap header.
-pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Radio) {
+pub(super) fn radiotap<P>(out: &mut Vec<u8>, frame: &AirFrame<P>, radio: &Radio) {
     // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
     let preamble = radio.preamble.at(frame.tx.rate());
     let (plcp, frequency_mhz, channel) = match radio.phy {
@@ -78,30 +136,30 @@ pub(super) fn radiotap(out: &mut Vec<u8>, frame: &AirFrame<Segment>, radio: &Rad
 }
 
 /// Appends the MAC frame with its FCS and returns the position in `out` after the MAC header.
-pub(super) fn mac_frame(
+pub(super) fn mac_frame<P: Captured>(
     out: &mut Vec<u8>,
-    frame: &AirFrame<Segment>,
+    frame: &AirFrame<P>,
     radio: &Radio,
     flows: &[Direction],
 ) -> io::Result<usize> {
     let start = out.len();
     let header_end = match &frame.body {
-        AirBody::Ack => control(out, FRAME_ACK, frame.receiver, None),
-        AirBody::Cts => control(out, FRAME_CTS, frame.receiver, None),
-        AirBody::Rts => control(out, FRAME_RTS, frame.receiver, Some(frame.transmitter)),
+        AirBody::Ack => control::<P>(out, FRAME_ACK, frame.receiver, None),
+        AirBody::Cts => control::<P>(out, FRAME_CTS, frame.receiver, None),
+        AirBody::Rts => control::<P>(out, FRAME_RTS, frame.receiver, Some(frame.transmitter)),
         AirBody::CfEnd => {
             out.extend([FRAME_CF_END, 0, 0, 0]);
-            out.extend([BROADCAST, node_mac(NodeId::AP)].as_flattened());
+            out.extend([BROADCAST, P::mac_of(NodeId::AP)].as_flattened());
             out.len()
         }
         AirBody::BlockAckReq { start } => {
-            control(out, FRAME_BLOCK_ACK_REQ, frame.receiver, Some(frame.transmitter));
+            control::<P>(out, FRAME_BLOCK_ACK_REQ, frame.receiver, Some(frame.transmitter));
             out.extend(COMPRESSED_BITMAP.to_le_bytes());
             out.extend((start << 4).to_le_bytes());
             out.len()
         }
         AirBody::BlockAck { start, received } => {
-            control(out, FRAME_BLOCK_ACK, frame.receiver, Some(frame.transmitter));
+            control::<P>(out, FRAME_BLOCK_ACK, frame.receiver, Some(frame.transmitter));
             out.extend(COMPRESSED_BITMAP.to_le_bytes());
             // The fragment number says how long the bitmap is (802.11-2020 Table 9-30: 0 is 64 bits; 802.11ax: 4 is 256).
             let rules = PpduRules::standard(radio.band(), radio.preamble);
@@ -111,12 +169,9 @@ pub(super) fn mac_frame(
             out.len()
         }
         AirBody::Data { packet, sequence, retry } => {
-            data_header(out, frame, *sequence, *retry, radio);
+            data_header(out, frame, packet.beyond_ap(), *sequence, *retry, radio);
             let header_end = out.len();
-            out.extend([0xaa, 0xaa, 0x03, 0, 0, 0, 0x08, 0x00]); // LLC/SNAP: IPv4
-            debug_assert_eq!(out.len() - header_end, LLC_SNAP as usize);
-            // Probes of the box have flow numbers behind those of the flows.
-            ip_packet(out, packet, flows.get(packet.flow.index()).copied().unwrap_or(packet.direction))?;
+            packet.write(out, flows)?;
             header_end
         }
     };
@@ -126,22 +181,29 @@ pub(super) fn mac_frame(
 }
 
 /// Appends the header of a control frame: no NAV, addresses of receiver and, if it has one, of the transmitter.
-fn control(out: &mut Vec<u8>, kind: u8, receiver: NodeId, transmitter: Option<NodeId>) -> usize {
+fn control<P: Captured>(out: &mut Vec<u8>, kind: u8, receiver: NodeId, transmitter: Option<NodeId>) -> usize {
     out.extend([kind, 0, 0, 0]);
-    out.extend(node_mac(receiver));
+    out.extend(P::mac_of(receiver));
     if let Some(transmitter) = transmitter {
-        out.extend(node_mac(transmitter));
+        out.extend(P::mac_of(transmitter));
     }
     out.len()
 }
 
-fn data_header(out: &mut Vec<u8>, frame: &AirFrame<Segment>, sequence: u16, retry: bool, radio: &Radio) {
+fn data_header<P: Captured>(
+    out: &mut Vec<u8>,
+    frame: &AirFrame<P>,
+    beyond_ap: [u8; 6],
+    sequence: u16,
+    retry: bool,
+    radio: &Radio,
+) {
     let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
     let qos = frame.tx.phy().has_mcs();
     out.extend([if qos { FRAME_QOS_DATA } else { FRAME_DATA }, ds | if retry { RETRY } else { 0 }]);
     out.extend(nav_micros(frame, radio).to_le_bytes());
     // To the DS: BSSID, source, destination; from it: destination, BSSID, source.
-    out.extend([node_mac(frame.receiver), node_mac(frame.transmitter), WIRED_MAC].as_flattened());
+    out.extend([P::mac_of(frame.receiver), P::mac_of(frame.transmitter), beyond_ap].as_flattened());
     out.extend((sequence << 4).to_le_bytes()); // fragment 0
     if qos {
         out.extend([0, 0]); // TID 0, answered by ACK or BlockAck as the PPDU demands
@@ -149,7 +211,7 @@ fn data_header(out: &mut Vec<u8>, frame: &AirFrame<Segment>, sequence: u16, retr
 }
 
 /// Duration field of a data frame: until the end of its ACK.
-fn nav_micros(frame: &AirFrame<Segment>, radio: &Radio) -> u16 {
+fn nav_micros<P>(frame: &AirFrame<P>, radio: &Radio) -> u16 {
     let band = radio.band();
     let ack = frame.tx.response(radio.basic_rate, band);
     let nav = radio.phy.sifs(band) + ack.ppdu_time(Bytes(MAC_ACK), &PpduRules::standard(band, radio.preamble));
@@ -223,11 +285,6 @@ fn ports(packet: &Segment, data_direction: Direction) -> (u16, u16) {
 
 /// The wired side of the AP: locally administered, apart from all nodes.
 const WIRED_MAC: [u8; 6] = [0x02, 0xfb, 0, 0, 0, 0];
-
-fn node_mac(node: NodeId) -> [u8; 6] {
-    let [a, b, c, d] = node.0.to_be_bytes();
-    [0x02, 0xfa, a, b, c, d]
-}
 
 /// In the lower half of 10.0.0.0/8.
 fn station_ip(station: NodeId) -> [u8; 4] {

@@ -5,11 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use fairair_core::mac::AirFrame;
-use fairair_core::packet::{Direction, Segment};
+use fairair_core::packet::Direction;
 use fairair_core::scenario::Radio;
 use tempfile::NamedTempFile;
 
-use super::Writer;
+use super::{Captured, Writer};
 
 /// The name that stands for standard output.
 pub const STDOUT: &str = "-";
@@ -64,7 +64,7 @@ impl PcapFile {
     ///
     /// # Errors
     /// When the disk is full, and the like.
-    pub fn write(&mut self, frame: &AirFrame<Segment>) -> Result<(), FileError> {
+    pub fn write<P: Captured>(&mut self, frame: &AirFrame<P>) -> Result<(), FileError> {
         self.writer.write(frame).map_err(|source| FileError { path: self.path.clone(), source })
     }
 

@@ -1,9 +1,10 @@
-//! What the channel carried, as a capture that Wireshark opens: `fairair run --pcap air.pcap`.
+//! What the channel carried, as a capture that Wireshark opens: `fairair run --pcap air.pcap`, and the same for `testbed run`.
 //!
 //! The file is a classic pcap (little-endian, nanoseconds, link type `IEEE802_11_RADIOTAP`) as a monitor next to the
 //! AP would record it: every frame in the order of its start, MAC ACKs and retries included.
 //!
-//! The simulator's packets have no bytes, so the bytes are made here:
+//! The testbed's packets are shown as the kernels sent them, with the hosts' own addresses; the AP (BSSID) is
+//! `02:fa:00:00:00:00`. The simulator's packets have no bytes, so the bytes are made here:
 //!
 //! - **Time.** The simulation starts at the epoch. A record's timestamp is the start of the preamble; the radiotap TSFT
 //!   is the start of the MAC frame after the PLCP, as radiotap defines it; Wireshark's preference
@@ -26,13 +27,14 @@
 mod bytes;
 mod file;
 
+pub use bytes::Captured;
 pub use file::{FileError, PcapFile, STDOUT};
 
 use std::io::{self, Write};
 use std::time::Duration;
 
 use fairair_core::mac::{AirFrame, Reception};
-use fairair_core::packet::{Direction, Segment};
+use fairair_core::packet::Direction;
 use fairair_core::scenario::Radio;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
@@ -80,7 +82,7 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// As the inner writer's; `InvalidInput` when a packet is too long for IPv4, or later than 2106.
-    pub fn write(&mut self, frame: &AirFrame<Segment>) -> io::Result<()> {
+    pub fn write<P: Captured>(&mut self, frame: &AirFrame<P>) -> io::Result<()> {
         self.buffer.clear();
         bytes::radiotap(&mut self.buffer, frame, &self.radio);
         let mac_header_end = bytes::mac_frame(&mut self.buffer, frame, &self.radio, &self.flows)?;

@@ -116,6 +116,12 @@ pub struct TestbedRunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
+    /// Write the frames on the air in replica 0 to FILE: pcap with radiotap headers, for Wireshark.
+    ///
+    /// `-` is standard output; the report goes to standard error then.
+    #[arg(long, value_name = "FILE")]
+    pub pcap: Option<PathBuf>,
+
     /// Replicas side by side, each in namespaces of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: u16,

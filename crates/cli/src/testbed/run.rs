@@ -9,16 +9,17 @@ use fairair_core::metrics::{
 };
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
-use fairair_linux::emulate::{self, Options, Outcome, TcpStack, TestbedError, Uplink};
+use fairair_linux::emulate::{self, Options, Outcome, TcpStack, Uplink};
 use fairair_sim::replicas::Pool;
 
 use super::args::{BoxArg, HostArgs, StackArg, TestbedRunArgs, UplinkArg};
 use super::{explained, own_program};
+use crate::capture::Capture;
 use crate::error::{CliError, Exit};
 use crate::interrupt;
 use crate::output::files::OutDir;
 use crate::progress::Progress;
-use crate::run::{FILES, deliver};
+use crate::run::{FILES, check_capture, deliver};
 
 /// Shortest distance of pings.
 const SHORTEST_PING: Duration = Duration::from_millis(10);
@@ -26,6 +27,7 @@ const SHORTEST_PING: Duration = Duration::from_millis(10);
 /// Runs a scenario on the testbed and prints the report.
 pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
+    let captured_on_stdout = check_capture(args.pcap.as_deref(), &args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
     scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
     let out = args.out.as_deref().map(|dir: &Path| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
@@ -40,22 +42,29 @@ pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
         live_box: (args.which_box == BoxArg::Live).then(command).transpose()?,
         ..options(args.hosts)
     };
-    let report = measure(&scenario, options, args.jobs)?;
-    deliver(&report, &scenario, args.format, out, false)
+    let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
+    let report = measure(&scenario, options, args.jobs, capture.as_ref())?;
+    deliver(&report, &scenario, args.format, out, captured_on_stdout)
 }
 
 /// The result of all replicas on the testbed.
-fn measure(scenario: &Scenario, options: Options, jobs: u16) -> Result<Report, CliError> {
+fn measure(scenario: &Scenario, options: Options, jobs: u16, capture: Option<&Capture>) -> Result<Report, CliError> {
     emulate::check(scenario, options).map_err(|error| explained(&error))?;
     let planned = scenario.run.replicas;
     let pool = Pool::new(jobs.into()).map_err(|error| CliError::Threads(error.to_string()))?;
     let progress = Progress::new(planned);
     let cancel = interrupt::flag();
-    let one = |replica: u32| emulate::run(scenario, replica, options, cancel);
+    let run = |replica: u32, monitor| {
+        emulate::run_monitored(scenario, replica, options, cancel, monitor).map_err(|error| explained(&error))
+    };
+    let one = |replica: u32| match capture {
+        Some(capture) if replica == 0 => capture.emulate(|monitor| run(replica, monitor)),
+        _ => run(replica, None),
+    };
     let results = pool.run(0..planned, cancel, one, |_| progress.done());
     drop(progress);
-    let outcomes: Result<Vec<Option<Outcome>>, TestbedError> = results.into_iter().collect();
-    let outcomes: Vec<Outcome> = outcomes.map_err(|error| explained(&error))?.into_iter().flatten().collect();
+    let outcomes: Result<Vec<Option<Outcome>>, CliError> = results.into_iter().collect();
+    let outcomes: Vec<Outcome> = outcomes?.into_iter().flatten().collect();
     let records: Vec<_> = outcomes.iter().map(|outcome| outcome.record.clone()).collect();
     let provenance = Provenance {
         engine: "testbed".to_owned(),
@@ -86,7 +95,7 @@ pub(crate) fn measure_by_default(scenario: &Scenario) -> Result<Report, CliError
         ping: Some(Duration::from_secs(1)),
         live_box: None,
     };
-    measure(scenario, options, 1)
+    measure(scenario, options, 1, None)
 }
 
 fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> TestbedSection {

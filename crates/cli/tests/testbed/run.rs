@@ -1,5 +1,7 @@
 //! A whole run: the same schema as the simulator, an answer near its, and nothing left behind.
 
+use std::process::Command;
+
 use fairair_core::metrics::Report;
 
 use crate::{fairair, namespaces, scenario, turn};
@@ -88,4 +90,33 @@ fn what_the_testbed_cannot_do_is_refused_at_once() {
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(message.contains("an MSS of 60 B at station `up`") && message.contains("at least 88 B"), "{message}");
+}
+
+/// Claim: the capture of a testbed's air opens in tshark, with what the kernels sent in it: no frame malformed, MAC ACKs, and TCP
+/// segments of the flow both ways.
+#[test]
+fn the_air_of_a_testbed_can_be_captured() {
+    let Some(_turn) = turn("the_air_of_a_testbed_can_be_captured") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let text = "name = \"air\"\n[run]\nduration = \"3 s\"\nwarmup = \"1 s\"\nreplicas = 1\n[[station]]\nname = \"a\"\n\
+                flows = [{ direction = \"up\" }]\n";
+    let (file, capture) = (scenario(&directory, text), directory.path().join("air.pcap"));
+    let output = fairair().args(["testbed", "run"]).arg(&file).arg("--pcap").arg(&capture).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(std::fs::metadata(&capture).unwrap().len() > 100_000, "some hundred frames");
+    let count = |filter: &str| -> usize {
+        let output = Command::new("tshark").arg("-r").arg(&capture).args(["-Y", filter]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).lines().count()
+    };
+    if Command::new("tshark").arg("--version").output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "tshark is missing");
+        eprintln!("SKIPPED in part: the_air_of_a_testbed_can_be_captured needs tshark");
+        return;
+    }
+    assert_eq!(count("_ws.malformed || wlan.fcs.status == 0"), 0);
+    let (up, down) =
+        (count("ip.src == 10.0.0.11 && tcp.dstport == 5201"), count("ip.dst == 10.0.0.11 && tcp.srcport == 5201"));
+    assert!(up > 300 && down > 100, "{up} segments up, {down} down");
+    assert!(count("wlan.fc.type_subtype == 29") > up, "a MAC ACK for each of them");
 }

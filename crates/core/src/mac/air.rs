@@ -67,3 +67,25 @@ pub struct AirFrame<P> {
     /// What it carries.
     pub body: AirBody<P>,
 }
+
+impl<P> AirFrame<P> {
+    /// The same frame with the packets as `show` makes them.
+    pub fn map<Q>(self, show: impl FnMut(P) -> Q) -> AirFrame<Q> {
+        let AirFrame { at, duration, transmitter, receiver, tx, reception, body } = self;
+        AirFrame { at, duration, transmitter, receiver, tx, reception, body: body.map(show) }
+    }
+}
+
+impl<P> AirBody<P> {
+    fn map<Q>(self, mut show: impl FnMut(P) -> Q) -> AirBody<Q> {
+        match self {
+            AirBody::Data { packet, sequence, retry } => AirBody::Data { packet: show(packet), sequence, retry },
+            AirBody::Ack => AirBody::Ack,
+            AirBody::Rts => AirBody::Rts,
+            AirBody::Cts => AirBody::Cts,
+            AirBody::CfEnd => AirBody::CfEnd,
+            AirBody::BlockAckReq { start } => AirBody::BlockAckReq { start },
+            AirBody::BlockAck { start, received } => AirBody::BlockAck { start, received },
+        }
+    }
+}

@@ -21,6 +21,8 @@ pub const GATEWAY6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xfa, 0, 0, 0, 0, 0, 1);
 pub const BOX: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// Its hardware address.
 pub const BOX_MAC: [u8; 6] = [0x02, 0xfa, 0, 0, 0, 0x02];
+/// The AP's address on the radio; it has none on the wire.
+pub const BSSID: [u8; 6] = [0x02, 0xfa, 0, 0, 0, 0];
 /// The fixed host.
 pub const HOST: Ipv4Addr = Ipv4Addr::new(10, 1, 0, 2);
 /// The fixed host's IPv6 address.

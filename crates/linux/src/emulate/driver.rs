@@ -16,6 +16,7 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 use super::datagrams::Refill;
 use super::emulation::{Emulation, Port};
 use super::hand_over::HandOver;
+use super::run::Monitor;
 use crate::tap::Tap;
 
 /// Frames that one device may hand in before the others get their turn.
@@ -42,6 +43,8 @@ pub(super) struct Heard {
     pub(super) finished: Vec<Sender<()>>,
     /// Room for greedy uploads.
     pub(super) refills: Vec<Arc<Refill>>,
+    /// What is on the air.
+    pub(super) air: Option<Monitor>,
 }
 
 /// Runs the cell from `start`, which is its time 0, until `end` or until `stop` is set. Tells when it stopped.
@@ -58,6 +61,9 @@ pub(super) fn drive(
     heard: &Heard,
 ) -> io::Result<(Instant, HandOver)> {
     let mut hand_over = HandOver::new(measure_from);
+    if heard.air.is_some() {
+        cell.monitor();
+    }
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
     let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC)?;
     epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
@@ -80,6 +86,10 @@ pub(super) fn drive(
             let _ = heard.finished.get(flow).map(|sender| sender.send(()));
         }
         heard.refills.iter().for_each(|refill| refill.look(|station| cell.backlog(station)));
+        if let Some(monitor) = &heard.air {
+            // Whoever looked may have given up.
+            cell.drain_air().for_each(|frame| drop(monitor.send(frame)));
+        }
         if now >= end || stop.load(Ordering::Relaxed) {
             hand_over.cpu = thread_time()?;
             hand_over.ran = now.saturating_since(Instant::ZERO);

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use fairair_core::cell::{Cell, Output};
+use fairair_core::mac::AirFrame;
 use fairair_core::packet::{Direction, NodeId, Packet};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
@@ -51,6 +52,15 @@ pub struct Departure {
     pub bytes: Vec<u8>,
     /// When it was to leave.
     pub due: Instant,
+}
+
+/// A frame of a host as it is on the air: Ethernet, without FCS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EthernetFrame {
+    /// The frame.
+    pub bytes: Vec<u8>,
+    /// Whether a station sends it to the AP, not the AP to a station.
+    pub from_station: bool,
 }
 
 /// Frames that the emulation neither carries nor drops in a queue.
@@ -139,6 +149,17 @@ impl<'a> Emulation<'a> {
                 Output::Timer(never) => match never {},
             }
         }
+    }
+
+    /// Starts to record what is on the air, for [`Self::drain_air`].
+    pub fn monitor(&mut self) {
+        self.cell.monitor();
+    }
+
+    /// Hands over what was on the air since the last call, in the order of the start.
+    pub fn drain_air(&mut self) -> impl Iterator<Item = AirFrame<EthernetFrame>> {
+        let shown = |frame: Frame| EthernetFrame { bytes: frame.bytes, from_station: frame.direction == Direction::Up };
+        self.cell.drain_air().map(move |frame| frame.map(shown))
     }
 
     /// A frame that leaves the emulation.

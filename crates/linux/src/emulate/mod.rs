@@ -28,12 +28,12 @@ mod stack;
 mod traffic;
 
 pub use doctor::{Check, examine};
-pub use emulation::{Departure, Emulation, Port, Strays};
+pub use emulation::{Departure, Emulation, EthernetFrame, Port, Strays};
 pub use error::TestbedError;
 pub use hand_over::{HandOver, Minute};
 pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
-pub use run::{Outcome, check, check_cell, keep, run};
+pub use run::{Monitor, Outcome, check, check_cell, keep, run, run_monitored};
 pub use traffic::Pings;
 
 use std::ffi::OsString;

@@ -4,12 +4,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration as Wait, Instant as Clock};
 
+use fairair_core::mac::AirFrame;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
 use super::driver::{Heard, drive};
-use super::emulation::Emulation;
+use super::emulation::{Emulation, EthernetFrame};
 use super::error::TestbedError;
 use super::hand_over::HandOver;
 use super::live_box::LiveBox;
@@ -23,6 +24,10 @@ use crate::realtime;
 const PRIORITY: i32 = 50;
 /// How often the conductor looks at what is due.
 const TICK: Wait = Wait::from_millis(20);
+
+/// Where every frame on the air goes, in the order of the start. The receiver must not sleep in `recv`: waking it would cost the
+/// emulation time.
+pub type Monitor = mpsc::Sender<AirFrame<EthernetFrame>>;
 
 /// What a replica gave.
 pub struct Outcome {
@@ -68,12 +73,26 @@ pub fn run(
     options: Options,
     cancel: &AtomicBool,
 ) -> Result<Option<Outcome>, TestbedError> {
+    run_monitored(scenario, replica, options, cancel, None)
+}
+
+/// The same with a monitor on the channel.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_monitored(
+    scenario: &Scenario,
+    replica: u32,
+    options: Options,
+    cancel: &AtomicBool,
+    monitor: Option<Monitor>,
+) -> Result<Option<Outcome>, TestbedError> {
     check(scenario, options)?;
     let seed = scenario.replica_seed(replica);
     let rig = Rig::build(scenario, options)?;
     let (finished, ends): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
     let mut programs = TrafficPrograms::new(scenario, &rig, seed, options.uplink, ends)?;
-    let heard = Heard { finished, refills: programs.refills() };
+    let heard = Heard { finished, refills: programs.refills(), air: monitor };
     let stop = AtomicBool::new(false);
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
