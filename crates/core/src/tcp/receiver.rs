@@ -66,9 +66,15 @@ impl Receiver {
         }
         let end = seq + u64::from(payload);
         if seq > self.next {
-            // A hole: the duplicate ACK goes at once (RFC 5681 section 4.2).
+            // A hole: the duplicate ACK goes at once (RFC 5681 section 4.2), or with others (Linux).
             self.latest = self.out_of_order.insert(seq, end);
-            self.acknowledge();
+            let delay = self.linux.as_mut().map_or(Duration::ZERO, |linux| linux.behind_hole(self.next));
+            if delay == Duration::ZERO {
+                self.acknowledge();
+            } else {
+                let deadline = now + delay;
+                self.ack_deadline = Some(self.ack_deadline.map_or(deadline, |other| other.min(deadline)));
+            }
             return 0;
         }
         if end <= self.next {

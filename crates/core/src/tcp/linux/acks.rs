@@ -10,6 +10,12 @@ const ATO_MIN: Duration = Duration::from_millis(40);
 const DELACK_MAX: Duration = Duration::from_millis(200);
 /// `TCP_MAX_QUICKACKS`.
 const MAX_QUICKACKS: u32 = 16;
+/// Duplicate ACKs that a sender needs: they go one by one (`TCP_FASTRETRANS_THRESH`).
+const DUPLICATES: u32 = 3;
+/// Further ones go as one for so long, or a twentieth of a round trip (`tcp_comp_sack_delay_ns`).
+const COMPRESSION_MAX: Duration = Duration::from_millis(1);
+/// Segments that one of them stands for at most (`tcp_comp_sack_nr`).
+const COMPRESSED_MAX: u32 = 44;
 
 /// The receiver's choice between an ACK now and one later.
 #[derive(Clone, Debug)]
@@ -23,6 +29,10 @@ pub(in crate::tcp) struct Acks {
     last_arrival: Instant,
     /// The next byte expected when the last ACK went.
     acked: u64,
+    /// The next byte expected when the last segment came behind a hole, ACKs that went for it, and segments since the last one.
+    hole: u64,
+    duplicates: u32,
+    compressed: u32,
     /// The host's own timeout, which knows the round trip of the handshake alone.
     rto: LinuxRto,
     syn_ack_at: Option<Instant>,
@@ -37,6 +47,9 @@ impl Acks {
             ato: None,
             last_arrival: Instant::ZERO,
             acked: 0,
+            hole: 0,
+            duplicates: 0,
+            compressed: 0,
             rto: LinuxRto::new(params),
             syn_ack_at: None,
         }
@@ -85,14 +98,36 @@ impl Acks {
         ato.min(most).min(DELACK_MAX)
     }
 
-    /// The delayed-ACK timer expired: waiting was in vain.
+    /// A segment came behind a hole, `next` is the next byte expected: how long its ACK waits (`__tcp_ack_snd_check`).
+    pub(in crate::tcp) fn behind_hole(&mut self, next: u64) -> Duration {
+        if next - self.acked > self.mss || self.quick > 0 || self.compressed >= COMPRESSED_MAX {
+            return Duration::ZERO;
+        }
+        if self.hole != next {
+            self.hole = next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES {
+            self.duplicates += 1;
+            return Duration::ZERO;
+        }
+        self.compressed += 1;
+        let twentieth = self.rto.srtt().map_or(0, |srtt| srtt.as_nanos() / 20);
+        Duration::from_nanos(twentieth).min(COMPRESSION_MAX)
+    }
+
+    /// The timer expired. If it was that of the delayed ACK, waiting was in vain.
     pub(in crate::tcp) fn in_vain(&mut self) {
+        if self.compressed > 0 {
+            return;
+        }
         self.ato = self.ato.map(|ato| (ato * 2).min(self.rto.timeout()));
     }
 
     /// An ACK for all below `next` goes.
     pub(in crate::tcp) fn sent(&mut self, next: u64) {
         self.acked = next;
+        self.compressed = 0;
         self.quick = self.quick.saturating_sub(1);
     }
 }

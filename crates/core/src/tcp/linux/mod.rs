@@ -12,12 +12,13 @@
 //! | timeout = SRTT + max(200 ms, 4 RTTVAR) | `tcp_rtt_estimator` |
 //! | first segments, and those after a long pause, acknowledged at once | `tcp_event_data_recv`, `tcp_incr_quickack` |
 //! | delayed ACKs of 40 ms, longer when they are in vain | `tcp_send_delayed_ack`, `tcp_delack_timer_handler` |
+//! | from the fourth on, duplicate ACKs of a millisecond, or a twentieth of a round trip, go as one | `__tcp_ack_snd_check`, `tcp_compressed_ack_kick` |
 //! | a segment with PSH is acknowledged when it is read | `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf` |
 //! | PSH after every half of the largest window seen | `forced_push` |
 //!
 //! Delivery rates (`rate`) and pacing (`pacing`) serve BBR; docs/testbed.md has its rules.
 //!
-//! Left out: timestamps as bytes (12 in each segment), compressed SACKs (within 1 ms), D-SACK, `HyStart`, reordering, which
+//! Left out: timestamps as bytes (12 in each segment), D-SACK, `HyStart`, reordering, which
 //! the cell does not do, and the tick of the kernel's clock.
 
 mod acks;

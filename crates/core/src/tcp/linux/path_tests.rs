@@ -85,13 +85,15 @@ impl Link {
         let end = Instant::ZERO + Duration::from_millis(ms);
         let before = self.receiver.delivered();
         self.longest_wait = Duration::ZERO;
+        let mut at_once = 0;
         loop {
             self.pump();
             let data = self.data.front().map(|data| data.at);
             let ack = self.acks.front().map(|ack| ack.at);
             let timers = [data, ack, self.sender.poll_timeout(), self.receiver.poll_timeout()];
             let next = timers.into_iter().flatten().min().expect("something is always going on");
-            assert!(next > self.now || next == data.unwrap_or(next) || next == ack.unwrap_or(next), "time goes on");
+            at_once = if next > self.now { 0 } else { at_once + 1 };
+            assert!(at_once < 100, "time goes on");
             if next > end {
                 return (self.receiver.delivered() - before) / u64::from(MSS);
             }

@@ -268,6 +268,30 @@ fn copies_and_long_pauses_bring_quick_acks_back() {
 }
 
 #[test]
+fn the_fourth_duplicate_ack_waits_a_millisecond_for_more() {
+    // The round trip of the handshake is 100 ms.
+    let mut sink = Sink::new();
+    for n in 0..16 {
+        sink.segment(100 + n, n, false, Some(n + 1));
+    }
+    for n in 17..20 {
+        sink.segment(103 + n, n, false, Some(16));
+    }
+    sink.segment(123, 20, false, None);
+    sink.segment(123, 21, false, None);
+    sink.delayed(124, 16);
+    sink.segment(125, 22, false, None);
+    // The repair goes at once, and the waiting one with it.
+    sink.segment(125, 16, false, Some(23));
+    assert_eq!(sink.0.poll_timeout(), None);
+    // The next hole has three of its own.
+    for n in 24..27 {
+        sink.segment(103 + n, n, false, Some(23));
+    }
+    sink.segment(131, 27, false, None);
+}
+
+#[test]
 fn holes_and_their_repair_are_acknowledged_at_once() {
     let mut sink = Sink::warm();
     sink.segment(26, 17, false, Some(16));
