@@ -30,6 +30,7 @@ fn station(name: &str, flows: &[Direction]) -> Station {
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
         uplink_queue: 1000,
+        uplink_mac80211: None,
         weight: 1.0,
         cap: None,
         flows: flows.iter().copied().map(flow).collect(),

@@ -50,6 +50,7 @@ fn small(spec: QdiscSpec) -> QdiscSpec {
             QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t: Duration::from_millis(2), a: 1, alpha: 0.5, b_max: 4 })
         }
         QdiscSpec::SharedFifo(params) => QdiscSpec::SharedFifo(SharedFifoParams { limit: 3, ..params }),
+        QdiscSpec::Mac80211(params) => QdiscSpec::Mac80211(Mac80211Params { limit: 6, quantum: 100, ..params }),
     }
 }
 
@@ -67,6 +68,7 @@ fn capacity(spec: QdiscSpec) -> usize {
         QdiscSpec::Admission(params) => params.limit,
         QdiscSpec::AdaptiveBuffer(params) => params.b_max,
         QdiscSpec::SharedFifo(params) => params.limit,
+        QdiscSpec::Mac80211(params) => params.limit,
     }
 }
 

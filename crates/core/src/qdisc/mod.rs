@@ -18,6 +18,7 @@ mod flow_table;
 mod fq_codel;
 mod histogram;
 mod las;
+mod mac80211;
 mod queue;
 mod service;
 mod shared_fifo;
@@ -44,6 +45,7 @@ pub use fair_queue::{Charge, FairKey, FairQueue, FairQueueParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
 pub use histogram::Histogram;
 pub use las::{Las, LasParams};
+pub use mac80211::{Mac80211, Mac80211Params};
 pub use queue::{Queue, QueueStats};
 pub use shared_fifo::{SharedFifo, SharedFifoParams};
 pub use spec::QdiscSpec;
@@ -110,6 +112,7 @@ pub fn build<P: Packet + Send + 'static>(spec: QdiscSpec, rng: Rng) -> Box<dyn Q
         QdiscSpec::AirtimeFq(params) => Box::new(AirtimeFq::new(params)),
         QdiscSpec::Admission(params) => Box::new(Admission::new(params, rng)),
         QdiscSpec::AdaptiveBuffer(params) => Box::new(AdaptiveBuffer::new(params)),
+        QdiscSpec::Mac80211(params) => Box::new(Mac80211::new(params)),
         QdiscSpec::SharedFifo(params) => Box::new(SharedFifo::new(params)),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::txq::{Held, Txq};
+use super::txq::{Held, Nothing, Txq};
 use super::{Drops, Qdisc};
 use crate::packet::{Category, DropReason, NodeId, Packet};
 use crate::units::{Bytes, Instant};
@@ -109,23 +109,6 @@ impl<P: Packet + Send> Txq<P> for SharedFifo<P> {
 
     fn completed(&mut self, _now: Instant, _station: NodeId, _category: Category, packets: usize, _bytes: Bytes) {
         self.held -= packets;
-    }
-}
-
-/// A MAC that holds nothing.
-struct Nothing;
-
-impl Held for Nothing {
-    fn oldest(&self, _station: NodeId) -> Option<Instant> {
-        None
-    }
-
-    fn may_send(&self, _station: NodeId) -> bool {
-        false
-    }
-
-    fn has_room(&self, _station: NodeId) -> bool {
-        true
     }
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    SharedFifoParams, TlasParams, TlasSafParams,
+    Mac80211Params, SharedFifoParams, TlasParams, TlasSafParams,
 };
 
 /// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
@@ -38,11 +38,14 @@ pub enum QdiscSpec {
     AdaptiveBuffer(AdaptiveBufferParams),
     /// One pool; the station of the oldest packet is served with all that waits for it.
     SharedFifo(SharedFifoParams),
+    /// What Linux has: fair queues by station and flow, CoDel, airtime fairness, limits of pending air.
+    #[serde(rename = "mac80211")]
+    Mac80211(Mac80211Params),
 }
 
 impl QdiscSpec {
     /// Each kind with its defaults; where the source leaves a value to the user, with one for a small hot-spot.
-    pub fn all() -> [QdiscSpec; 12] {
+    pub fn all() -> [QdiscSpec; 13] {
         [
             QdiscSpec::Droptail { limit: 100 },
             QdiscSpec::Las(LasParams::default()),
@@ -56,6 +59,7 @@ impl QdiscSpec {
             QdiscSpec::Admission(AdmissionParams::default()),
             QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
             QdiscSpec::SharedFifo(SharedFifoParams::default()),
+            QdiscSpec::Mac80211(Mac80211Params::default()),
         ]
     }
 
@@ -74,6 +78,7 @@ impl QdiscSpec {
             QdiscSpec::Admission(_) => "admission",
             QdiscSpec::AdaptiveBuffer(_) => "adaptive-buffer",
             QdiscSpec::SharedFifo(_) => "shared-fifo",
+            QdiscSpec::Mac80211(_) => "mac80211",
         }
     }
 
@@ -91,6 +96,7 @@ impl QdiscSpec {
             QdiscSpec::Admission(params) => params.limit,
             QdiscSpec::AdaptiveBuffer(params) => params.b_max,
             QdiscSpec::SharedFifo(params) => params.limit,
+            QdiscSpec::Mac80211(params) => params.limit,
         }
     }
 

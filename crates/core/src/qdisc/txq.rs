@@ -38,3 +38,20 @@ pub trait Txq<P: Packet>: Qdisc<P> {
     /// Of the packets handed over, so many, with so many bytes of IP in all, were acknowledged or given up.
     fn completed(&mut self, _now: Instant, _station: NodeId, _category: Category, _packets: usize, _bytes: Bytes) {}
 }
+
+/// A MAC that holds nothing.
+pub(super) struct Nothing;
+
+impl Held for Nothing {
+    fn oldest(&self, _station: NodeId) -> Option<Instant> {
+        None
+    }
+
+    fn may_send(&self, _station: NodeId) -> bool {
+        false
+    }
+
+    fn has_room(&self, _station: NodeId) -> bool {
+        true
+    }
+}

@@ -3,7 +3,7 @@
 use super::{Flow, Preset, Scenario, Station, Traffic};
 use crate::mac::{Bss, MacParams, QosParams, StationLink};
 use crate::packet::Packet;
-use crate::qdisc::{self, DropTail, Qdisc, QdiscSpec, Queue, SharedFifo, SharedFifoParams};
+use crate::qdisc::{self, DropTail, Mac80211, Qdisc, QdiscSpec, Queue, SharedFifo, SharedFifoParams};
 use crate::rng::Rng;
 use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
 use crate::units::{Bitrate, Duration, Instant};
@@ -77,6 +77,9 @@ impl Scenario {
 
     /// A station's queue towards the radio: ns-3's MAC queue counts what is not acknowledged yet (design ruling 18).
     fn uplink_queue<P: Packet + Send + 'static>(&self, station: &Station) -> Box<dyn Qdisc<P>> {
+        if let Some(params) = station.uplink_mac80211 {
+            return Box::new(Mac80211::new(params));
+        }
         let limit = station.uplink_queue;
         match self.run.preset {
             Preset::Ns3 if self.radio.qos.is_some() => {

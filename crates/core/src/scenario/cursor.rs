@@ -89,6 +89,11 @@ impl<'t> Table<'t> {
         self.entry(key).is_some_and(|value| value.get_ref().as_str().is_some())
     }
 
+    /// Whether the value of `key` is a table.
+    pub fn is_table(&self, key: &str) -> bool {
+        self.entry(key).is_some_and(|value| matches!(value.get_ref(), DeValue::Table(_)))
+    }
+
     /// Whether the value of `key` is the string `word`.
     pub fn is(&self, key: &str, word: &str) -> bool {
         self.entry(key).is_some_and(|value| value.get_ref().as_str() == Some(word))

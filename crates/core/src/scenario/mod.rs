@@ -44,7 +44,7 @@ use crate::ap::{UplinkLimiterParams, WindowCapParams};
 use crate::control::CapacityParams;
 use crate::mac::{Aggregation, Band, EdcaParams, Mcs, Phy, Preamble, TxVector};
 use crate::packet::{Category, Direction};
-use crate::qdisc::QdiscSpec;
+use crate::qdisc::{Mac80211Params, QdiscSpec};
 use crate::shaper::VsbParams;
 use crate::tcp::TcpParams;
 use crate::units::{Bitrate, Bytes, Duration, Probability};
@@ -296,6 +296,9 @@ pub struct Station {
     pub bit_error_rate: f64,
     /// Packets that wait for the radio at most, at least 1.
     pub uplink_queue: usize,
+    /// Linux' queues in place of a first in, first out one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uplink_mac80211: Option<Mac80211Params>,
     /// Its share of the box's capacity against the others'.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub weight: f64,

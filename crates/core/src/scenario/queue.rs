@@ -9,14 +9,17 @@ use super::sections::LARGEST_QUEUE;
 use super::value::{FromToml, Reason, choose};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    QdiscSpec, Share, ShareRule, SharedFifoParams, TlasParams, TlasSafParams,
+    Mac80211Params, QdiscSpec, Share, ShareRule, SharedFifoParams, TlasParams, TlasSafParams,
 };
-use crate::units::Duration;
+use crate::units::{Bytes, Duration};
 
 /// Packets that a queue holds unless the file says otherwise.
 const USUAL_LIMIT: usize = 100;
 /// Control loops with a shorter or longer time are slips of a unit.
 const SOME_TIME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
+
+/// Keys of `mac80211`.
+const MAC80211: &[&str] = &["limit", "memory", "flows", "quantum", "codel", "target", "interval", "airtime", "aql"];
 
 /// Every discipline that a file can name, with its keys and their reader.
 const KINDS: &[Kind<QdiscSpec>] = &[
@@ -32,6 +35,7 @@ const KINDS: &[Kind<QdiscSpec>] = &[
     Kind { name: "admission", keys: &["limit", "p_b", "applies_to"], read: admission },
     Kind { name: "adaptive-buffer", keys: &["target", "a", "alpha", "b_max"], read: adaptive_buffer },
     Kind { name: "shared-fifo", keys: &["limit", "count_unacknowledged"], read: shared_fifo },
+    Kind { name: "mac80211", keys: MAC80211, read: |table| mac80211(table).map(QdiscSpec::Mac80211) },
 ];
 
 /// Reads `queue = { kind = .. }` of `[ap]`.
@@ -48,6 +52,16 @@ pub(super) fn spec(ap: &Table, preset: Preset) -> Checked<QdiscSpec> {
         params.count_unacknowledged |= is_ns3 && !table.has("count_unacknowledged");
     }
     Ok(spec)
+}
+
+/// Reads `uplink_queue = { kind = "mac80211", .. }` of a station; `None` where it is a number or not there.
+pub(super) fn uplink(station: &Table) -> Checked<Option<Mac80211Params>> {
+    const KIND: &[Kind<Mac80211Params>] = &[Kind { name: "mac80211", keys: MAC80211, read: mac80211 }];
+    if !station.is_table("uplink_queue") {
+        return Ok(None);
+    }
+    let table = station.table("uplink_queue", "the station's uplink_queue")?;
+    (table.kind(KIND, None, &[])?.read)(&table).map(Some)
 }
 
 /// A number of packets, at least 1.
@@ -143,6 +157,21 @@ fn shared_fifo(table: &Table) -> Checked<QdiscSpec> {
         limit: packets(table, "limit", usual.limit)?,
         count_unacknowledged: table.or("count_unacknowledged", usual.count_unacknowledged)?,
     }))
+}
+
+fn mac80211(table: &Table) -> Checked<Mac80211Params> {
+    let usual = Mac80211Params::default();
+    Ok(Mac80211Params {
+        limit: packets(table, "limit", usual.limit)?,
+        memory: table.within("memory", Bytes(64 << 10)..=Bytes(1 << 40), usual.memory)?,
+        flows: table.within("flows", 1..=1 << 20, usual.flows)?,
+        quantum: table.within("quantum", 1..=1 << 30, usual.quantum)?,
+        codel: table.or("codel", usual.codel)?,
+        target: table.within("target", SOME_TIME, usual.target)?,
+        interval: table.within("interval", SOME_TIME, usual.interval)?,
+        airtime: table.or("airtime", usual.airtime)?,
+        aql: table.or("aql", usual.aql)?,
+    })
 }
 
 impl FromToml for Share {

@@ -7,7 +7,7 @@ use super::error::{Checked, Mistake, Span};
 use super::qos;
 use super::sections::{LARGEST_QUEUE, RATES_OF_ERROR, RadioSection, phy_rate};
 use super::value::Reason;
-use super::{Flow, Run, Station, Wire, parse, traffic};
+use super::{Flow, Run, Station, Wire, parse, queue, traffic};
 use crate::tcp::TcpParams;
 
 /// Keys of `[[station]]`.
@@ -93,6 +93,7 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
     let name = parse::checked_name(table, "name = \"sta1\"")?;
     let radio = &defaults.radio.radio;
     let tx = qos::station(table, defaults.radio)?;
+    let uplink_mac80211 = queue::uplink(table)?;
     let station = Station {
         name: name.value.clone(),
         rate: match tx {
@@ -103,7 +104,11 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
         beta: table.within("beta", BETAS, 1.0)?,
         frame_error: table.or("frame_error", defaults.radio.frame_error)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, defaults.radio.bit_error_rate)?,
-        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 1000)?,
+        uplink_queue: match uplink_mac80211 {
+            Some(params) => params.limit,
+            None => table.within("uplink_queue", 1..=LARGEST_QUEUE, 1000)?,
+        },
+        uplink_mac80211,
         weight: table.within("weight", WEIGHTS, 1.0)?,
         cap: table.optional("cap")?.map(|cap| cap.value),
         flows: flows(table, defaults)?,

@@ -32,6 +32,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
         frame_error: Probability::ZERO,
         bit_error_rate: 0.0,
         uplink_queue: 1000,
+        uplink_mac80211: None,
         weight: 1.0,
         cap: None,
         flows: vec![flow],

@@ -25,7 +25,8 @@ const SEEDS: [&str; 5] = [
      flows = [{ direction = \"up\", category = \"vi\" }]\n[[event]]\nat = \"2 s\"\nkind = \"rate\"\nmcs = 2\n",
     "name = \"w\"\n[run]\nduration = \"9 s\"\n[radio]\nphy = \"802.11ax\"\nband = \"2.4 GHz\"\nrate = \"143.4 Mbit/s\"\n\
      aggregation = \"off\"\nretry_limit = \"none\"\nrts = \"1000 B\"\n[radio.edca]\npreset = \"openwrt\"\n\
-     ap = { be = { aifsn = 2, cw_min = 7, txop = \"2 ms\" } }\nstations = { bk = { cw_max = 63 } }\n[[station]]\nname = \"b\"\n",
+     ap = { be = { aifsn = 2, cw_min = 7, txop = \"2 ms\" } }\nstations = { bk = { cw_max = 63 } }\n[[station]]\nname = \"b\"\n\
+     uplink_queue = { kind = \"mac80211\", aql = false }\n[ap]\nqueue = { kind = \"mac80211\", airtime = true }\n",
 ];
 
 const TOKENS: &[&str] = &[
@@ -159,6 +160,12 @@ const TOKENS: &[&str] = &[
     "stations",
     "aifsn",
     "category",
+    "\"mac80211\"",
+    "\"shared-fifo\"",
+    "airtime",
+    "aql",
+    "memory",
+    "uplink_queue",
     "event",
 ];
 

@@ -3,6 +3,7 @@
 use super::{SMALLEST, bad, good};
 use crate::mac::{Aggregation, Band, EdcaParams, Mcs, Modulation, Phy, TxVector, Width};
 use crate::packet::Category;
+use crate::qdisc::{Mac80211Params, QdiscSpec};
 use crate::scenario::{Action, Preset, Scenario};
 use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bitrate, Bytes, Duration};
@@ -134,6 +135,19 @@ fn events_change_mcs() {
         })
         .collect();
     assert_eq!(changed, [(vec![0], Phy::Ac, (2, 1, 80, 800), true), (vec![1], Phy::N, (2, 1, 40, 800), true)]);
+}
+
+#[test]
+fn linux_queues_stand_at_the_ap_and_at_stations() {
+    let scenario = good(&format!(
+        "{SMALLEST}uplink_queue = {{ kind = \"mac80211\", aql = false }}\n[radio]\nphy = \"802.11ax\"\n\
+         [ap]\nqueue = {{ kind = \"mac80211\", airtime = false }}\n"
+    ));
+    let usual = Mac80211Params::default();
+    assert_eq!(scenario.ap.queue, QdiscSpec::Mac80211(Mac80211Params { airtime: false, ..usual }));
+    assert_eq!(scenario.stations[0].uplink_mac80211, Some(Mac80211Params { aql: false, ..usual }));
+    let (problem, fix) = refused("uplink_queue = { kind = \"fifo\" }");
+    assert!(problem.contains("`fifo` is not known") && fix.contains("\"mac80211\""), "{problem} {fix}");
 }
 
 #[test]

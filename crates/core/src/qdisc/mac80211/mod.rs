@@ -1,0 +1,138 @@
+//! `mac80211`: what Linux has between IP and driver: fair queues by station and flow, CoDel, airtime fairness, queue limits.
+//!
+//! Rules and their tests stand in docs/mac80211.md. Linux 6.18: `net/mac80211/tx.c`, `airtime.c`, `sta_info.c`,
+//! `include/net/fq_impl.h`, `include/net/codel_impl.h`.
+
+mod airtime;
+mod fq;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+use self::airtime::Scheduler;
+use self::fq::Fq;
+use super::txq::{Held, Nothing, Txq};
+use super::{Drops, Qdisc};
+use crate::packet::{Category, Direction, NodeId, Packet};
+use crate::units::{Bytes, Duration, Instant};
+
+/// Parameters of [`Mac80211`]; the defaults are Linux'.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Mac80211Params {
+    /// Packets that wait in all flows together (`fq_init`: 8192).
+    pub limit: usize,
+    /// Memory of all packets that wait (`ieee80211_txq_setup_flows`: 16 MiB with VHT or HE).
+    pub memory: Bytes,
+    /// Flow queues of all stations together (`fq_init`: 4096).
+    pub flows: u32,
+    /// Bytes of a flow in a turn (`fq_init`: 300).
+    pub quantum: u64,
+    /// Whether flows are under CoDel.
+    pub codel: bool,
+    /// CoDel's target (`ieee80211_txq_setup_flows`: 20 ms).
+    pub target: Duration,
+    /// CoDel's interval (100 ms).
+    pub interval: Duration,
+    /// Whether stations take turns by airtime; otherwise one after the other (MediaTek's drivers).
+    pub airtime: bool,
+    /// Whether the air of what the driver holds has limits.
+    pub aql: bool,
+}
+
+impl Default for Mac80211Params {
+    fn default() -> Self {
+        Mac80211Params {
+            limit: 8192,
+            memory: Bytes(16 << 20),
+            flows: 4096,
+            quantum: 300,
+            codel: true,
+            target: Duration::from_millis(20),
+            interval: Duration::from_millis(100),
+            airtime: true,
+            aql: true,
+        }
+    }
+}
+
+/// The queues of one interface.
+pub struct Mac80211<P> {
+    fq: Fq<P>,
+    scheduler: Scheduler,
+}
+
+impl<P: Packet> Mac80211<P> {
+    /// Empty queues.
+    pub fn new(params: Mac80211Params) -> Self {
+        Mac80211 { fq: Fq::new(params), scheduler: Scheduler::new(params.airtime, params.aql) }
+    }
+}
+
+impl<P: Packet + Send> Qdisc<P> for Mac80211<P> {
+    fn enqueue(&mut self, _now: Instant, packet: P, drops: &mut Drops<P>) {
+        let (station, category) = (packet.station().index(), packet.category());
+        self.fq.enqueue(packet, drops);
+        self.scheduler.activate(station, category);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<P> {
+        for category in Category::ALL {
+            // CoDel may drop all that a station has.
+            while let Some(station) = self.next_station(now, category, &Nothing) {
+                if let Some(packet) = self.dequeue_for(now, station, category, drops) {
+                    // Who takes one packet after the other reports no completion.
+                    self.scheduler.completed(station.index(), category, packet.ip_len());
+                    return Some(packet);
+                }
+            }
+        }
+        None
+    }
+
+    fn len(&self) -> usize {
+        self.fq.len()
+    }
+
+    fn as_txq(&mut self) -> Option<&mut dyn Txq<P>> {
+        Some(self)
+    }
+
+    fn observe_airtime(&mut self, _now: Instant, station: NodeId, direction: Direction, airtime: Duration) {
+        self.scheduler.charge(station.index(), direction, airtime);
+    }
+}
+
+impl<P: Packet + Send> Txq<P> for Mac80211<P> {
+    fn has_traffic(&self, category: Category) -> bool {
+        self.fq.waiting(category) > 0
+    }
+
+    fn next_station(&mut self, _now: Instant, category: Category, held: &dyn Held) -> Option<NodeId> {
+        // What the driver holds is on the list, too: it is sent again in the station's turn.
+        for station in 1..self.scheduler.stations() {
+            if held.may_send(NodeId(station as u32)) {
+                self.scheduler.activate(station, category);
+            }
+        }
+        let fq = &self.fq;
+        let id = |station: usize| NodeId(station as u32);
+        let stays = |station| fq.waiting_for(station, category) > 0 || held.may_send(id(station));
+        let can = |station| held.may_send(id(station)) || held.has_room(id(station));
+        self.scheduler.next(category, stays, can).map(|station| NodeId(station as u32))
+    }
+
+    fn dequeue_for(&mut self, now: Instant, station: NodeId, category: Category, drops: &mut Drops<P>) -> Option<P> {
+        if !self.scheduler.may_send(station.index(), category) {
+            return None;
+        }
+        let packet = self.fq.dequeue(now, station.index(), category, drops)?;
+        self.scheduler.handed_over(station.index(), category, packet.ip_len());
+        Some(packet)
+    }
+
+    fn completed(&mut self, _now: Instant, station: NodeId, category: Category, _packets: usize, bytes: Bytes) {
+        self.scheduler.completed(station.index(), category, bytes);
+    }
+}
