@@ -2,6 +2,7 @@
 
 mod cell;
 mod contention;
+mod conversations;
 mod cycle;
 mod ns3;
 mod properties;

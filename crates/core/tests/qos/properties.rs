@@ -96,7 +96,8 @@ impl Plan {
             self.aggregation.map(|(max_bytes, window)| Aggregation { max_bytes: Bytes(max_bytes), window });
         for (side, txop_us) in [&mut qos.edca.ap, &mut qos.edca.stations].into_iter().zip(self.txop_us) {
             for access in side.iter_mut() {
-                *access = AccessParams { cw_min: self.cw_min, txop: Duration::from_micros(txop_us), ..*access };
+                *access =
+                    AccessParams { cw_min: self.cw_min, cw_max: 1023, txop: Duration::from_micros(txop_us), ..*access };
             }
         }
         qos.bar = self.bar;
@@ -231,7 +232,7 @@ fn run(plan: &Plan) -> Trace {
         );
     }
     // Half of the plans stop in the middle of things.
-    let idle = if plan.seed.is_multiple_of(2) { Duration::from_secs(30) } else { Duration::ZERO };
+    let idle = if plan.seed.is_multiple_of(2) { Duration::from_secs(5) } else { Duration::ZERO };
     advance(&mut bss, &mut trace, now + idle);
     trace.arrived = plan.arrivals.len();
     for node in (0..=stations as u32).map(NodeId) {
@@ -256,7 +257,8 @@ proptest! {
         prop_assert!(in_flight <= if plan.early { 256 } else { 0 }, "{} of {}", accounted, trace.arrived);
         if plan.seed.is_multiple_of(2) {
             prop_assert_eq!(in_flight, 0);
-            if plan.retry_limit.is_none() || plan.frame_error == 0.0 {
+            // With the smallest windows twenty functions may collide for ever.
+            if plan.cw_min >= 7 {
                 prop_assert_eq!(trace.waiting, 0, "a cell without arrivals runs empty");
             }
         }
