@@ -101,13 +101,15 @@ impl Scheduler {
         self.stations[station].accounts[category.index()].deficit - pending
     }
 
-    /// `ieee80211_next_txq`: the first station of the list that `can` send, may, and is owed air. Others move back; those in
-    /// debt get a top-up. Stations that have nothing (`stays`) leave the list.
+    /// `ieee80211_next_txq`: the first station of the list that may send and is owed air. Others move back; those in
+    /// debt get a top-up. Stations that have nothing (`stays`) leave the list. What the driver sends again (`resends`) is
+    /// pending already: the limits of pending air do not hold it back.
     pub(super) fn next(
         &mut self,
         category: Category,
         stays: impl Fn(usize) -> bool,
-        can: impl Fn(usize) -> bool,
+        resends: impl Fn(usize) -> bool,
+        has_room: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let index = category.index();
         let stations = &mut self.stations;
@@ -124,7 +126,7 @@ impl Scheduler {
                 return None;
             }
             head.get_or_insert(first);
-            let may_send = self.may_send(first, category) && can(first);
+            let may_send = resends(first) || (has_room(first) && self.may_send(first, category));
             any_may_send |= may_send;
             let owes = self.airtime && self.deficit(first, category) < 0;
             if owes {

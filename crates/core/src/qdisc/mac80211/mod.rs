@@ -119,8 +119,9 @@ impl<P: Packet + Send> Txq<P> for Mac80211<P> {
         let fq = &self.fq;
         let id = |station: usize| NodeId(station as u32);
         let stays = |station| fq.waiting_for(station, category) > 0 || held.may_send(id(station));
-        let can = |station| held.may_send(id(station)) || held.has_room(id(station));
-        self.scheduler.next(category, stays, can).map(|station| NodeId(station as u32))
+        let resends = |station| held.may_send(id(station));
+        let has_room = |station| held.has_room(id(station));
+        self.scheduler.next(category, stays, resends, has_room).map(|station| NodeId(station as u32))
     }
 
     fn dequeue_for(&mut self, now: Instant, station: NodeId, category: Category, drops: &mut Drops<P>) -> Option<P> {

@@ -224,21 +224,35 @@ fn a_station_above_its_limit_is_passed_over_and_nobody_may_be_served_when_all_ar
     assert!(bench.queues.has_traffic(BE));
 }
 
+/// A MAC that has packets of one station to send again.
+struct Again(NodeId);
+
+impl Held for Again {
+    fn oldest(&self, _: NodeId) -> Option<Instant> {
+        None
+    }
+    fn may_send(&self, station: NodeId) -> bool {
+        station == self.0
+    }
+    fn has_room(&self, _: NodeId) -> bool {
+        false
+    }
+}
+
+/// Otherwise a lost aggregate would keep its station from sending for ever.
+#[test]
+fn what_is_sent_again_is_not_held_back_by_its_own_air() {
+    let mut bench = with_known_rate(true);
+    assert_eq!(bench.flows(0, 20).len(), 8);
+    let station = NodeId::station(0);
+    let turns: Vec<_> = (0..4).map(|_| bench.queues.next_station(Instant::ZERO, BE, &Again(station))).collect();
+    assert!(turns.contains(&Some(station)), "{turns:?}");
+    assert!(bench.take(Instant::ZERO, 0).is_none(), "but nothing new");
+}
+
 /// What the driver holds is sent in the station's turn, also when nothing waits here.
 #[test]
 fn stations_whose_packets_the_driver_holds_are_on_the_list() {
-    struct Again(NodeId);
-    impl Held for Again {
-        fn oldest(&self, _: NodeId) -> Option<Instant> {
-            None
-        }
-        fn may_send(&self, station: NodeId) -> bool {
-            station == self.0
-        }
-        fn has_room(&self, _: NodeId) -> bool {
-            false
-        }
-    }
     let mut bench = Bench::new(usual());
     bench.fill(0, 1, 1460, 1);
     bench.fill(1, 2, 1460, 1);
