@@ -5,20 +5,11 @@ use super::block_ack::Session;
 use super::bss::Bss;
 use super::edca::{Edca, Job, Phase};
 use super::medium::{AccessId, State};
+use super::monitor::Sent;
 use super::node::Delivery;
 use super::rules::AfterNoAnswer;
-use super::tx_vector::TxVector;
 use crate::packet::{Direction, NodeId, Packet};
 use crate::units::{Bytes, Duration, Instant};
-
-/// Who of an exchange sends a frame.
-#[derive(Clone, Copy, Debug)]
-enum Sent {
-    /// The holder of the TXOP.
-    ByHolder,
-    /// Who answers.
-    ByReceiver,
-}
 
 impl<P: Packet + Clone> Bss<P> {
     /// The QoS half; only called in a cell that has one.
@@ -223,29 +214,6 @@ impl<P: Packet + Clone> Bss<P> {
         duration
     }
 
-    /// Shows a control frame of the exchange of `id` to the monitor.
-    #[allow(clippy::too_many_arguments)]
-    fn show(
-        &mut self,
-        id: AccessId,
-        sent: Sent,
-        at: Instant,
-        duration: Duration,
-        tx: TxVector,
-        reception: Reception,
-        body: AirBody<P>,
-    ) {
-        let Bss { edca: Some(edca), air: Some(air), .. } = self else { return };
-        let function = &edca.functions[id];
-        let station = NodeId::station(function.station(function.job.peer));
-        let (holder, other) = if function.node == 0 { (NodeId::AP, station) } else { (station, NodeId::AP) };
-        let (transmitter, receiver) = match sent {
-            Sent::ByHolder => (holder, other),
-            Sent::ByReceiver => (other, holder),
-        };
-        air.push(AirFrame { at, duration, transmitter, receiver, tx, reception, body });
-    }
-
     /// Books air of an exchange of `id`.
     fn account(&mut self, now: Instant, id: AccessId, air: Duration) {
         let function = &self.edca.as_ref().expect("a QoS cell").functions[id];
@@ -293,18 +261,6 @@ impl<P: Packet + Clone> Bss<P> {
         while let Some(packet) = function.sessions[peer].hand_up() {
             deliveries.push_back((now, Delivery { receiver, packet }));
         }
-    }
-
-    /// Shows ACK or BlockAck.
-    fn show_answer(&mut self, at: Instant, id: AccessId, duration: Duration) {
-        let Bss { edca: Some(edca), links, air: Some(_), .. } = self else { return };
-        let function = &edca.functions[id];
-        let Job { phase, peer, load, .. } = function.job;
-        let tx = links[function.station(peer)].ack_tx;
-        let (start, received) = function.sessions[peer].scoreboard();
-        let single = phase == Phase::Data && load.mpdus == 1;
-        let body = if single { AirBody::Ack } else { AirBody::BlockAck { start, received } };
-        self.show(id, Sent::ByReceiver, at, duration, tx, Reception::Decoded, body);
     }
 
     /// ACK or BlockAck has ended: the sender goes on within its TXOP, or gives the medium back.

@@ -11,6 +11,7 @@ mod edca;
 mod exchange;
 mod link;
 mod medium;
+mod monitor;
 mod node;
 mod params;
 mod phy;
