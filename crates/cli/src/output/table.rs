@@ -105,7 +105,9 @@ fn queue(scenario: &Scenario) -> String {
     let fields = spec.as_object().into_iter().flatten();
     let (kind, parameters): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| *key == "kind");
     let kind = kind.into_iter().filter_map(|(_, name)| name.as_str().map(str::to_owned));
-    let parameters = parameters.into_iter().filter(|(_, value)| !value.is_null());
+    // A switch that is off says nothing.
+    let says = |value: &serde_json::Value| !value.is_null() && *value != serde_json::Value::Bool(false);
+    let parameters = parameters.into_iter().filter(|(_, value)| says(value));
     kind.chain(parameters.map(|(key, value)| format!("{key} {value}"))).collect::<Vec<_>>().join(" ")
 }
 

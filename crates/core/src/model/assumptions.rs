@@ -23,7 +23,9 @@ pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Ass
         Model::Unified => unified(scenario, starvation),
     };
     let row = |(name, holds, what): Check| Assumption { name: name.to_owned(), holds, what: what.to_owned() };
-    checks.into_iter().map(row).collect()
+    // All models are of DCF; cells of 802.11a, b and g keep this by their kind.
+    let dcf = scenario.radio.qos.is_some().then_some(("dcf", false, "one frame an access: 802.11a, b or g"));
+    dcf.into_iter().chain(checks).map(row).collect()
 }
 
 fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {

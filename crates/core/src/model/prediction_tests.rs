@@ -122,3 +122,16 @@ fn a_window_of_one_waits_for_delayed_acks() {
     let total: f64 = predict(&slow, None).unwrap().flows.iter().sum();
     assert!(total < 6.0 * 1460.0 * 8.0 / 0.1, "{total}");
 }
+
+/// The models are of DCF with one frame an access.
+#[test]
+fn a_model_of_a_cell_with_aggregates_says_that_it_is_outside() {
+    let modern = scenario("[radio]\nphy = \"802.11n\"\n");
+    for model in [Model::Unified, Model::Shares] {
+        let Ok(prediction) = predict(&modern, Some(model)) else { continue };
+        let section = prediction.report(&modern, "0").model.unwrap();
+        assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
+    }
+    let section = predict(&modern, None).unwrap().report(&modern, "0").model.unwrap();
+    assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
+}

@@ -107,7 +107,7 @@ fn read(root: &Table) -> Checked<Scenario> {
     let name = checked_name(root, "name = \"my-cell\"")?.value;
     let run = sections::run(root)?;
     let radio = sections::radio(root, run.preset)?;
-    let wire = sections::wire(root)?;
+    let wire = sections::wire(root, &radio.radio)?;
     let tcp_params = tcp::common(root, run.preset, &radio.radio)?;
     let access_point = ap::ap(root, &wire, &tcp_params, run.preset)?;
     let enforce = enforce::enforce(root, &radio.radio)?;

@@ -156,9 +156,10 @@ pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bit
     Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
 }
 
-/// Reads `[wire]`.
-pub(super) fn wire(root: &Table) -> Checked<Wire> {
-    let usual = Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 10_000 };
+/// Reads `[wire]`. Behind a modern AP is gigabit Ethernet; at 100 Mbit/s the wire, not the cell, would be what is shared.
+pub(super) fn wire(root: &Table, radio: &Radio) -> Checked<Wire> {
+    let rate = Bitrate::mbps(if radio.qos.is_some() { 1000 } else { 100 });
+    let usual = Wire { rate, delay: Duration::ZERO, queue: 10_000 };
     wire_with(&root.table("wire", "[wire]")?, usual)
 }
 

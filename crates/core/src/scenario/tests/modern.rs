@@ -235,3 +235,12 @@ fn json_keeps_modern_cells() {
     let mcs = Mcs { index: 4, streams: 1, width: Width::Mhz80, guard_interval: Duration::from_nanos(800) };
     assert_eq!(scenario.stations[0].tx, TxVector::with_mcs(Phy::Ax, mcs, Band::Ghz5).ok());
 }
+
+#[test]
+fn the_wire_behind_a_modern_cell_is_no_bottleneck_by_default() {
+    let wire = |radio: &str| {
+        super::good(&format!("{SMALLEST}flows = [{{ direction = \"up\" }}]\n[radio]\nphy = \"{radio}\"\n")).wire.rate
+    };
+    assert_eq!(wire("802.11ax"), crate::units::Bitrate::mbps(1000));
+    assert_eq!(wire("802.11g"), crate::units::Bitrate::mbps(100));
+}

@@ -107,6 +107,8 @@ impl Daemon {
             control.judge(now, pool.rate);
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
         }
+        let rates = self.site.rates_are_known();
+        self.watch("rates", rates);
         self.watch("bottleneck", if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
     }
 

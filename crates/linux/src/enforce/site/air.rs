@@ -4,7 +4,7 @@ use fairair_core::mac::{MacParams, Preamble};
 use fairair_core::model::air::byte_ns;
 use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, plural};
 
 use super::{Site, Source, Station};
 use crate::enforce::config::Config;
@@ -40,6 +40,26 @@ impl Site {
         }
     }
 
+    /// What is wrong with rates that the PHY of their AP does not have, as lists name them for stations of 802.11n, ac and ax.
+    ///
+    /// # Errors
+    /// Names the first of the stations; their air is reckoned at the nearest rate below.
+    pub fn rates_are_known(&self) -> Result<(), String> {
+        let foreign = |station: &&Station| {
+            let phy = self.radio(station.pool).and_then(|ap| ap.phy);
+            station.rate.zip(phy).is_some_and(|(rate, phy)| !phy.has_rate(rate))
+        };
+        let mut foreign = self.stations.iter().filter(foreign);
+        let Some(first) = foreign.next() else { return Ok(()) };
+        let (rate, more) = (first.rate.unwrap_or(Bitrate::mbps(0)), foreign.count());
+        let others = if more > 0 { format!(" and {}", plural(more, "other station")) } else { String::new() };
+        Err(format!(
+            "{}{others}: {rate} is no rate of the AP's `phy`; its air is reckoned at the nearest rate below. The air of 802.11n, ac and ax is \
+             not known here: use policy \"per-station\" and an adaptive capacity",
+            first.name
+        ))
+    }
+
     /// Air that an IP byte of `station` takes, in ns, for `StationView::air_ns`; 0: the PHY of its AP is not known.
     pub fn air_ns(&self, station: &Station) -> u32 {
         self.mac(station.pool, station.rate).map_or(0, |(mac, rate)| byte_ns(&mac, rate, MSS, ACKS_PER_SEGMENT))
@@ -51,7 +71,11 @@ impl Site {
         let ap = self.radio(pool)?;
         let phy = ap.phy?;
         let rates = || phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000));
-        let rate = rate.or(rates().max())?;
+        // A rate of 802.11n, ac or ax has no frame time in this PHY: the highest that the PHY has and that is not above it.
+        let rate = match rate {
+            Some(rate) => rates().filter(|known| *known <= rate).max().or(rates().min())?,
+            None => rates().max()?,
+        };
         let radio = Radio {
             phy,
             rate,

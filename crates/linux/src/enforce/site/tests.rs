@@ -218,3 +218,19 @@ fn lists_tell_the_rates_that_the_file_does_not() {
     sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(1)), ..seen(8, None) }, Source::Association);
     assert_eq!(rate(&site, "printer"), Some(Bitrate::mbps(1)));
 }
+
+/// Lists name rates of 802.11n, ac and ax, for which frames of 802.11b have no time.
+#[test]
+fn a_rate_that_the_phy_does_not_have_is_clamped_and_said() {
+    let text = BANK.replace("\"8 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11b\"");
+    let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+    let printer = site.stations().iter().find(|station| station.name == "printer").unwrap().clone();
+    let at = |rate| site.air_ns(&Station { rate: Some(Bitrate::from_bps(rate)), ..printer.clone() });
+    assert_eq!(at(144_400_000), at(11_000_000));
+    assert_eq!(at(6_500_000), at(5_500_000));
+    assert_eq!(at(500_000), at(1_000_000));
+    assert_eq!(site.rates_are_known(), Ok(()));
+    sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(144)), ..seen(8, None) }, Source::Association);
+    let said = site.rates_are_known().unwrap_err();
+    assert!(said.starts_with("printer: 144 Mbit/s is no rate"), "{said}");
+}
