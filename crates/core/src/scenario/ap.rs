@@ -4,7 +4,7 @@ use super::cursor::{Kind, Table};
 use super::error::Checked;
 use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
-use super::{Ap, Preset, Wire, queue};
+use super::{Ap, Preset, Radio, Wire, queue};
 use crate::ap::{LimiterCapacity, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::qdisc::QdiscSpec;
 use crate::tcp::TcpParams;
@@ -28,13 +28,15 @@ const RULES: &[Kind<WindowRule>] = &[
 ];
 
 /// Reads `[ap]`. A window cap knows wire and segments unless it is told otherwise.
-pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams, preset: Preset) -> Checked<Ap> {
+pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams, radio: &Radio, preset: Preset) -> Checked<Ap> {
     let table = root.table("ap", "[ap]")?;
     table.allow(AP)?;
     let queue = queue::spec(&table, preset)?;
+    // An A-MPDU brings up to 256 packets at once; 1000 is Linux' `txqueuelen`.
+    let uplink_queue = if radio.qos.is_some() { 1000 } else { 100 };
     Ok(Ap {
         queue,
-        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, 100)?,
+        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, uplink_queue)?,
         window_cap: if table.has("window_cap") { Some(window_cap(&table, queue, wire, tcp)?) } else { None },
         uplink_limiter: if table.has("uplink_limiter") { Some(uplink_limiter(&table)?) } else { None },
     })

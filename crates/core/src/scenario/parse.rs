@@ -109,7 +109,7 @@ fn read(root: &Table) -> Checked<Scenario> {
     let radio = sections::radio(root, run.preset)?;
     let wire = sections::wire(root, &radio.radio)?;
     let tcp_params = tcp::common(root, run.preset, &radio.radio)?;
-    let access_point = ap::ap(root, &wire, &tcp_params, run.preset)?;
+    let access_point = ap::ap(root, &wire, &tcp_params, &radio.radio, run.preset)?;
     let enforce = enforce::enforce(root, &radio.radio)?;
     let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp: tcp_params };
     let stations = station::stations(root, &defaults)?;

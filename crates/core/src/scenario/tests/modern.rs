@@ -239,8 +239,9 @@ fn json_keeps_modern_cells() {
 #[test]
 fn the_wire_behind_a_modern_cell_is_no_bottleneck_by_default() {
     let wire = |radio: &str| {
-        super::good(&format!("{SMALLEST}flows = [{{ direction = \"up\" }}]\n[radio]\nphy = \"{radio}\"\n")).wire.rate
+        let cell = super::good(&format!("{SMALLEST}flows = [{{ direction = \"up\" }}]\n[radio]\nphy = \"{radio}\"\n"));
+        (cell.wire.rate, cell.ap.uplink_queue)
     };
-    assert_eq!(wire("802.11ax"), crate::units::Bitrate::mbps(1000));
-    assert_eq!(wire("802.11g"), crate::units::Bitrate::mbps(100));
+    assert_eq!(wire("802.11ax"), (crate::units::Bitrate::mbps(1000), 1000));
+    assert_eq!(wire("802.11g"), (crate::units::Bitrate::mbps(100), 100));
 }
