@@ -299,6 +299,19 @@ fn engines_are_compared_value_by_value() {
 }
 
 #[test]
+fn a_comma_in_a_name_does_not_break_a_row_of_engines() {
+    let place = Place::new();
+    std::fs::write(&place.scenario, CELL.replace("sta1", "a,b")).unwrap();
+    let mut command = fairair();
+    command.arg("compare").arg(&place.scenario).args(["--engines", "model,sim", "--replicas", "2", "--format", "csv"]);
+    let (csv, _) = exits(&mut command, 0);
+    assert!(csv.contains("a,b"), "{csv}");
+    let cells = |line: &str| line.split('"').step_by(2).map(|part| part.matches(',').count()).sum::<usize>();
+    let widths: Vec<usize> = csv.lines().map(cells).collect();
+    assert!(widths.iter().all(|width| *width == widths[0]), "{csv}");
+}
+
+#[test]
 fn a_capture_never_replaces_the_scenario() {
     let place = Place::new();
     let output = place.run().arg("--pcap").arg(&place.scenario).output().unwrap();

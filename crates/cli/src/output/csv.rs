@@ -35,18 +35,25 @@ pub(super) fn table<Row>(
     labels: impl Fn((usize, &Row)) -> Vec<String>,
     n: fn(&Row) -> u32,
 ) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut line: Vec<String> = names.iter().map(ToString::to_string).collect();
-    line.extend(columns.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}_ci95")]));
-    line.push("n".to_owned());
-    writer.write_record(&line).expect(IN_MEMORY);
-    for (number, row) in rows.iter().enumerate() {
+    let mut header: Vec<String> = names.iter().map(ToString::to_string).collect();
+    header.extend(columns.iter().flat_map(|(name, _)| [(*name).to_owned(), format!("{name}_ci95")]));
+    header.push("n".to_owned());
+    let lines = rows.iter().enumerate().map(|(number, row)| {
         let mut line = labels((number, row));
         line.extend(columns.iter().flat_map(|(_, estimate)| {
             let Estimate { mean, ci95, .. } = estimate(row);
             [mean, ci95].map(|value| value.map(|value| value.to_string()).unwrap_or_default())
         }));
         line.push(n(row).to_string());
+        line
+    });
+    records(std::iter::once(header).chain(lines))
+}
+
+/// Lines of equally many cells; a cell with a comma or a quotation mark is quoted (RFC 4180).
+pub(super) fn records(lines: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for line in lines {
         writer.write_record(&line).expect(IN_MEMORY);
     }
     String::from_utf8(writer.into_inner().expect(IN_MEMORY)).expect("labels and numbers are UTF-8")

@@ -3,6 +3,7 @@
 use fairair_core::metrics::Estimate;
 
 use super::Style;
+use super::csv;
 use super::grid::{Align, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use crate::engines::{EngineComparison, Value};
@@ -59,6 +60,5 @@ pub(crate) fn csv(engines: &EngineComparison) -> String {
         let cells = cells.flat_map(|(estimate, error)| [number(estimate.mean), number(estimate.ci95), number(*error)]);
         std::iter::once(value.key.clone()).chain(cells).collect::<Vec<_>>()
     });
-    let lines = std::iter::once(header).chain(rows).map(|row| row.join(",") + "\n");
-    lines.collect::<Vec<_>>().concat()
+    csv::records(std::iter::once(header).chain(rows))
 }
