@@ -165,6 +165,16 @@ impl Guard {
         self.next_tick = now + if is_quiet { LOOK } else { PROBE };
     }
 
+    /// Something before the pool is the bottleneck now: an empty box says nothing of C. Ends a trial that is under way.
+    pub fn stand_by(&mut self, now: Instant) {
+        self.occupancy.restart();
+        self.found = 0;
+        if let Phase::Lowered(..) = self.phase {
+            self.set(now, self.fixed, Reason::Start);
+        }
+        self.phase = Phase::Watches;
+    }
+
     /// What passes in bit/s, if it is steady and less than C, and next to nothing waits.
     fn passing(&self) -> Option<f64> {
         let is_open = self.occupancy.span(WATCHED).is_some_and(|span| span.is_open());
@@ -260,6 +270,25 @@ mod tests {
                 assert!(told(&cell).is_some() && (cell.c() / cell.carries - 1.3).abs() < 1e-3);
             }
         }
+    }
+
+    #[test]
+    fn a_pool_behind_another_bottleneck_is_left_alone() {
+        let mut cell = cell(1.3, 20.0, 75.0, false);
+        for _ in 0..300 {
+            let now = cell.now();
+            cell.control.stand_by(now);
+            cell.run(0.1);
+            assert!(told(&cell).is_none() && (cell.c() / cell.carries - 1.3).abs() < 1e-3);
+        }
+        // In the middle of a trial C is the user's again at once.
+        while cell.c() / cell.carries > 1.2 {
+            cell.run(0.1);
+        }
+        let now = cell.now();
+        cell.control.stand_by(now);
+        cell.run(0.1);
+        assert!((cell.c() / cell.carries - 1.3).abs() < 1e-3);
     }
 
     #[test]

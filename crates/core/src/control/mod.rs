@@ -218,6 +218,13 @@ impl Capacity {
         if let Capacity::Guarded(guard) = self { guard.elsewhere() } else { None }
     }
 
+    /// Something before the pool is the bottleneck now, such as the Internet link: a C that is watched over is left alone.
+    pub fn stand_by(&mut self, now: Instant) {
+        if let Capacity::Guarded(guard) = self {
+            guard.stand_by(now);
+        }
+    }
+
     /// Draws from `rng` from here on, as far as the machine draws at all.
     pub fn reseed(&mut self, rng: Rng) {
         if let Capacity::Wce(wce) = self {

@@ -230,6 +230,11 @@ impl PoolControl {
         self.capacity.poll_timeout()
     }
 
+    /// The Internet link is the bottleneck: an empty pool says nothing of C.
+    pub(super) fn stand_by(&mut self, now: Instant) {
+        self.capacity.stand_by(now);
+    }
+
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.capacity.poll_timeout().is_some_and(|at| at <= now) {

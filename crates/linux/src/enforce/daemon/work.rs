@@ -181,7 +181,11 @@ impl Daemon {
         // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
         let is_counted = self.count().is_some();
         let now = self.now();
+        let wan_binds = self.wan_binds();
         for pool in &mut self.pools {
+            if pool.is_fixed() && wan_binds {
+                pool.stand_by(now);
+            }
             if is_counted && pool.is_fixed() {
                 pool.observe_fixed(&self.counters);
             } else if is_counted {
