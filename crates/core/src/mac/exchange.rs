@@ -293,6 +293,8 @@ impl<P: Packet + Clone> Bss<P> {
         } else if now + cf_end <= txop_end {
             self.show(id, Sent::ByHolder, now + sifs, cf_end_time, lowest, Reception::Decoded, AirBody::CfEnd);
             self.medium.release(now + cf_end);
+        } else if !self.params.rules.announces_txop {
+            self.medium.release(now);
         } else {
             // Nothing ends the TXOP early: the others keep silent for all of it.
             self.medium.release(txop_end);
@@ -364,11 +366,11 @@ impl<P: Packet + Clone> Bss<P> {
         } else {
             // All but the receiver decoded the frame's header and keep silent for the answer that it announced.
             let id = self.medium.senders[0].id;
-            let sifs = self.params.sifs;
+            let (sifs, all) = (self.params.sifs, self.params.rules.announces_txop);
             let edca = self.edca();
             let function = &edca.functions[id];
             let announced = now + sifs + function.job.answer;
-            let nav = if function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
+            let nav = if all && function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
             let receiver = if function.node == 0 { function.job.peer + 1 } else { 0 };
             let receivers = edca.of_node(receiver);
             self.medium.release(nav);

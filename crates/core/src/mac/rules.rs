@@ -35,6 +35,10 @@ pub struct Rules {
     pub common_slots: bool,
     /// The wait after a frame that nobody answered.
     pub after_no_answer: AfterNoAnswer,
+    /// Whether each frame of a TXOP announces all of its limit, so that others wait for what the holder leaves unused without CF-End while
+    /// the holder counts already (ns-3); otherwise the last frame announces its answer alone (802.11-2020 clause 9.2.5.2: no frames are
+    /// pending).
+    pub announces_txop: bool,
 }
 
 impl Rules {
@@ -44,6 +48,7 @@ impl Rules {
         idle_access: IdleAccess::AtOnce,
         common_slots: false,
         after_no_answer: AfterNoAnswer::WithOthers,
+        announces_txop: true,
     };
 
     /// The rules of `preset`.
@@ -55,12 +60,14 @@ impl Rules {
                 idle_access: IdleAccess::NextSlot,
                 common_slots: true,
                 after_no_answer: AfterNoAnswer::Timeout,
+                announces_txop: false,
             },
             Preset::Ns2 => Rules {
                 draw_includes_window: false,
                 idle_access: IdleAccess::Backoff,
                 common_slots: false,
                 after_no_answer: AfterNoAnswer::TimeoutIfLongest,
+                announces_txop: false,
             },
         }
     }

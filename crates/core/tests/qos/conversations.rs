@@ -1,8 +1,9 @@
 //! QoS cells as timed conversations: each test reads as what a monitor on the channel would print.
 
-use fairair_core::mac::{AirBody, Bss, MacParams, Phy, Reception, StationLink, Width};
+use fairair_core::mac::{AirBody, Bss, EdcaParams, MacParams, Phy, Reception, Rules, StationLink, Width};
 use fairair_core::packet::{Category, Direction, NodeId, Segment};
 use fairair_core::qdisc::{DropTail, Queue};
+use fairair_core::scenario::Preset;
 use fairair_core::units::{Bytes, Duration, Instant};
 
 use crate::cell::{datagram, ns3, one_stream, qos};
@@ -158,6 +159,29 @@ fn exchanges_of_a_txop_are_sifs_apart_and_cf_end_gives_the_rest_back() {
         ]
     );
     assert_eq!(cell.bss.stats(NodeId(1)).qos.txops, 1);
+}
+
+/// What a TXOP leaves unused without room for CF-End is nobody's: a voice sender with limits of 1484 to 1600 us left a best-effort
+/// sender without a frame while others had to wait for it.
+#[test]
+fn the_unused_end_of_a_txop_does_not_keep_others_silent() {
+    for txop in (1_400..1_640).step_by(20) {
+        let mut cell = Cell::new(|params| {
+            params.rules = Rules::of(Preset::Standard);
+            let qos = qos(params);
+            qos.categories = [true, false, true, false];
+            qos.edca = EdcaParams::HOSTAPD;
+            qos.edca.stations[0].txop = Duration::from_micros(txop);
+        });
+        for at in 0..200 {
+            cell.data(us(at * 10_000), 1, 60, Category::Voice);
+            cell.data(us(at * 10_000), 2, 4, BE);
+            cell.watch(us((at + 1) * 10_000));
+        }
+        assert!(cell.bss.backlog(NodeId(1)) > 0, "the voice sender always has something to send");
+        let sent = cell.bss.stats(NodeId(2)).qos.mpdus;
+        assert!(sent > 100, "TXOP {txop} us: {sent} MPDUs of best effort");
+    }
 }
 
 #[test]
