@@ -4,13 +4,15 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fairair::{CliError, Effort, Percent, simulate};
+use fairair::{CliError, simulate_captured};
 use fairair_core::metrics::{self, Provenance};
 use fairair_core::model::{Model, predict};
 use fairair_core::record::Record;
 use fairair_core::remedy::{REMEDIES, Remedy};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
+use fairair_sim::replicas::Pool;
+use fairair_sim::{Effort, Progress, SIMULATOR, Watch, simulate};
 use pyo3::prelude::*;
 
 use crate::document;
@@ -130,7 +132,7 @@ pub(crate) fn run(
     if let Some(name) = remedy_name {
         scenario = remedy(name)?.applied(&scenario);
     }
-    let effort = Effort { jobs, until_ci: until_ci.map(Percent), max_replicas };
+    let effort = Effort { until_ci_percent: until_ci, max_replicas };
     let reached = Arc::new(Mutex::new((0, 0)));
     let heard = Arc::clone(&reached);
     let mut told = (0, 0);
@@ -148,18 +150,29 @@ pub(crate) fn run(
     let work = move |cancel: &AtomicBool| match engine {
         Engine::Model(_) => engine.report(&scenario).map(Report::without_transfers),
         Engine::Sim => {
-            let note = |done, planned| {
-                // Replicas that end together may come in another order.
-                let mut reached = reached.lock().unwrap_or_else(PoisonError::into_inner);
-                *reached = (done, planned).max(*reached);
+            let note = |Progress { done, planned }| {
+                *reached.lock().unwrap_or_else(PoisonError::into_inner) = (done, planned);
             };
-            let run = simulate(&scenario, effort, pcap.as_deref(), cancel, note).map_err(|error| refused(&error))?;
-            let provenance = Provenance { until_ci: run.until_ci, ..simulated(run.planned) };
-            let report = metrics::Report::new(&scenario, &run.records, provenance);
+            let pool = threads(jobs)?;
+            let watch = Watch { cancel, progress: &note };
+            let run = match &pcap {
+                Some(file) => {
+                    simulate_captured(&scenario, effort, &pool, watch, file).map_err(|error| refused(&error))?
+                }
+                None => simulate(&scenario, effort, &pool, watch),
+            };
+            let report = run.report(&scenario, SIMULATOR);
             Ok(Report { report, transfers: transfers(&run.records) })
         }
     };
     Ok(interruptible(py, work, look)??)
+}
+
+/// A pool of `jobs` threads; 0: one a processor.
+pub(crate) fn threads(jobs: usize) -> Result<Pool, BadInput> {
+    Pool::new(jobs).map_err(|error| {
+        BadInput::new("jobs", format!("cannot start the worker threads: {error}"), "ask for fewer jobs")
+    })
 }
 
 /// What kept a simulation from being run, or its capture from being written.
@@ -170,6 +183,6 @@ fn refused(error: &CliError) -> BadInput {
             format!("cannot write the capture: {reason}"),
             "name a file that you may write to",
         ),
-        other => BadInput::new("jobs", other.to_string(), "ask for fewer jobs"),
+        other => BadInput::new("pcap", other.to_string(), "report this"),
     }
 }

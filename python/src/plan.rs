@@ -2,12 +2,13 @@
 
 use fairair_core::remedy::Deploy;
 use fairair_core::units::Duration;
-use fairair_sim::plan::{Goal, Progress, Wish, plan};
-use fairair_sim::replicas::Pool;
+use fairair_sim::Watch;
+use fairair_sim::plan::{Goal, Wish, plan};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
 use crate::document;
+use crate::engine::threads;
 use crate::error::BadInput;
 use crate::watch::interruptible;
 
@@ -43,10 +44,8 @@ pub(crate) fn run_plan(
         effort: within("effort", effort, 1000.0)?,
     };
     let work = move |cancel: &std::sync::atomic::AtomicBool| {
-        let pool = Pool::new(jobs).map_err(|error| {
-            BadInput::new("jobs", format!("cannot start the worker threads: {error}"), "ask for fewer jobs")
-        })?;
-        plan(&scenario, &wish, &pool, cancel, &|_: Progress| ())
+        let pool = threads(jobs)?;
+        plan(&scenario, &wish, &pool, Watch { cancel, progress: &|_| () })
             .map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
     };
     let found = interruptible(py, work, |_| Ok(()))??;

@@ -9,6 +9,8 @@ use fairair_core::mac::AirFrame;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_linux::emulate::{EthernetFrame, Monitor, Outcome};
+use fairair_sim::replicas::Pool;
+use fairair_sim::{Effort, Execution, Watch};
 
 use crate::error::CliError;
 use crate::pcap::{FileError, PcapFile};
@@ -67,6 +69,38 @@ impl Capture {
     fn take(&self) -> Option<PcapFile> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+/// Simulates a scenario; the frames on the air in replica 0 go to `capture`.
+///
+/// # Errors
+/// When the capture cannot be written, after replica 0.
+pub(crate) fn simulate(
+    scenario: &Scenario,
+    effort: Effort,
+    pool: &Pool,
+    watch: Watch,
+    capture: Option<&Capture>,
+) -> Result<Execution, CliError> {
+    fairair_sim::simulate_by(scenario, effort, pool, watch, |replica| match capture {
+        Some(capture) if replica == 0 => capture.run(scenario),
+        _ => Ok(fairair_sim::run(scenario, replica)),
+    })
+}
+
+/// Simulates a scenario, for programs: the frames on the air in replica 0 become the file `pcap`, whole or not at all.
+///
+/// # Errors
+/// A capture that cannot be written: before anything runs where that can be known, else after replica 0.
+pub fn simulate_captured(
+    scenario: &Scenario,
+    effort: Effort,
+    pool: &Pool,
+    watch: Watch,
+    pcap: &Path,
+) -> Result<Execution, CliError> {
+    let capture = Capture::open(pcap, scenario)?;
+    simulate(scenario, effort, pool, watch, Some(&capture))
 }
 
 fn failed(FileError { path, source }: FileError) -> CliError {

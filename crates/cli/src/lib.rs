@@ -6,7 +6,6 @@ mod check;
 mod compare;
 mod engines;
 mod error;
-mod execute;
 mod interrupt;
 mod model;
 mod output;
@@ -18,6 +17,7 @@ mod run;
 mod testbed;
 #[cfg(target_os = "linux")]
 mod vsb;
+mod work;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -28,10 +28,10 @@ pub use args::{
     CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, ModelName, Percent, PlanArgs, RunArgs,
     SortKey,
 };
+pub use capture::simulate_captured;
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
-pub use execute::{Effort, Execution, simulate};
 pub use model::model_command;
 pub use plan::plan_command;
 pub use run::run_command;

@@ -3,13 +3,11 @@
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 use fairair_sim::plan::{Goal, Wish, plan};
-use fairair_sim::replicas::Pool;
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
 use crate::output::{self, Page};
-use crate::progress::Progress;
-use crate::{interrupt, output::plan as print};
+use crate::{output::plan as print, work};
 
 /// How many times the default's work `--thorough` spends.
 const THOROUGH: f64 = 5.0;
@@ -33,14 +31,8 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
             return Err(CliError::unwritable(file, &missing));
         }
     }
-    let pool = Pool::new(args.jobs.unwrap_or(0).into()).map_err(|error| CliError::Threads(error.to_string()))?;
-    let bar = Progress::new(0);
-    let show = |step| match step {
-        fairair_sim::plan::Progress::Planned(more) => bar.add(more),
-        fairair_sim::plan::Progress::Done => bar.done(),
-    };
-    let found = plan(&scenario, &wish, &pool, interrupt::flag(), &show).map_err(usage)?;
-    drop(bar);
+    let pool = work::pool(args.jobs)?;
+    let found = work::watched(|watch| plan(&scenario, &wish, &pool, watch)).map_err(usage)?;
     let Some(plan) = found else { return Ok(Exit::Interrupted) };
     if let Some(file) = &args.svg {
         let drawn = output::front::svg(&plan);

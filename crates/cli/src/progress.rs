@@ -5,23 +5,24 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use fairair_sim::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A run shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Replicas done, of those planned. Dropping it removes the bar.
-pub(crate) struct Progress {
-    bar: ProgressBar,
+pub(crate) struct Bar {
+    drawn: ProgressBar,
     /// Dropped to wake the thread that waits to show the bar.
     over: Option<Sender<()>>,
     shower: Option<JoinHandle<()>>,
 }
 
-impl Progress {
+impl Bar {
     /// A bar that shows itself when the run turns out to be long and stderr is a terminal.
-    pub(crate) fn new(replicas: u32) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(u64::from(replicas)), ProgressDrawTarget::hidden());
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} replicas, {elapsed}, {left}") {
             bar.set_style(style.with_key("left", |state: &ProgressState, line: &mut dyn Write| {
                 let _ = line.write_str(&left(state.pos(), state.eta()));
@@ -36,32 +37,23 @@ impl Progress {
                 shown.enable_steady_tick(Duration::from_millis(200));
             }
         });
-        Progress { bar, over: Some(over), shower: Some(shower) }
+        Bar { drawn: bar, over: Some(over), shower: Some(shower) }
     }
 
-    /// More replicas turned out to be needed.
-    pub(crate) fn plan(&self, replicas: u32) {
-        self.bar.set_length(u64::from(replicas));
-    }
-
-    /// So many more are going to be run.
-    pub(crate) fn add(&self, replicas: u32) {
-        self.bar.inc_length(u64::from(replicas));
-    }
-
-    /// One more is done.
-    pub(crate) fn done(&self) {
-        self.bar.inc(1);
+    /// Shows how far the run is.
+    pub(crate) fn show(&self, progress: Progress) {
+        self.drawn.set_length(u64::from(progress.planned));
+        self.drawn.set_position(u64::from(progress.done));
     }
 }
 
-impl Drop for Progress {
+impl Drop for Bar {
     fn drop(&mut self) {
         drop(self.over.take());
         if let Some(shower) = self.shower.take() {
             let _ = shower.join();
         }
-        self.bar.finish_and_clear();
+        self.drawn.finish_and_clear();
     }
 }
 

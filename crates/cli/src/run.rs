@@ -3,16 +3,17 @@
 use std::io::IsTerminal;
 use std::path::Path;
 
-use fairair_core::metrics::{Provenance, Report};
+use fairair_core::metrics::Report;
 use fairair_core::scenario::Scenario;
+use fairair_sim::{Effort, SIMULATOR};
 
-use crate::args::{Format, RunArgs};
-use crate::capture::Capture;
+use crate::args::{Format, Percent, RunArgs};
+use crate::capture::{self, Capture};
 use crate::error::{CliError, Exit};
 use crate::output::files::OutDir;
 use crate::output::{self, Style};
 use crate::pcap::STDOUT;
-use crate::{execute, interrupt};
+use crate::work;
 
 /// Files that `--out` gets.
 pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", "table.txt", "scenario.toml"];
@@ -26,18 +27,11 @@ pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let captured_on_stdout = check_capture(args.pcap.as_deref(), &args.scenario)?;
     let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
-    let run = execute::execute(&scenario, args, capture.as_ref(), interrupt::flag())?;
-    let report = Report::new(
-        &scenario,
-        &run.records,
-        Provenance {
-            engine: "simulator".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            replicas_planned: run.planned,
-            interrupted: run.interrupted,
-            until_ci: run.until_ci,
-        },
-    );
+    let effort =
+        Effort { until_ci_percent: args.until_ci.map(|Percent(percent)| percent), max_replicas: args.max_replicas };
+    let pool = work::pool(args.jobs)?;
+    let run = work::watched(|watch| capture::simulate(&scenario, effort, &pool, watch, capture.as_ref()))?;
+    let report = run.report(&scenario, SIMULATOR);
     deliver(&report, &scenario, args.format, out, captured_on_stdout)
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use fairair_core::scenario::Scenario;
+use fairair_sim::Watch;
 use fairair_sim::plan::{Goal, Wish, plan};
 use fairair_sim::replicas::Pool;
 
@@ -34,7 +35,8 @@ fn the_plan_is_the_same_on_any_number_of_threads_and_starves_nobody() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let answer = |jobs| {
         let pool = Pool::new(jobs).unwrap();
-        let found = plan(&scenario, &wish("level=1"), &pool, &AtomicBool::new(false), &|_| ());
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+        let found = plan(&scenario, &wish("level=1"), &pool, watch);
         found.unwrap().unwrap()
     };
     let (one, three) = (answer(1), answer(3));
@@ -50,7 +52,9 @@ fn the_plan_is_the_same_on_any_number_of_threads_and_starves_nobody() {
 fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let pool = Pool::new(0).unwrap();
-    let ask = |goal: &str, cancelled| plan(&scenario, &wish(goal), &pool, &AtomicBool::new(cancelled), &|_| ());
+    let ask = |goal: &str, cancelled| {
+        plan(&scenario, &wish(goal), &pool, Watch { cancel: &AtomicBool::new(cancelled), progress: &|_| () })
+    };
     let unmet = ask("up >= 5 Mbit/s", false).unwrap().unwrap();
     assert!(!unmet.met && unmet.constraints[0].missed_by.unwrap() > 1.0);
     assert!(unmet.constraints[0].goodput_without_bps.unwrap() > 1e6);

@@ -1,13 +1,13 @@
 //! A comparison for people and for spreadsheets: a row a remedy.
 
 use fairair_core::metrics::{Column, Estimate, Report};
+use fairair_sim::{Comparison, Row};
 
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::Quantity;
 use super::starving;
 use super::{Page, Style};
-use crate::compare::{Comparison, Row};
 
 /// The estimates of a row, by name.
 const COLUMNS: &[Column<Row>] = &[

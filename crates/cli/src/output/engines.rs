@@ -1,12 +1,12 @@
 //! EngineComparison side by side: a row a value.
 
 use fairair_core::metrics::Estimate;
+use fairair_sim::{EngineComparison, Value};
 
 use super::Style;
 use super::csv;
 use super::grid::{Align, quantities, titled};
 use super::quantity::{NONE, Quantity};
-use crate::engines::{EngineComparison, Value};
 
 /// The comparison as text, ending with a line break.
 pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {

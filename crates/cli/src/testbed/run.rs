@@ -10,16 +10,15 @@ use fairair_core::metrics::{
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, Uplink};
-use fairair_sim::replicas::Pool;
+use fairair_sim::Counter;
 
 use super::args::{BoxArg, HostArgs, StackArg, TestbedRunArgs, UplinkArg};
 use super::{explained, own_program};
 use crate::capture::Capture;
 use crate::error::{CliError, Exit};
-use crate::interrupt;
 use crate::output::files::OutDir;
-use crate::progress::Progress;
 use crate::run::{FILES, check_capture, deliver};
+use crate::work;
 
 /// Shortest distance of pings.
 const SHORTEST_PING: Duration = Duration::from_millis(10);
@@ -51,18 +50,19 @@ pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
 fn measure(scenario: &Scenario, options: Options, jobs: u16, capture: Option<&Capture>) -> Result<Report, CliError> {
     emulate::check(scenario, options).map_err(|error| explained(&error))?;
     let planned = scenario.run.replicas;
-    let pool = Pool::new(jobs.into()).map_err(|error| CliError::Threads(error.to_string()))?;
-    let progress = Progress::new(planned);
-    let cancel = interrupt::flag();
-    let run = |replica: u32, monitor| {
-        emulate::run_monitored(scenario, replica, options, cancel, monitor).map_err(|error| explained(&error))
-    };
-    let one = |replica: u32| match capture {
-        Some(capture) if replica == 0 => capture.emulate(|monitor| run(replica, monitor)),
-        _ => run(replica, None),
-    };
-    let results = pool.run(0..planned, cancel, one, |_| progress.done());
-    drop(progress);
+    let pool = work::pool(Some(jobs))?;
+    let results = work::watched(|watch| {
+        let counter = Counter::new(watch);
+        counter.plan(planned);
+        let run = |replica: u32, monitor| {
+            emulate::run_monitored(scenario, replica, options, watch.cancel, monitor).map_err(|error| explained(&error))
+        };
+        let one = |replica: u32| match capture {
+            Some(capture) if replica == 0 => capture.emulate(|monitor| run(replica, monitor)),
+            _ => run(replica, None),
+        };
+        pool.run(0..planned, watch.cancel, one, |_| counter.done())
+    });
     let outcomes: Result<Vec<Option<Outcome>>, CliError> = results.into_iter().collect();
     let outcomes: Vec<Outcome> = outcomes?.into_iter().flatten().collect();
     let records: Vec<_> = outcomes.iter().map(|outcome| outcome.record.clone()).collect();

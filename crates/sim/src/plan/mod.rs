@@ -12,8 +12,6 @@ mod look;
 mod prediction;
 mod search;
 
-use std::sync::atomic::AtomicBool;
-
 use fairair_core::metrics::{Report, Starved};
 use fairair_core::model::capacity::{Stream, Transmitter, carry};
 use fairair_core::model::dcf::Backoff;
@@ -29,6 +27,7 @@ pub use goal::Goal;
 pub use prediction::Prediction;
 
 use crate::replicas::Pool;
+use crate::watch::Watch;
 use family::{Ranges, families};
 use search::{Found, Outcome, Search};
 
@@ -79,15 +78,6 @@ impl Wish {
         }
         goals.iter().find_map(|goal| goal.mistake(scenario))
     }
-}
-
-/// How far a plan is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// So many more replicas are going to be simulated.
-    Planned(u32),
-    /// One is done.
-    Done,
 }
 
 /// A plan: what was proved, the recommended one first, and what else can be had.
@@ -188,26 +178,20 @@ pub struct Constraint {
     pub goodput_without_bps: Option<f64>,
 }
 
-/// Searches for the remedy that meets `wish` at the most goodput; `None` when `cancel` was set.
+/// Searches for the remedy that meets `wish` at the most goodput; `None` when it was stopped.
 ///
 /// The answer depends on scenario, wish and seed alone, not on the number of threads or their speed.
 ///
 /// # Errors
 /// The mistake of a wish that makes no sense for `scenario`, and its remedy.
-pub fn plan(
-    scenario: &Scenario,
-    wish: &Wish,
-    pool: &Pool,
-    cancel: &AtomicBool,
-    progress: &dyn Fn(Progress),
-) -> Result<Option<Plan>, (String, String)> {
+pub fn plan(scenario: &Scenario, wish: &Wish, pool: &Pool, watch: Watch) -> Result<Option<Plan>, (String, String)> {
     if let Some(mistake) = wish.mistake(scenario) {
         return Err(mistake);
     }
     let pace = pace(scenario);
     let ranges = Ranges::new(scenario, pace, weighed(scenario, wish));
     let (families, left_out) = families(wish.deploy, &ranges);
-    let search = Search::new((scenario, wish), (pool, cancel, progress), (pace, ranges, wish.effort));
+    let search = Search::new((scenario, wish), (pool, watch), (pace, ranges, wish.effort));
     Ok(search.run(&families).map(|found| answer(scenario, wish, &found, &left_out)))
 }
 

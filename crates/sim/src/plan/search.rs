@@ -3,18 +3,17 @@
 
 mod rank;
 
-use std::sync::atomic::AtomicBool;
-
 use fairair_core::metrics::Starved;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Run, Scenario};
 use fairair_core::units::Duration;
 
+use super::Wish;
 use super::change::Change;
 use super::family::{Family, Ranges};
 use super::look::{Sample, simulate};
-use super::{Progress, Wish};
 use crate::replicas::Pool;
+use crate::watch::{Counter, Watch};
 use rank::{best_goodput, by_goodput, elites, prefer_useful, rank};
 
 /// How long and how often a candidate is simulated. All candidates of a rung have the same seeds, which no other rung has:
@@ -120,8 +119,8 @@ pub(crate) struct Search<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) wish: &'a Wish,
     pub(crate) pool: &'a Pool,
-    pub(crate) cancel: &'a AtomicBool,
-    pub(crate) progress: &'a dyn Fn(Progress),
+    watch: Watch<'a>,
+    counter: Counter<'a>,
     /// Packets per second of the full cell.
     pub(crate) pace: f64,
     pub(crate) ranges: Ranges,
@@ -138,13 +137,14 @@ type Idea = (Option<&'static Family>, Vec<f64>, Change);
 impl<'a> Search<'a> {
     pub(crate) fn new(
         (scenario, wish): (&'a Scenario, &'a Wish),
-        (pool, cancel, progress): (&'a Pool, &'a AtomicBool, &'a dyn Fn(Progress)),
+        (pool, watch): (&'a Pool, Watch<'a>),
         (pace, ranges, effort): (f64, Ranges, f64),
     ) -> Self {
-        Search { scenario, wish, pool, cancel, progress, pace, ranges, effort, packets: 0.0, kept: None }
+        let counter = Counter::new(watch);
+        Search { scenario, wish, pool, watch, counter, pace, ranges, effort, packets: 0.0, kept: None }
     }
 
-    /// Searches in `families`; `None` when it was cancelled.
+    /// Searches in `families`; `None` when it was stopped.
     pub(crate) fn run(mut self, families: &[&'static Family]) -> Option<Found> {
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
@@ -239,10 +239,13 @@ impl<'a> Search<'a> {
             ideas.iter().map(|(_, _, change)| self.timed(&change.applied(self.scenario), rung)).collect();
         let jobs = scenarios.len() as u32 * rung.replicas;
         let delays = self.wish.needs_delays();
-        (self.progress)(Progress::Planned(jobs));
+        self.counter.plan(jobs);
         let run = |job: u32| simulate(&scenarios[(job / rung.replicas) as usize], job % rung.replicas, delays);
-        let done = |_| (self.progress)(Progress::Done);
-        let mut replicas = run_all(self.pool, jobs, self.cancel, run, done)?.into_iter();
+        let replicas = self.pool.run(0..jobs, self.watch.cancel, run, |_| self.counter.done());
+        if replicas.len() < jobs as usize {
+            return None;
+        }
+        let mut replicas = replicas.into_iter();
         self.packets += ideas.len() as f64 * self.packets_of(rung);
         let outcome = |(idea, scenario): (&Idea, &Scenario)| {
             let sample = Sample::new(scenario, replicas.by_ref().take(rung.replicas as usize).collect());
@@ -354,30 +357,6 @@ impl<'a> Search<'a> {
         }
         ideas
     }
-}
-
-/// All jobs, or nothing when it was cancelled.
-fn run_all<T: Send>(
-    pool: &Pool,
-    jobs: u32,
-    cancel: &AtomicBool,
-    run: impl Fn(u32) -> T + Sync,
-    done: impl Fn(u32),
-) -> Option<Vec<T>> {
-    // A progress bar belongs to the thread that asked.
-    const BATCH: u32 = 64;
-    let mut all = Vec::with_capacity(jobs as usize);
-    let mut from = 0;
-    while from < jobs {
-        let to = (from + BATCH).min(jobs);
-        all.extend(pool.run(from..to, cancel, &run, |_| ()));
-        if all.len() < to as usize {
-            return None;
-        }
-        (from..to).for_each(&done);
-        from = to;
-    }
-    Some(all)
 }
 
 /// Points spread evenly over a family's cube: an additive recurrence with the generalised golden ratio of its dimension.

@@ -1,0 +1,103 @@
+//! One scenario under several remedies.
+
+use fairair_core::metrics::Report;
+use fairair_core::record::Record;
+use fairair_core::remedy::Remedy;
+use fairair_core::scenario::Scenario;
+use serde::Serialize;
+
+use crate::replicas::Pool;
+use crate::simulate::{Execution, SIMULATOR};
+use crate::watch::{Counter, Watch};
+
+/// Name and version of the comparison's schema; each row holds a result of its own.
+pub const SCHEMA: &str = "fairair.compare/1";
+
+/// A scenario under several remedies.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Version of the program.
+    pub version: &'static str,
+    /// The scenario's name.
+    pub name: String,
+    /// Whether it was stopped before all replicas of all remedies were done.
+    pub interrupted: bool,
+    /// One row a remedy.
+    pub rows: Vec<Row>,
+}
+
+/// One remedy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub remedy: &'static str,
+    /// What has to be changed: `-`, `AP` or `box`.
+    pub deploy: &'static str,
+    /// What it has to know of the cell; empty: nothing.
+    pub needs: &'static str,
+    /// The paper or document that it comes from.
+    pub source: &'static str,
+    /// What the simulation of the cell with the remedy measured.
+    pub report: Report,
+}
+
+/// Simulates a scenario under each remedy, all replicas in one pool. A remedy's replicas use the same random streams as
+/// every other's. When it is stopped, the replicas that are complete are reported: about as many of each remedy.
+pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, watch: Watch) -> Comparison {
+    let replicas = scenario.run.replicas;
+    let scenarios: Vec<Scenario> = remedies.iter().map(|remedy| remedy.applied(scenario)).collect();
+    let jobs = u32::try_from(scenarios.len()).unwrap_or(u32::MAX).saturating_mul(replicas);
+    let counter = Counter::new(watch);
+    counter.plan(jobs);
+    // Replica by replica over all remedies: an interrupted comparison has about as many of each.
+    let place = |job: u32| (job as usize % scenarios.len(), job / scenarios.len() as u32);
+    let simulate = |job: u32| {
+        let (remedy, replica) = place(job);
+        crate::run(&scenarios[remedy], replica)
+    };
+    let mut records: Vec<Vec<Record>> = scenarios.iter().map(|_| Vec::new()).collect();
+    let done = pool.run(0..jobs, watch.cancel, simulate, |_| counter.done());
+    let interrupted = done.len() < jobs as usize || watch.is_cancelled();
+    for (job, record) in (0..jobs).zip(done) {
+        records[place(job).0].push(record);
+    }
+    let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, scenario), records)| Row {
+        remedy: remedy.name,
+        deploy: remedy.deploy.name(),
+        needs: remedy.needs,
+        source: remedy.source,
+        report: Execution { records, planned: replicas, interrupted, until_ci: None }.report(scenario, SIMULATOR),
+    });
+    let rows = rows.collect();
+    Comparison { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), name: scenario.name.clone(), interrupted, rows }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use fairair_core::remedy::REMEDIES;
+
+    use super::*;
+    use crate::watch::Progress;
+
+    #[test]
+    fn a_comparison_that_is_stopped_has_about_as_many_replicas_of_each_remedy() {
+        let text = "name = \"small\"\n[run]\nduration = \"1 s\"\nwarmup = \"0 s\"\nreplicas = 4\n\
+                    [[station]]\nname = \"a\"\nflows = [{ direction = \"down\" }]\n";
+        let scenario = Scenario::from_toml(text, "small.toml").unwrap();
+        let remedies: Vec<&Remedy> = REMEDIES.iter().take(3).collect();
+        let cancel = AtomicBool::new(false);
+        let progress = |progress: Progress| {
+            assert_eq!(progress.planned, 12);
+            cancel.store(progress.done == 5, Ordering::SeqCst);
+        };
+        let watch = Watch { cancel: &cancel, progress: &progress };
+        let comparison = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch);
+        let done: Vec<u32> = comparison.rows.iter().map(|row| row.report.replicas).collect();
+        assert_eq!((done.as_slice(), comparison.interrupted), ([2, 2, 1].as_slice(), true));
+        assert!(comparison.rows.iter().all(|row| row.report.interrupted && row.report.replicas_planned == 4));
+    }
+}

@@ -1,0 +1,114 @@
+//! One scenario by several engines, value by value.
+
+use fairair_core::metrics::{Estimate, Report};
+use fairair_core::model::{Model, ModelError, predict};
+use fairair_core::scenario::Scenario;
+use serde::Serialize;
+
+use crate::replicas::Pool;
+use crate::simulate::{Effort, SIMULATOR, simulate};
+use crate::watch::Watch;
+
+/// Name and version of the schema.
+pub const SCHEMA: &str = "fairair.engines/1";
+
+/// What answers a scenario without a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// An analytical model: the one that is named, or the one that applies.
+    Model(Option<Model>),
+    /// The simulator.
+    Simulator,
+}
+
+impl Engine {
+    /// The engine's answer. A model answers at once and asks nobody whether to stop.
+    ///
+    /// # Errors
+    /// When the model has no answer to this scenario.
+    pub fn report(self, scenario: &Scenario, effort: Effort, pool: &Pool, watch: Watch) -> Result<Report, ModelError> {
+        match self {
+            Engine::Model(model) => Ok(predict(scenario, model)?.report(scenario, env!("CARGO_PKG_VERSION"))),
+            Engine::Simulator => Ok(simulate(scenario, effort, pool, watch).report(scenario, SIMULATOR)),
+        }
+    }
+}
+
+/// One scenario by several engines.
+#[derive(Clone, Debug, Serialize)]
+pub struct EngineComparison {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The scenario's name.
+    pub name: String,
+    /// Whether one of the engines was stopped before it was done.
+    pub interrupted: bool,
+    /// The engines in the order of the values' columns; the last one is the reference.
+    pub engines: Vec<String>,
+    /// What at least one of them knows.
+    pub values: Vec<Value>,
+    /// Each engine's whole result.
+    pub reports: Vec<Report>,
+}
+
+/// A quantity by each engine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Value {
+    /// Its path in a result.
+    pub key: String,
+    /// What each engine says of it.
+    pub estimates: Vec<Estimate>,
+    /// Each engine's mean over the reference's, less 1; null where one of them does not exist.
+    pub relative_errors: Vec<Option<f64>>,
+}
+
+impl EngineComparison {
+    /// Puts results on the same scenario side by side; the last one is the reference.
+    pub fn new(scenario: &Scenario, reports: Vec<Report>) -> Self {
+        EngineComparison {
+            schema: SCHEMA,
+            name: scenario.name.clone(),
+            interrupted: reports.iter().any(|report| report.interrupted),
+            engines: reports.iter().map(|report| report.engine.clone()).collect(),
+            values: values(&reports),
+            reports,
+        }
+    }
+}
+
+/// A path in a result and what is there.
+type Path = (&'static str, fn(&Report) -> Estimate);
+
+/// What all engines may know of the whole cell.
+const PATHS: [Path; 10] = [
+    ("totals.goodput_bps", |r| r.totals.goodput_bps),
+    ("totals.packets_per_second", |r| r.totals.packets_per_second),
+    ("directions.up.mean_flow_goodput_bps", |r| r.directions.up.mean_flow_goodput_bps),
+    ("directions.down.mean_flow_goodput_bps", |r| r.directions.down.mean_flow_goodput_bps),
+    ("indices.up_down_ratio", |r| r.indices.up_down_ratio),
+    ("indices.fairness_level_first_station", |r| r.indices.fairness_level_first_station),
+    ("indices.jain_stations", |r| r.indices.jain_stations),
+    ("ap_queue.mean_packets", |r| r.ap_queue.mean_packets),
+    ("ap_queue.drop_probability.data", |r| r.ap_queue.drop_probability.data),
+    ("ap_queue.drop_probability.ack", |r| r.ap_queue.drop_probability.ack),
+];
+
+fn values(reports: &[Report]) -> Vec<Value> {
+    let value = |key: String, of: &dyn Fn(&Report) -> Estimate| {
+        let estimates: Vec<Estimate> = reports.iter().map(of).collect();
+        let reference = estimates.last().and_then(|estimate| estimate.mean).filter(|mean| *mean != 0.0);
+        let error = |estimate: &Estimate| Some(estimate.mean? / reference? - 1.0);
+        Value { key, relative_errors: estimates.iter().map(error).collect(), estimates }
+    };
+    let mut values: Vec<Value> = PATHS.iter().map(|(key, of)| value((*key).to_owned(), of)).collect();
+    let stations = reports.first().map_or(0, |report| report.stations.len());
+    for index in 0..stations {
+        let name = &reports[0].stations[index].name;
+        values.push(value(format!("stations[{name}].goodput_bps"), &|r| r.stations[index].goodput_bps));
+        values.push(value(format!("stations[{name}].uplink_queue_mean_packets"), &|r| {
+            r.stations[index].uplink_queue_mean_packets
+        }));
+    }
+    values.retain(|value| value.estimates.iter().any(|estimate| estimate.mean.is_some()));
+    values
+}
