@@ -10,7 +10,7 @@ use fairair_core::metrics::jain_index;
 use fairair_core::rng::Rng;
 
 use crate::live::Live;
-use crate::load::{Load, Wants, percentile, ping};
+use crate::load::{Load, Wants};
 use crate::radio::{Cell, Mode, Radio};
 
 type Result<T> = std::result::Result<T, String>;
@@ -66,7 +66,7 @@ struct Seen {
 }
 
 /// Goodput of the first station over the mean of the others.
-fn level(goodputs: &[f64]) -> f64 {
+pub(crate) fn level(goodputs: &[f64]) -> f64 {
     let others = &goodputs[1..];
     goodputs[0] * others.len() as f64 / others.iter().sum::<f64>()
 }
@@ -204,60 +204,6 @@ pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bo
         cases.len()
     );
     missed * 40 <= cases.len()
-}
-
-/// Bar 3 of the live box: pings beside bulk transfers, in ms at the median and at the 95th percentile.
-pub(crate) fn latency(fairair: &Path, jobs: usize, keys: &str) {
-    let all_down = vec![Wants { up: 0, down: 2 }; STATIONS];
-    let mut one_up = vec![Wants { up: 0, down: 1 }; STATIONS];
-    one_up[0] = Wants { up: 2, down: 0 };
-    let mut capped = one_up.clone();
-    capped[1] = Wants { up: 0, down: 2 };
-    let cap = "[[station]]\nname = \"capped\"\naddresses = [\"10.1.0.11\"]\ncap = \"0.3 Mbit/s\"\n";
-    let cases = [
-        ("uploader at 5 Mbit/s", 5, one_up.clone(), "", 0),
-        ("another at 5 Mbit/s", 5, one_up.clone(), "", 2),
-        ("a downloader of five at 200 Mbit/s", 200, all_down, "", 0),
-        ("uploader at 200 Mbit/s", 200, one_up, "", 0),
-        ("a station capped at 0.3 Mbit/s of 5", 5, capped, cap, 1),
-    ];
-    println!("| pings to | without the box: median, p95 ms | with | goodput over that without | level |");
-    println!("|---|---|---|---|---|");
-    side_by_side(&cases, jobs, |number, (name, mbps, wants, tables, asked)| {
-        let one = || -> Result<String> {
-            let cell = Cell { mode: Mode::Routed, mbps: *mbps, buffer: 75, stations: STATIONS };
-            let radio = Radio::new(cell, number)?;
-            let mut live = Live::new(fairair, &radio)?;
-            let capacity = format!("\"{} kbit/s\"", mbps * 930);
-            live.configure(&capacity, keys, tables)?;
-            let load = Load::start(&radio, wants)?;
-            sleep(Duration::from_secs(3));
-            let address = Radio::station_address(*asked);
-            let pinged = |seconds: u32| -> Result<(Vec<f64>, Vec<f64>)> {
-                std::thread::scope(|scope| {
-                    let pings = scope.spawn(|| ping(&radio.host, &address, seconds));
-                    let goodputs = load.goodputs(f64::from(seconds));
-                    Ok((pings.join().map_err(|_| "a thread died".to_owned())??, goodputs))
-                })
-            };
-            let (before, unfair) = pinged(6)?;
-            live.start()?;
-            sleep(Duration::from_secs(8));
-            let (after, fair) = pinged(12)?;
-            let sum = |goodputs: &[f64]| goodputs.iter().sum::<f64>();
-            Ok(format!(
-                "{:.1}, {:.1} | {:.1}, {:.1} | {:.3} | {:.3}",
-                percentile(&before, 0.5),
-                percentile(&before, 0.95),
-                percentile(&after, 0.5),
-                percentile(&after, 0.95),
-                sum(&fair) / sum(&unfair),
-                level(&fair)
-            ))
-        };
-        let told = one().unwrap_or_else(|error| format!("**failed**: {error} | | |"));
-        println!("| {name} | {told} |");
-    });
 }
 
 /// Does all of `work`, `jobs` at a time.

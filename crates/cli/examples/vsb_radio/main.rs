@@ -5,8 +5,10 @@
 //! bottleneck, or that nobody answers.
 
 mod cases;
+mod latency;
 mod live;
 mod load;
+mod path;
 mod radio;
 mod tells;
 
@@ -57,11 +59,17 @@ enum What {
         #[arg(long, default_value_t = 180)]
         seconds: u64,
     },
-    /// Round-trip times of pings beside bulk transfers.
+    /// Round-trip times of pings beside bulk transfers, with default queues and with 200 packets a class.
     Latency {
-        /// Lines of the configuration in front of its tables, such as `queue = 200`.
+        /// Round trips of the paths in ms, one for all stations or two in turn, several paths separated by commas.
+        #[arg(long, value_delimiter = ',', default_values = ["0", "60", "4+60"])]
+        paths: Vec<String>,
+        /// Only rows whose name contains this text.
         #[arg(long, default_value = "")]
-        keys: String,
+        only: String,
+        /// For how long goodput is measured with each kind of queue, in seconds.
+        #[arg(long, default_value_t = 30)]
+        seconds: u32,
     },
 }
 
@@ -93,9 +101,6 @@ fn measured(args: &Args) -> Result<bool, String> {
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
         What::Tells { seconds } => Ok(tells::tells(&fairair, args.jobs, *seconds)),
-        What::Latency { keys } => {
-            cases::latency(&fairair, args.jobs, keys);
-            Ok(true)
-        }
+        What::Latency { paths, only, seconds } => latency::latency(&fairair, args.jobs, paths, only, *seconds),
     }
 }

@@ -8,9 +8,12 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::time::Duration;
 
 use fairair_linux::command::entering;
 use fairair_linux::netns::Namespace;
+
+use crate::path::Path;
 
 /// How the box is put between host and access point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +56,8 @@ pub(crate) struct Radio {
     pub(crate) router: Namespace,
     ap: Namespace,
     pub(crate) stations: Vec<Namespace>,
+    /// Where round trips are longer than the cell's own.
+    pub(crate) path: Option<Path>,
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -64,13 +69,23 @@ fn text(error: impl std::fmt::Display) -> String {
 impl Radio {
     /// Builds the cell; `number` tells cells that exist side by side apart.
     pub(crate) fn new(cell: Cell, number: usize) -> Result<Radio> {
+        Self::with_path(cell, number, &[])
+    }
+
+    /// The same, with round trips between host and box by station; none: as short as can be.
+    pub(crate) fn with_path(cell: Cell, number: usize, round_trips: &[Duration]) -> Result<Radio> {
         let prefix = format!("vr{}-{number}", std::process::id());
         let names = ["host", "box", "ap"].map(str::to_owned).into_iter();
         let names = names.chain((0..cell.stations).map(|index| format!("s{index}")));
         let mut all = Namespace::create_all(names.map(|name| format!("{prefix}-{name}"))).map_err(text)?.into_iter();
         let mut next = || all.next().ok_or_else(|| "a namespace is missing".to_owned());
         let (host, router, ap) = (next()?, next()?, next()?);
-        let radio = Radio { cell, host, router, ap, stations: all.collect() };
+        let path = if round_trips.is_empty() {
+            None
+        } else {
+            Some(Path::new(&router, "wan", &host, "eth0", round_trips).map_err(text)?)
+        };
+        let radio = Radio { cell, host, router, ap, stations: all.collect(), path };
         radio.wire()?;
         radio.tune()?;
         Ok(radio)
@@ -97,7 +112,12 @@ impl Radio {
             a.ip(&format!("link set {name} gso_max_segs 1\nlink set {name} up\n")).map_err(text)?;
             b.ip(&format!("link set {peer} gso_max_segs 1\nlink set {peer} up\n")).map_err(text)
         };
-        veth(&self.router, "wan", &self.host, "eth0")?;
+        if self.path.is_some() {
+            self.router.ip("link set wan up\n").map_err(text)?;
+            self.host.ip("link set eth0 up\n").map_err(text)?;
+        } else {
+            veth(&self.router, "wan", &self.host, "eth0")?;
+        }
         veth(&self.router, "lan", &self.ap, "wire")?;
         self.ap.ip("link add air type bridge\nlink set air up\nlink set wire master air\n").map_err(text)?;
         for (index, station) in self.stations.iter().enumerate() {
