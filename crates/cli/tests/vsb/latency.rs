@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::bench::{Bench, Place, needs_root};
-use crate::operator::{in_box, troubles, until};
-use crate::worker::{Transfer, down, start, up};
+use crate::operator::{in_box, troubles, two, until};
+use crate::worker::{Transfer, down, spawn, start, up};
 
 /// Five stations at an AP of `rate`; `more` stands before the AP.
 fn five(rate: &str, more: &str) -> String {
@@ -95,6 +95,32 @@ fn pings_of_a_capped_station_do_not_wait_for_its_download() {
     println!("a cap of 0.3 Mbit/s, ping p95: {capped:.0} ms; goodput {:.3} Mbit/s", rates[4] / 1e6);
     assert!(capped < 300.0, "{capped}");
     assert!((0.85..1.0).contains(&(rates[4] / 0.3e6)), "{rates:?}");
+}
+
+/// The limit is the class's, however many flows there are: eight that slow down for nobody held up to eight times as much.
+#[test]
+fn a_station_with_many_flows_holds_as_much_as_with_one() {
+    needs_root!();
+    let bench = Bench::shaping(1, &two());
+    let mut senders: Vec<_> = (0..8).map(|_| spawn(&bench, Place::Host, "flood 6001 1 2000")).collect();
+    for sender in &mut senders {
+        sender.said("BEGINS");
+    }
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    let held = |_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let shown = in_box(&bench, "tc -s class show dev fairair0 classid 1:1000");
+        let backlog = shown.split(" backlog ").nth(1).and_then(|rest| rest.split('b').next()).expect("a backlog");
+        // As `300Kb` from some thousands on.
+        let bytes =
+            backlog.strip_suffix('K').map_or_else(|| backlog.parse(), |kilo| kilo.parse().map(|k: f64| k * 1e3));
+        bytes.expect("a number")
+    };
+    let mut all: Vec<f64> = (0..20).map(held).collect();
+    all.sort_by(f64::total_cmp);
+    let limit = 20e6 / 8.0 * 0.05;
+    println!("eight flows hold {:.0} kB at the median; 50 ms are {:.0} kB", all[10] / 1e3, limit / 1e3);
+    assert!(all[10] < 1.5 * limit, "{all:?}");
 }
 
 /// A class whose rate or queue others have changed is put right, and that is told.

@@ -12,6 +12,12 @@ pub const QUEUE_TIME: Duration = Duration::from_millis(50);
 /// Least queue of a class with [`QueueRule::Auto`], in packets of the largest size: a slow class can recover from a loss by
 /// three duplicate ACKs.
 pub const LEAST_PACKETS: u64 = 8;
+/// A connection's queue may hold so many packets of the largest size, however many there are: fewer than four packets under
+/// way cannot show a loss by three duplicate ACKs.
+const LEAST_A_FLOW: u64 = 4;
+/// Queues of connections grow until the class holds this share of its limit, by this factor a look at most.
+const ROOMY: f64 = 0.8;
+const GROWS: f64 = 2.0;
 /// A limit is news when it differs from the present one by more than this share.
 const NEWS: f64 = 0.2;
 /// What is left of a rate that has fallen after one look (half a second).
@@ -101,6 +107,27 @@ pub fn limit(level: f64, demand: &Demand, largest: Bytes) -> Bytes {
     Bytes(packets.max(LEAST_PACKETS) * largest.0)
 }
 
+/// Most that a class holds whose limit is `limit`, while `busy` of its queues for connections have packets: each may hold
+/// [`LEAST_A_FLOW`] of the `largest` size.
+pub fn limit_of_flows(limit: Bytes, busy: usize, largest: Bytes) -> Bytes {
+    limit.max(Bytes(LEAST_A_FLOW * busy as u64 * largest.0))
+}
+
+/// The limit of each queue for connections where the kernel has none for all of them together, by what the class `held` with
+/// the limit `before`: so that it comes to hold `limit`, in all.
+pub fn limit_of_each(before: Bytes, limit: Bytes, held: Bytes, largest: Bytes) -> Bytes {
+    let least = Bytes(LEAST_A_FLOW * largest.0).min(limit);
+    let (now, held, wanted) = (before.0 as f64, held.0 as f64, limit.0 as f64);
+    let next = if held > wanted {
+        now * wanted / held
+    } else if held < ROOMY * wanted {
+        now * GROWS.min(ROOMY * wanted / held)
+    } else {
+        now
+    };
+    Bytes(next as u64).clamp(least, limit)
+}
+
 /// Whether it is worth while to change a limit from `old` to `new`.
 pub fn is_news(old: Bytes, new: Bytes) -> bool {
     (new.0 as f64 - old.0 as f64).abs() > NEWS * old.0 as f64
@@ -145,6 +172,29 @@ mod tests {
         assert_eq!(limit(0.0, &demand(1.0, 1e6), packet), Bytes(12_000));
         let capped = Demand { cap: Some(Bitrate::mbps(4)), ..demand(1.0, 0.0) };
         assert_eq!(limit(200e6, &capped, packet), Bytes(25_500));
+    }
+
+    /// Eight flows with equal queues come to hold what the class may, and one that is left has all of it again soon.
+    #[test]
+    fn limits_of_queues_follow_the_number_of_flows() {
+        let (limit, packet) = (Bytes(150_000), Bytes(1500));
+        let settle = |mut each: Bytes, flows: u64, looks: u32| {
+            for _ in 0..looks {
+                each = limit_of_each(each, limit, Bytes(each.0 * flows), packet);
+            }
+            each
+        };
+        assert_eq!(settle(limit, 1, 100), limit);
+        let eight = settle(limit, 8, 2);
+        assert_eq!(eight, Bytes(18_750));
+        assert_eq!(settle(eight, 8, 100), eight);
+        // A flow that fills its queue at every look is left with four fifths, one of TCP has all.
+        assert_eq!(settle(eight, 1, 4), Bytes(120_000));
+        assert_eq!(limit_of_each(Bytes(120_000), limit, Bytes(90_000), packet), Bytes(160_000).min(limit));
+        // A slow class: four packets a flow.
+        assert_eq!(limit_of_each(Bytes(12_000), Bytes(12_000), Bytes(96_000), packet), Bytes(6000));
+        assert_eq!(limit_of_flows(Bytes(12_000), 8, packet), Bytes(48_000));
+        assert_eq!(limit_of_flows(limit, 8, packet), limit);
     }
 
     #[test]

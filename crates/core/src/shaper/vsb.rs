@@ -54,10 +54,13 @@ impl<P: Packet> Class<P> {
 
     /// Whether there is no room for `packet`.
     fn is_full(&self, rule: QueueRule, packet: &P) -> bool {
-        let lane = self.waiting.lane(packet);
+        let (packets, bytes) = self.waiting.held();
         match rule {
-            QueueRule::Packets(limit) => lane.packets() >= limit,
-            QueueRule::Auto => lane.bytes().0 + packet.ip_len().0 > self.limit.0,
+            QueueRule::Packets(limit) => packets >= limit,
+            QueueRule::Auto => {
+                let limit = limit::limit_of_flows(self.limit, self.waiting.busy(), LARGEST);
+                bytes.0 + packet.ip_len().0 > limit.0
+            }
         }
     }
 
@@ -148,7 +151,8 @@ impl<P: Packet> Vsb<P> {
         }
     }
 
-    /// Takes a packet in, or drops it when its class is full.
+    /// Takes a packet in. When its class is full a packet is dropped: this one, or the last of the longest queue of the class
+    /// where flows are apart. That one may be shorter, so the class may hold more than its limit for a while.
     pub fn enqueue(&mut self, now: Instant, mut packet: P) -> Option<(P, DropReason)> {
         self.follow_rates(now);
         let class = self.classify(&packet);
@@ -159,10 +163,20 @@ impl<P: Packet> Vsb<P> {
         let kind = packet.class().index();
         station.stats.queue.arrivals[kind] += 1;
         let class_state = &mut self.classes[class];
+        let mut dropped = None;
         if class_state.is_full(self.params.queue, &packet) {
-            station.stats.queue.drops[DropReason::QueueFull.index()][kind] += 1;
-            return Some((packet, DropReason::QueueFull));
+            let Some(last) = class_state.waiting.make_room(&packet) else {
+                station.stats.queue.drops[DropReason::QueueFull.index()][kind] += 1;
+                return Some((packet, DropReason::QueueFull));
+            };
+            let other = &mut self.stations[index(&last)];
+            other.count_occupancy(now);
+            other.backlog -= 1;
+            self.backlog -= 1;
+            other.stats.queue.drops[DropReason::QueueFull.index()][last.class().index()] += 1;
+            dropped = Some((last, DropReason::QueueFull));
         }
+        let station = &mut self.stations[index(&packet)];
         station.count_occupancy(now);
         station.backlog += 1;
         self.backlog += 1;
@@ -174,7 +188,7 @@ impl<P: Packet> Vsb<P> {
             class_state.active = true;
             self.ring.push_back(class);
         }
-        None
+        dropped
     }
 
     /// The next packet, if one may go at `now`.

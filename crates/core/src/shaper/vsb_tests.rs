@@ -261,6 +261,39 @@ fn with_flows_apart_an_ack_goes_first_and_a_flow_does_not_wait_for_another() {
     assert_eq!(order(LeafRule::Auto), [200, 0, 100, 1, 2, 3, 4]);
 }
 
+/// The limit is the class's: many flows hold no more than one, and the longest of them loses.
+#[test]
+fn with_flows_apart_many_flows_hold_no_more_than_one() {
+    for (queue, most) in [(QueueRule::Auto, 100), (QueueRule::Packets(200), 200)] {
+        let params = VsbParams { queue, leaf: LeafRule::Auto, ..VsbParams::default() };
+        let mut vsb = Vsb::new(params, Bitrate::mbps(24), &weights(&[1.0]));
+        let mut dropped = [0_usize; 10];
+        for seq in 0..4000 {
+            // The first flow sends as much as the others together.
+            let flow = if seq % 2 == 0 { 0 } else { 1 + seq / 2 % 4 };
+            let flow = [0, 1, 2, 3, 9][flow as usize];
+            let own = Segment { flow: FlowId(flow as u32), ..packet(0, DOWN, 1500, seq) };
+            if let Some((last, _)) = vsb.enqueue(ms(0), own) {
+                dropped[last.flow.0 as usize] += 1;
+            }
+            assert!(vsb.backlog() <= most, "{}", vsb.backlog());
+        }
+        assert_eq!(vsb.backlog() + dropped.iter().sum::<usize>(), 4000);
+        let mut left = [0_usize; 10];
+        while let Some(sent) = vsb.dequeue_unpaced(ms(1)) {
+            left[sent.flow.0 as usize] += 1;
+        }
+        let fair = most / 5;
+        assert!(left.iter().all(|own| [0, fair - 1, fair, fair + 1].contains(own)), "{left:?}");
+        // A ping's worth of another flow still finds room in a full class, and a flow may go empty by that.
+        let mut small = Vsb::new(VsbParams { queue: QueueRule::Packets(1), ..params }, C, &weights(&[1.0]));
+        assert!(small.enqueue(ms(0), packet(0, DOWN, 1500, 0)).is_none());
+        let (last, _) = small.enqueue(ms(0), packet(0, DOWN, 40, 1)).expect("the longer one goes");
+        assert_eq!((last.seq, small.dequeue_unpaced(ms(0)).map(|sent| sent.seq)), (0, Some(1)));
+        assert_eq!((small.backlog(), small.stations_backlog(0)), (0, 0));
+    }
+}
+
 /// A flood of ACKs gets a quarter of the bytes ahead of a connection's data, no more.
 #[test]
 fn small_packets_starve_nobody_with_flows_apart() {

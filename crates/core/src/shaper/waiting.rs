@@ -1,5 +1,6 @@
 //! What waits in a class: one queue, or small packets first and connections apart.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use crate::packet::Packet;
@@ -27,7 +28,7 @@ pub(super) struct Lane<P> {
 }
 
 /// TCP without data goes first, up to a quarter of the bytes; beyond that, and all else, is served by deficit round robin over
-/// buckets of connections.
+/// buckets of connections. The limit is of all together: what is full loses the end of its longest queue.
 #[derive(Debug)]
 pub(super) struct Flows<P> {
     small: Lane<P>,
@@ -55,12 +56,27 @@ impl<P: Packet> Waiting<P> {
         }))
     }
 
-    /// The queue that `packet` would wait in.
-    pub(super) fn lane(&self, packet: &P) -> &Lane<P> {
+    /// Packets that wait, and their bytes.
+    pub(super) fn held(&self) -> (usize, Bytes) {
         match self {
-            Waiting::One(lane) => lane,
-            Waiting::Apart(flows) if is_small(packet) => &flows.small,
-            Waiting::Apart(flows) => &flows.buckets[bucket(packet)],
+            Waiting::One(lane) => (lane.packets.len(), lane.bytes),
+            Waiting::Apart(flows) => flows.lanes().fold((0, Bytes(0)), |(packets, bytes), lane| {
+                (packets + lane.packets.len(), Bytes(bytes.0 + lane.bytes.0))
+            }),
+        }
+    }
+
+    /// Queues for connections that have packets; one queue for all counts for nothing.
+    pub(super) fn busy(&self) -> usize {
+        if let Waiting::Apart(flows) = self { flows.ring.len() } else { 0 }
+    }
+
+    /// Takes the last packet of the longest queue out, so that `packet`, which comes next, has room; `None` if its own queue is
+    /// the longest then.
+    pub(super) fn make_room(&mut self, packet: &P) -> Option<P> {
+        match self {
+            Waiting::One(_) => None,
+            Waiting::Apart(flows) => flows.make_room(packet),
         }
     }
 
@@ -95,6 +111,28 @@ impl<P: Packet> Waiting<P> {
 }
 
 impl<P: Packet> Flows<P> {
+    fn lanes(&self) -> impl Iterator<Item = &Lane<P>> {
+        std::iter::once(&self.small).chain(&self.buckets)
+    }
+
+    fn make_room(&mut self, packet: &P) -> Option<P> {
+        let own = if is_small(packet) { &self.small } else { &self.buckets[bucket(packet)] };
+        let own = own.bytes + packet.ip_len();
+        let longest = (0..BUCKETS).max_by_key(|bucket| (self.buckets[*bucket].bytes, Reverse(*bucket)))?;
+        if own >= self.small.bytes.max(self.buckets[longest].bytes) {
+            return None;
+        }
+        if self.small.bytes > self.buckets[longest].bytes {
+            return self.small.pop_last();
+        }
+        let last = self.buckets[longest].pop_last();
+        if self.buckets[longest].is_empty() {
+            self.ring.retain(|bucket| *bucket != longest);
+            self.deficits[longest] = self.deficits[longest].min(0);
+        }
+        last
+    }
+
     fn pop(&mut self) -> Option<P> {
         if self.ring.is_empty() || self.ahead > 0 && !self.small.is_empty() {
             let packet = self.small.pop()?;
@@ -136,16 +174,14 @@ impl<P: Packet> Lane<P> {
         Some(packet)
     }
 
+    fn pop_last(&mut self) -> Option<P> {
+        let packet = self.packets.pop_back()?;
+        self.bytes -= packet.ip_len();
+        Some(packet)
+    }
+
     fn is_empty(&self) -> bool {
         self.packets.is_empty()
-    }
-
-    pub(super) fn packets(&self) -> usize {
-        self.packets.len()
-    }
-
-    pub(super) const fn bytes(&self) -> Bytes {
-        self.bytes
     }
 }
 

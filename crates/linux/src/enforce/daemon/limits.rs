@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fairair_core::shaper::QueueRule;
 use fairair_core::shaper::limit::{Demand, fair_level, limit, smoothed};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
 
 use super::Daemon;
 use crate::enforce::datapath::largest;
@@ -42,7 +42,9 @@ impl Daemon {
             wanted.extend(classes.iter().map(|(minor, demand)| (*minor, limit(level, demand, largest(pool)))));
         }
         self.smoothed = smooth;
-        let set = wanted.into_iter().try_for_each(|(minor, limit)| self.engine.set_limit(minor, limit));
+        let held = |minor: u16| self.counters.get(&minor).map_or(0, |class| u64::from(class.backlog_bytes));
+        let wanted: Vec<_> = wanted.into_iter().map(|(minor, limit)| (minor, limit, Bytes(held(minor)))).collect();
+        let set = wanted.into_iter().try_for_each(|(minor, limit, held)| self.engine.set_limit(minor, limit, held));
         self.watch("queues", set.map_err(|error| format!("cannot set the limits of queues: {error}")));
     }
 }

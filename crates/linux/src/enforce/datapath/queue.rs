@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use fairair_core::shaper::limit::is_news;
+use fairair_core::shaper::limit::{is_news, limit_of_each};
 use fairair_core::shaper::{Policy, QueueRule};
 use fairair_core::units::Bytes;
 
@@ -148,14 +148,21 @@ impl Engine {
         }
     }
 
-    /// Lets at most `limit` wait in leaf `minor`; nothing is done for a change that is too small to matter.
+    /// Lets about `limit` wait in leaf `minor`, which `held` so much at the last look; nothing is done for a change that is too
+    /// small to matter. Queues of HTB have no limit together, so each gets its part.
     ///
     /// # Errors
     /// Netlink's, other than that the queue is gone: [`Engine::repair`] sees to that.
-    pub fn set_limit(&mut self, minor: u16, limit: Bytes) -> io::Result<()> {
+    pub fn set_limit(&mut self, minor: u16, limit: Bytes, held: Bytes) -> io::Result<()> {
         let Some(leaf) = self.layout.leaves.get(&minor) else { return Ok(()) };
-        if self.layout.leaf.queue != QueueRule::Auto || !self.limits.get(&minor).is_none_or(|old| is_news(*old, limit))
-        {
+        let before = self.limits.get(&minor).copied();
+        let is_apart = self.apart == Some(Apart::Buckets) && self.flows.contains(&minor);
+        let limit = if is_apart {
+            limit_of_each(before.unwrap_or(limit), limit, held, largest(&self.layout.pools[&leaf.pool]))
+        } else {
+            limit
+        };
+        if self.layout.leaf.queue != QueueRule::Auto || !before.is_none_or(|old| is_news(old, limit)) {
             return Ok(());
         }
         let (places, kind) = self.waiting_places(minor, leaf);
