@@ -10,6 +10,7 @@ pub mod mac;
 pub mod metrics;
 pub mod model;
 pub mod packet;
+pub mod preset;
 pub mod qdisc;
 pub mod record;
 pub mod remedy;

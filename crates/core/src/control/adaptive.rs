@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::ceiling::Ceiling;
 use super::delay::{Delays, Delivered, Trip};
 use super::drop::{Drop, Phase};
+use super::lowered::RoundTrip;
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::signal::Signal;
-use super::trial::{RoundTrip, Trials};
+use super::trial::Trials;
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::adaptive::Adaptive;
-use super::trial::{LOWERED, drained};
+use super::lowered::{LOWERED, drained};
 use super::{Kept, Reason, State};
 use crate::units::{Bitrate, Duration, Instant};
 

@@ -9,10 +9,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
+use super::lowered::{DRAINED, Fall, LASTS, LEAST_RATE, LOWERED, RoundTrip, USED_UP, WATCHED, fall_of};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::signal::Signal;
-use super::trial::{DRAINED, Fall, LASTS, LEAST_RATE, LOWERED, RoundTrip, USED_UP, WATCHED, fall_of};
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Duration, Instant};
 

@@ -11,54 +11,23 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::{AFTER_DRAIN, Adaptive};
 use super::ceiling::HOLD;
+use super::lowered::{
+    BEFORE, DRAINED, Fall, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, USED_UP, WATCHED,
+    drained, fall_of,
+};
 use super::{Reason, State};
-use crate::units::{Bytes, Duration, Instant};
+use crate::units::{Duration, Instant};
 
-/// C of a trial, as a share of what passed.
-pub(super) const LOWERED: f64 = 0.75;
-/// A trial in which less than this share of the lowered C passed was not wanted.
-pub(super) const USED_UP: f64 = 0.85;
-/// How long it is lowered, and after which time the queue of a small buffer is gone.
-pub(super) const LASTS: Duration = Duration::from_millis(1200);
-pub(super) const DRAINED: Duration = Duration::from_millis(300);
-/// What waits and passes in this time calls for one.
-pub(super) const WATCHED: Duration = Duration::from_millis(1800);
-/// Round trips of this time before it count.
-const BEFORE: Duration = Duration::from_secs(2);
-/// Below this rate no trial is worth its while.
-pub(super) const LEAST_RATE: f64 = 250_000.0;
 /// C after a trial in which those that were held back began to wait, as a share of what passed.
 const FREED: f64 = 0.94;
 /// Time to the next trial after one that found no queue: the first and the longest.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
 /// A rate that has grown by this factor is another traffic.
 const GROWN: f64 = 1.5;
-/// Fewer round trips than this say nothing.
-const LEAST_TRIPS: usize = 4;
 /// For so long after a trial with round trips the baselines are known to be free of a queue: as long as they remember it.
 const PROVEN: Duration = Duration::from_secs(15);
-/// The least queue of an AP that is full, in packets: that of a small buffer is empty at times.
-const LEAST_QUEUE: f64 = 3.0;
-/// A large buffer of an AP, in packets, and the longest time to drain one.
-const LARGE_BUFFER: f64 = 500.0;
-const LONGEST_DRAIN: Duration = Duration::from_secs(5);
-/// A shorter queue, in seconds, may be missed by all round trips: at 90 Mbit/s and more nothing excludes one.
-const PRECISION: f64 = 0.0004;
-const PACKET: Bytes = Bytes(1500);
-/// So many standard errors are no error.
-const SURE: f64 = 3.0;
-/// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
-const MEDIAN_ERROR: f64 = 0.93;
 /// A full queue of this delay is told by the delay.
 const LONG: Duration = Duration::from_millis(14);
-
-/// A round trip.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct RoundTrip {
-    pub(super) sent_at: Instant,
-    pub(super) station: usize,
-    pub(super) rtt: Duration,
-}
 
 /// A trial at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -84,29 +53,12 @@ pub(super) struct Trials {
     trips: Vec<RoundTrip>,
 }
 
-/// What round trips tell.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fall {
-    /// They fell by so many seconds, which are known to within so many.
-    By(f64, f64),
-    /// They did not.
-    Not,
-    /// Nobody answers, or they vary too much.
-    Unknown,
-}
-
 impl Trials {
     /// A round trip was measured.
     pub(super) fn push(&mut self, now: Instant, trip: RoundTrip) {
         self.trips.retain(|old| now.saturating_since(old.sent_at) < BEFORE + LASTS);
         self.trips.push(trip);
     }
-}
-
-/// How long a lowered C drains a large buffer of a cell that carries `rate` bit/s.
-pub(super) fn drained(rate: f64) -> Duration {
-    let queue = LARGE_BUFFER * PACKET.as_bits() as f64 / rate;
-    Duration::from_secs_f64(queue / (1.0 - LOWERED)).min(LONGEST_DRAIN)
 }
 
 impl Adaptive {
@@ -203,37 +155,5 @@ impl Adaptive {
         }
         // What the AP dropped is part of what passed.
         self.set(now, if is_freed { FREED } else { AFTER_DRAIN } * rate, Reason::Overload);
-    }
-}
-
-/// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
-pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> Fall {
-    let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
-    let before: Vec<_> = trips.iter().filter(is_before).collect();
-    let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();
-    if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
-        return Fall::Unknown;
-    }
-    // Stations differ in how fast they answer: each is compared with itself.
-    let least = |station| {
-        let own = before.iter().chain(&after).filter(|trip| trip.station == station);
-        own.map(|trip| trip.rtt).min().unwrap_or_default()
-    };
-    let excess = |trips: &[&RoundTrip]| {
-        let mut all: Vec<_> =
-            trips.iter().map(|trip| trip.rtt.saturating_sub(least(trip.station)).as_secs_f64()).collect();
-        all.sort_by(f64::total_cmp);
-        let quartiles = all[all.len() * 3 / 4] - all[all.len() / 4];
-        (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
-    };
-    let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
-    let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
-    let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
-    if fell > (SURE * error).max(queue) {
-        Fall::By(fell, error)
-    } else if SURE * error < queue && queue > PRECISION {
-        Fall::Not
-    } else {
-        Fall::Unknown
     }
 }

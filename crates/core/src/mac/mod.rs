@@ -17,6 +17,7 @@ mod params;
 mod phy;
 mod ppdu;
 mod qos;
+mod radio;
 mod rules;
 mod tx_vector;
 
@@ -27,5 +28,6 @@ pub use node::Delivery;
 pub use params::MacParams;
 pub use phy::{Band, LLC_SNAP, LONGEST_PPDU, MAC_ACK, MAC_HEADER_FCS, Mcs, McsError, Phy, PpduRules, Preamble, Width};
 pub use qos::{AccessParams, Aggregation, EdcaParams, QosParams};
+pub use radio::{QosRadio, Radio};
 pub use rules::{AfterNoAnswer, IdleAccess, Rules};
 pub use tx_vector::{Modulation, TxVector};

@@ -2,9 +2,10 @@
 
 use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, PpduRules};
 use super::qos::QosParams;
+use super::radio::Radio;
 use super::rules::Rules;
 use super::tx_vector::TxVector;
-use crate::scenario::{Preset, Radio};
+use crate::preset::Preset;
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// Bytes that ns-2 adds to an IP packet: a header with four addresses and the FCS, no LLC/SNAP.

@@ -1,6 +1,6 @@
 //! Whose rules the cell follows where the standard and the simulators part.
 
-use crate::scenario::Preset;
+use crate::preset::Preset;
 
 /// How a transmitter gets at an idle medium when it has no countdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,7 @@ pub mod ha2009;
 mod kinds;
 pub mod pftk;
 pub mod pokhrel2016;
+mod predict;
 mod prediction;
 mod root;
 mod shares;
@@ -35,4 +36,5 @@ mod window;
 
 pub use error::ModelError;
 pub use kinds::Kinds;
-pub use prediction::{Model, Prediction, predict};
+pub use predict::predict;
+pub use prediction::{Model, Prediction};

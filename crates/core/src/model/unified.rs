@@ -4,14 +4,10 @@
 //! packets that wait at the AP, `p` its loss probability, `D_i` delay in the queue of station i in AP services, `m_i`
 //! packets that station i sends per AP service while it has any, `l` probability that the MAC gives a segment up.
 
-use super::error::{ModelError, within};
-use super::solver::Solver;
 use crate::mac::MacParams;
 use crate::packet::Direction;
 use crate::units::{Bitrate, Bytes};
 
-/// Rounds of the search for the mix.
-const ROUNDS: u32 = 24;
 /// A flow below this share of the mean goodput is critically starved.
 pub const STARVED: f64 = 0.05;
 
@@ -109,44 +105,5 @@ impl Answer {
             }
         }
         least < STARVED * total / flows
-    }
-}
-
-impl Cell {
-    fn check(&self) -> Result<(), ModelError> {
-        within("B", self.buffer, 1.0, 1e9, "1 or more packets")?;
-        within("T", self.observed, 1e-3, 1e12, "above 0 s")?;
-        let mut flows = 0.0;
-        for s in &self.stations {
-            within("M", s.count, 0.0, 1e6, "0 or more stations")?;
-            within("p_w", s.data_error, 0.0, 1.0, "0 to 1")?;
-            within("p_w", s.ack_error, 0.0, 1.0, "0 to 1")?;
-            for f in &s.flows {
-                within("N", f.count, 0.0, 1e6, "0 or more flows")?;
-                within("W", f.window, 1.0, 1e9, "1 or more segments")?;
-                within("b", f.b, 1.0, 1e3, "1 or more segments an ACK")?;
-                within("RTO", f.rto.0, 1e-9, 1e9, "above 0 s")?;
-                within("RTO", f.rto.1, f.rto.0, 1e9, "the smallest RTO or more")?;
-                within("tau", f.wire, 0.0, 1e6, "0 s or more")?;
-                flows += s.count * f.count;
-            }
-        }
-        if flows > 0.0 { Ok(()) } else { Err(ModelError::NoFlows) }
-    }
-
-    /// Solves the cell.
-    ///
-    /// # Errors
-    /// A parameter outside its range, or no flow.
-    pub fn solve(&self) -> Result<Answer, ModelError> {
-        self.check()?;
-        let mut solver = Solver::new(self)?;
-        for round in 0..ROUNDS {
-            let moved = solver.round()?;
-            if moved < 1e-6 && round > 3 {
-                break;
-            }
-        }
-        solver.answer()
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::{Strategy, TestCaseError, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
 use super::*;
-use crate::packet::{FlowId, Kind, NO_SACK, Segment};
-use crate::units::Probability;
+use crate::packet::{Direction, DropReason, FlowId, Kind, NO_SACK, NodeId, Segment};
+use crate::rng::Rng;
+use crate::units::{Duration, Instant, Probability};
 
 /// All kinds by default, and smaller or in their other modes: small limits are where the rules meet.
 fn specs() -> Vec<QdiscSpec> {

@@ -1,7 +1,9 @@
 //! The fair disciplines by hand: who is served when, and who pays for an overflow.
 
 use super::*;
-use crate::packet::{FlowId, Kind, NO_SACK, Segment};
+use crate::packet::{Direction, DropReason, FlowId, Kind, NO_SACK, NodeId, Segment};
+use crate::rng::Rng;
+use crate::units::{Duration, Instant};
 
 /// The `number`th packet of a flow of a station: data of a download, or an ACK for that many packets of an upload.
 fn packet(kind: Kind, station: usize, flow: u32, number: u64) -> Segment {

@@ -1,7 +1,9 @@
 //! The LAS family by hand: each test reads as arrivals, then the order of departures and what was dropped.
 
 use super::*;
-use crate::packet::{FlowId, Kind, NO_SACK, Segment};
+use crate::packet::{Direction, DropReason, FlowId, Kind, NO_SACK, NodeId, Segment};
+use crate::rng::Rng;
+use crate::units::Instant;
 
 /// A packet of 1460 bytes of a download, the `number`th of its connection; TCP says that `cwnd` packets may be out.
 fn data(flow: u32, number: u64, cwnd: u32) -> Segment {

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::txq::{Held, Nothing, Txq};
+use super::discipline::{Held, Nothing, Txq};
 use super::{Drops, Qdisc};
 use crate::packet::{Category, DropReason, NodeId, Packet};
 use crate::units::{Bytes, Instant};

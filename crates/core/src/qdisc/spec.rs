@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    Mac80211Params, SharedFifoParams, TlasParams, TlasSafParams,
+    AdaptiveBuffer, AdaptiveBufferParams, Admission, AdmissionParams, AirtimeFq, AirtimeFqParams, DropTail, DualQueue,
+    DualQueueParams, FairKey, FairQueue, FairQueueParams, FqCodel, FqCodelParams, Las, LasParams, Mac80211,
+    Mac80211Params, Qdisc, SharedFifo, SharedFifoParams, Tlas, TlasParams, TlasSaf, TlasSafParams,
 };
+use crate::packet::Packet;
+use crate::rng::Rng;
 
 /// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,5 +116,24 @@ impl QdiscSpec {
         };
         *limit = (*limit).max(2) - 1;
         self
+    }
+}
+
+/// Builds the discipline that `spec` describes. `rng` is its own stream; most draw nothing.
+pub fn build<P: Packet + Send + 'static>(spec: QdiscSpec, rng: Rng) -> Box<dyn Qdisc<P>> {
+    match spec {
+        QdiscSpec::Droptail { limit } => Box::new(DropTail::new(limit)),
+        QdiscSpec::Las(params) => Box::new(Las::new(params)),
+        QdiscSpec::Tlas(params) => Box::new(Tlas::new(params)),
+        QdiscSpec::TlasSaf(params) => Box::new(TlasSaf::new(params)),
+        QdiscSpec::DualQueue(params) => Box::new(DualQueue::new(params, rng)),
+        QdiscSpec::PerFlowFq(params) => Box::new(FairQueue::new(params, FairKey::Flow)),
+        QdiscSpec::PerStationFq(params) => Box::new(FairQueue::new(params, FairKey::Station)),
+        QdiscSpec::FqCodel(params) => Box::new(FqCodel::new(params)),
+        QdiscSpec::AirtimeFq(params) => Box::new(AirtimeFq::new(params)),
+        QdiscSpec::Admission(params) => Box::new(Admission::new(params, rng)),
+        QdiscSpec::AdaptiveBuffer(params) => Box::new(AdaptiveBuffer::new(params)),
+        QdiscSpec::Mac80211(params) => Box::new(Mac80211::new(params)),
+        QdiscSpec::SharedFifo(params) => Box::new(SharedFifo::new(params)),
     }
 }

@@ -1,8 +1,8 @@
 //! `[ap]`: its queues, and what else it does to packets.
 
 use super::cursor::{Kind, Table};
+use super::defaults::LARGEST_QUEUE;
 use super::error::Checked;
-use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Ap, Preset, Radio, Wire, queue};
 use crate::ap::{LimiterCapacity, UplinkLimiterParams, WindowCapParams, WindowRule};

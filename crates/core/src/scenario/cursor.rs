@@ -12,7 +12,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Checked, Mistake, Span};
-use super::value::{FromToml, Reason, choose, nearest, wrong_type};
+use super::value::{FromToml, Reason, article, choose, nearest, wrong_type};
 use crate::units::quote;
 
 /// A value and where it stands.
@@ -254,18 +254,5 @@ impl<'t> Table<'t> {
     /// The mistake that `key` is not there.
     pub fn lacks(&self, key: &str, example: &str) -> Mistake {
         Mistake::new(&self.span, format!("`{key}` is missing in {}", self.title), format!("add {example}"))
-    }
-}
-
-/// The type of `value` with its article.
-pub(super) fn article(value: &DeValue) -> &'static str {
-    match value {
-        DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "an integer",
-        DeValue::Float(_) => "a decimal number",
-        DeValue::Boolean(_) => "a boolean",
-        DeValue::Datetime(_) => "a date",
-        DeValue::Array(_) => "a list",
-        DeValue::Table(_) => "a table",
     }
 }

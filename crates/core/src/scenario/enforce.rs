@@ -1,8 +1,8 @@
 //! `[enforce]`: the box between gateway and AP.
 
 use super::cursor::{Kind, Table};
+use super::defaults::LARGEST_QUEUE;
 use super::error::{Checked, Mistake};
-use super::sections::LARGEST_QUEUE;
 use super::value::Reason;
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};

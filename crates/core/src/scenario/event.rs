@@ -2,8 +2,8 @@
 
 use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
+use super::modulation::phy_rate;
 use super::modulation::{self, Usual};
-use super::sections::phy_rate;
 use super::value::{Reason, nearest};
 use super::{Action, Radio, Run, Station, TimedEvent, qos};
 use crate::mac::{Band, Modulation, TxVector};

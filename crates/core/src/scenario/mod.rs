@@ -7,12 +7,14 @@
 mod ap;
 mod build;
 mod cursor;
+mod defaults;
 mod edca;
 mod enforce;
 mod error;
 mod event;
 mod excerpt;
 mod modulation;
+mod name;
 mod parse;
 mod qos;
 mod queue;
@@ -26,15 +28,19 @@ mod value;
 mod tests;
 
 pub(crate) use build::segments;
+pub use defaults::MOST_REPLICAS;
 pub use error::{InvalidScenario, ScenarioError};
-pub use sections::MOST_REPLICAS;
+
+pub use crate::mac::{QosRadio, Radio};
+pub use crate::preset::Preset;
 
 /// The reader of scenario files, for other TOML files of ours: the same checks and the same errors.
 pub mod reader {
     pub use super::cursor::{At, Homes, Kind, Table};
     pub use super::enforce::capacity;
     pub use super::error::{Checked, Mistake, Span};
-    pub use super::parse::{checked_name, from_toml, load};
+    pub use super::name::checked_name;
+    pub use super::parse::{from_toml, load};
     pub use super::value::{FromToml, Reason, choose, nearest, wrong_type};
 }
 
@@ -42,7 +48,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ap::{UplinkLimiterParams, WindowCapParams};
 use crate::control::CapacityParams;
-use crate::mac::{Aggregation, Band, EdcaParams, Mcs, Phy, Preamble, TxVector};
+use crate::mac::{Phy, TxVector};
 use crate::packet::{Category, Direction};
 use crate::qdisc::{Mac80211Params, QdiscSpec};
 use crate::shaper::VsbParams;
@@ -91,89 +97,10 @@ pub struct Run {
     pub preset: Preset,
 }
 
-/// A set of rules for MAC and TCP details.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Preset {
-    /// As IEEE 802.11 and the RFCs say.
-    #[default]
-    Standard,
-    /// As stock ns-2.35 does; docs/ns2.md lists the differences.
-    Ns2,
-    /// As ns-3.44 does, for 802.11n, ac and ax; docs/ns3.md lists the differences.
-    Ns3,
-}
-
-/// The medium and what all transmitters share.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Radio {
-    /// The 802.11 PHY.
-    pub phy: Phy,
-    /// Data rate of stations that name none, and of the AP towards them; with an MCS its rate, to the nearest bit/s.
-    pub rate: Bitrate,
-    /// Rate of MAC ACKs; with OFDM the highest mandatory rate not above `basic_rate` and the data rate.
-    pub basic_rate: Bitrate,
-    /// PLCP preamble and header (802.11b).
-    pub preamble: Preamble,
-    /// Transmissions of one frame before it is given up, first one included; at least 1. MPDUs of QoS cells have their own.
-    pub retry_limit: u32,
-    /// Defer EIFS instead of DIFS after a frame that could not be decoded.
-    pub eifs: bool,
-    /// Smallest contention window in slots minus one, where it is not the PHY's.
-    pub cw_min: Option<u32>,
-    /// Largest contention window, where it is not the PHY's.
-    pub cw_max: Option<u32>,
-    /// What 802.11n, ac and ax add; `None` with the others.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub qos: Option<QosRadio>,
-}
-
-/// What 802.11n, ac and ax add to the medium: MCSs, EDCA, aggregation, BlockAck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QosRadio {
-    /// The frequency band.
-    pub band: Band,
-    /// Modulation of data from and to stations that name none.
-    pub mcs: Mcs,
-    /// How access categories contend.
-    pub edca: EdcaParams,
-    /// Limits of A-MPDUs; `None`: one MPDU a PPDU.
-    pub aggregation: Option<Aggregation>,
-    /// Whether a missing BlockAck is asked for by a BlockAckReq; otherwise the data are sent again.
-    pub bar: bool,
-    /// PSDUs longer than this are announced by RTS; `None`: none.
-    pub rts_above: Option<Bytes>,
-    /// Transmissions of one MPDU before it is given up, first one included; `None`: no limit.
-    pub retry_limit: Option<u32>,
-    /// Time from the arrival of an MPDU at its queue to when it is given up; `None`: no limit.
-    pub lifetime: Option<Duration>,
-}
-
 impl Radio {
-    /// The frequency band.
-    pub const fn band(&self) -> Band {
-        match &self.qos {
-            Some(qos) => qos.band,
-            None => self.phy.usual_band(),
-        }
-    }
-
-    /// The modulation of data from and to stations that name none.
-    pub fn data(&self) -> TxVector {
-        match &self.qos {
-            Some(qos) => TxVector::with_mcs(self.phy, qos.mcs, qos.band).expect("the scenario was checked"),
-            None => self.tx(self.rate),
-        }
-    }
-
     /// The modulation of data from and to `station`.
     pub fn station_tx(&self, station: &Station) -> TxVector {
         station.tx.unwrap_or_else(|| self.tx(station.rate))
-    }
-
-    /// The modulation of data frames at `rate` without an MCS.
-    pub const fn tx(&self, rate: Bitrate) -> TxVector {
-        TxVector::at_rate(self.phy, rate)
     }
 }
 

@@ -173,3 +173,14 @@ fn all(phy: Phy, band: Band) -> Vec<(Mcs, TxVector)> {
     }
     all
 }
+
+/// The rate under `key`, which the PHY must have.
+pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bitrate>> {
+    let Some(rate) = table.optional::<Bitrate>(key)? else { return Ok(None) };
+    if phy.has_rate(rate.value) {
+        return Ok(Some(rate.value));
+    }
+    let rates: Vec<_> = phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
+    let problem = format!("{} does not have {}", phy.name(), rate.value);
+    Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
+}

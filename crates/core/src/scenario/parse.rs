@@ -7,14 +7,12 @@ use std::path::Path;
 use toml::de::DeTable;
 
 use super::cursor::{Homes, Table};
+use super::defaults::Defaults;
 use super::error::{Checked, Mistake, ScenarioError};
-use super::{Scenario, ap, enforce, event, sections, station, tcp, traffic};
-use crate::units::quote;
+use super::{Scenario, ap, enforce, event, name, sections, station, tcp, traffic};
 
 /// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
 const LARGEST_FILE: usize = 4 << 20;
-/// The longest name of a scenario or a station, in bytes.
-const LONGEST_NAME: usize = 100;
 
 /// Where keys of scenarios belong.
 const HOMES: Homes = &[
@@ -104,39 +102,17 @@ fn parse<T>(text: &str, homes: Homes, read: impl FnOnce(&Table) -> Checked<T>) -
 
 fn read(root: &Table) -> Checked<Scenario> {
     root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "enforce", "station", "event"])?;
-    let name = checked_name(root, "name = \"my-cell\"")?.value;
+    let name = name::checked_name(root, "name = \"my-cell\"")?.value;
     let run = sections::run(root)?;
     let radio = sections::radio(root, run.preset)?;
     let wire = sections::wire(root, &radio.radio)?;
     let tcp_params = tcp::common(root, run.preset, &radio.radio)?;
     let access_point = ap::ap(root, &wire, &tcp_params, &radio.radio, run.preset)?;
     let enforce = enforce::enforce(root, &radio.radio)?;
-    let defaults = station::Defaults { run: &run, radio: &radio, wire, tcp: tcp_params };
+    let defaults = Defaults { run: &run, radio: &radio, wire, tcp: tcp_params };
     let stations = station::stations(root, &defaults)?;
     let events = event::events(root, &run, &radio.radio, &stations)?;
     Ok(Scenario { name, run, radio: radio.radio, ap: access_point, wire, stations, enforce, events })
-}
-
-/// The `name` of `table`: it becomes part of file names and of lines of text.
-///
-/// # Errors
-/// It is missing, or no good name.
-pub fn checked_name(table: &Table, example: &str) -> Checked<super::cursor::At<String>> {
-    let name = table.required::<String>("name", example)?;
-    let text = &name.value;
-    let problem = if text.is_empty() {
-        "the name is empty".to_owned()
-    } else if text.len() > LONGEST_NAME {
-        format!("the name has {} bytes, more than {LONGEST_NAME}", text.len())
-    } else if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '/' | '\\' | '"')) {
-        format!("the name {} has the character '{}'", quote(text), bad.escape_debug())
-    } else if text.starts_with('.') || text.trim() != text {
-        format!("the name {} begins with a dot, or begins or ends with a space", quote(text))
-    } else {
-        return Ok(name);
-    };
-    let fix = "names become parts of file names: write letters, digits, dots, dashes or underscores";
-    Err(Mistake::new(&name.span, problem, fix))
 }
 
 /// A hint for the parser's own messages.

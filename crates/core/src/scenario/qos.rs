@@ -3,10 +3,11 @@
 use toml::de::DeValue;
 
 use super::cursor::Table;
+use super::defaults::{RATES_OF_ERROR, RadioSection};
 use super::edca::edca;
 use super::error::Checked;
+use super::modulation::phy_rate;
 use super::modulation::{self, Usual};
-use super::sections::{RATES_OF_ERROR, RadioSection, phy_rate};
 use super::value::{FromToml, Reason};
 use super::{Preset, QosRadio, Radio};
 use crate::mac::{Aggregation, Band, Modulation, Phy, Preamble, TxVector};

@@ -4,8 +4,8 @@ use toml::de::DeValue;
 
 use super::Preset;
 use super::cursor::{Kind, Table};
+use super::defaults::LARGEST_QUEUE;
 use super::error::Checked;
-use super::sections::LARGEST_QUEUE;
 use super::value::{FromToml, Reason, choose};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,

@@ -1,7 +1,9 @@
 //! The tables that stand once: `[run]`, `[radio]`, `[wire]`.
 
 use super::cursor::Table;
+use super::defaults::{LARGEST_QUEUE, MOST_REPLICAS, RATES_OF_ERROR, RadioSection};
 use super::error::{Checked, Mistake};
+use super::modulation::phy_rate;
 use super::qos;
 use super::value::{AnyPhy, Reason};
 use super::{Preset, Radio, Run, Wire};
@@ -35,27 +37,8 @@ pub(super) const RADIO: &[&str] = &[
     "lifetime",
     "edca",
 ];
-/// Most packets that a queue may be told to hold.
-pub(super) const LARGEST_QUEUE: usize = 1_000_000_000;
-/// Most replicas of one run.
-pub const MOST_REPLICAS: u32 = 1_000_000;
 /// Most samples of one time series: they are kept in memory.
 const MOST_SAMPLES: u64 = 10_000_000;
-/// Where bit error rates lie.
-pub(super) const RATES_OF_ERROR: std::ops::RangeInclusive<f64> = 0.0..=1.0;
-
-/// `[radio]` with the errors that stations have unless they say otherwise.
-pub(super) struct RadioSection {
-    /// What the scenario keeps.
-    pub(super) radio: Radio,
-    /// Whether the file names the MCS.
-    pub(super) mcs_named: bool,
-    /// Default of `frame_error`.
-    pub(super) frame_error: Probability,
-    /// Default of `bit_error_rate`.
-    pub(super) bit_error_rate: f64,
-}
-
 /// Reads `[run]`.
 pub(super) fn run(root: &Table) -> Checked<Run> {
     let table = root.table("run", "[run]")?;
@@ -143,17 +126,6 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         frame_error: table.or("frame_error", Probability::ZERO)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
     })
-}
-
-/// The rate under `key`, which the PHY must have.
-pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bitrate>> {
-    let Some(rate) = table.optional::<Bitrate>(key)? else { return Ok(None) };
-    if phy.has_rate(rate.value) {
-        return Ok(Some(rate.value));
-    }
-    let rates: Vec<_> = phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
-    let problem = format!("{} does not have {}", phy.name(), rate.value);
-    Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
 }
 
 /// Reads `[wire]`. Behind a modern AP is gigabit Ethernet; at 100 Mbit/s the wire, not the cell, would be what is shared.

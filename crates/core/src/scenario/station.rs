@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::cursor::{At, Table};
+use super::defaults::{Defaults, LARGEST_QUEUE, MOST_FLOWS, RATES_OF_ERROR};
 use super::error::{Checked, Mistake, Span};
+use super::modulation::phy_rate;
+use super::name::checked_name;
 use super::qos;
-use super::sections::{LARGEST_QUEUE, RATES_OF_ERROR, RadioSection, phy_rate};
 use super::value::Reason;
-use super::{Flow, Run, Station, Wire, parse, queue, traffic};
-use crate::tcp::TcpParams;
+use super::{Flow, Station, queue, traffic};
 
 /// Keys of `[[station]]`.
 pub(super) const KEYS: &[&str] = &[
@@ -28,26 +29,11 @@ pub(super) const KEYS: &[&str] = &[
     "cap",
     "flows",
 ];
-/// Most flows of a scenario, and most stations: beyond, a slip of the pen would fill the memory.
-pub(super) const MOST_FLOWS: u64 = 100_000;
-
 /// How access priorities may differ: beyond, contention windows have no meaning.
 const BETAS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 /// How shares of the box may differ.
 const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
-
-/// What stations and flows are unless they say otherwise.
-pub(super) struct Defaults<'a> {
-    /// For the checks of times.
-    pub(super) run: &'a Run,
-    /// Rate and errors.
-    pub(super) radio: &'a RadioSection,
-    /// Wired path.
-    pub(super) wire: Wire,
-    /// TCP.
-    pub(super) tcp: TcpParams,
-}
 
 /// Reads all `[[station]]` tables.
 pub(super) fn stations(root: &Table, defaults: &Defaults) -> Checked<Vec<Station>> {
@@ -90,7 +76,7 @@ fn claim(taken: &mut BTreeMap<String, Span>, own: &str, name: &At<String>) -> Ch
 
 fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)> {
     table.allow(KEYS)?;
-    let name = parse::checked_name(table, "name = \"sta1\"")?;
+    let name = checked_name(table, "name = \"sta1\"")?;
     let radio = &defaults.radio.radio;
     let tx = qos::station(table, defaults.radio)?;
     let uplink_mac80211 = queue::uplink(table)?;

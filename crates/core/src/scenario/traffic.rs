@@ -1,8 +1,8 @@
 //! A flow: its direction, what it sends, and when.
 
 use super::cursor::{Kind, Table};
+use super::defaults::{Defaults, MOST_FLOWS};
 use super::error::{Checked, Mistake};
-use super::station::{Defaults, MOST_FLOWS};
 use super::value::Reason;
 use super::{Flow, Traffic, sections, tcp};
 use crate::packet::{Category, Direction};

@@ -4,7 +4,6 @@
 
 use toml::de::{DeInteger, DeValue};
 
-use super::cursor::article;
 use super::{Direction, Preset};
 use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Band, Phy, Preamble, Width};
@@ -295,4 +294,17 @@ words! {
         "tfbr-exact" => WindowRule::TfbrExact,
     }
     Profile { "rfc" => Profile::Rfc, "linux" => Profile::Linux }
+}
+
+/// The type of `value` with its article.
+pub(super) fn article(value: &DeValue) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a decimal number",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
 }

@@ -13,8 +13,10 @@ mod receiver;
 mod rfc;
 mod rto;
 mod sender;
+mod transmission;
 
 pub use congestion::Variant;
 pub use params::{Profile, TcpParams};
 pub use receiver::{Acknowledgement, Receiver};
-pub use sender::{Sender, SenderStats, Transmission};
+pub use sender::Sender;
+pub use transmission::{SenderStats, Transmission};

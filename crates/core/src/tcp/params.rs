@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::congestion::Variant;
-use crate::scenario::Preset;
+use crate::preset::Preset;
 use crate::units::Duration;
 
 /// Whose TCP it is.

@@ -7,10 +7,10 @@ use super::congestion::{Ack, Controller, Counting, Variant};
 use super::params::TcpParams;
 use super::ranges::Ranges;
 use super::rto::Rto;
-use super::sender::{SenderStats, Transmission};
+use super::transmission::{SenderStats, Transmission};
 use crate::packet::{Kind, SackBlocks};
+use crate::preset::Preset;
 use crate::rng::Rng;
-use crate::scenario::Preset;
 use crate::units::Instant;
 
 /// Duplicate ACKs that start a fast retransmit (RFC 5681).

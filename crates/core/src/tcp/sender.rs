@@ -4,40 +4,13 @@ use super::congestion::Variant;
 use super::linux::LinuxSender;
 use super::params::{Profile, TcpParams};
 use super::rfc::RfcSender;
+use super::transmission::{SenderStats, Transmission};
 use crate::packet::{Kind, SackBlocks};
 use crate::rng::Rng;
 use crate::units::Instant;
 
 /// More than any run delivers: the size of a flow without end.
 const ENDLESS: u64 = u64::MAX / 4;
-
-/// A segment to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Transmission {
-    /// `Syn` or `Data`.
-    pub kind: Kind,
-    /// First payload byte.
-    pub seq: u64,
-    /// Payload bytes.
-    pub payload: u32,
-    /// Congestion window in segments, for queue disciplines that are told of it.
-    pub cwnd: u32,
-    /// PSH: the receiver is to read at once. Only Linux sets it in the middle of a transfer.
-    pub push: bool,
-}
-
-/// Counters of one connection's sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SenderStats {
-    /// Segments with payload sent, retransmissions included.
-    pub sent: u64,
-    /// Segments sent again.
-    pub retransmits: u64,
-    /// Retransmission timeouts, the SYN's included.
-    pub timeouts: u64,
-    /// Fast retransmits.
-    pub fast_retransmits: u64,
-}
 
 /// The sender of one connection, with an application that always has data up to the size of the transfer.
 ///

@@ -1,6 +1,7 @@
 //! HE single-user PPDUs, 802.11ax (clause 27), without packet extension and dual carrier modulation.
 
-use super::{Mcs, PpduRules, SERVICE_BITS, Symbols, TAIL_BITS, Width, ht, ofdm};
+use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::{Mcs, Width, ht, ofdm};
 use crate::units::Duration;
 
 /// N_SD of the resource unit that fills the channel.

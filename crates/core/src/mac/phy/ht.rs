@@ -1,6 +1,7 @@
 //! HT, 802.11n, mixed format (clause 19).
 
-use super::{Mcs, PpduRules, SERVICE_BITS, Symbols, TAIL_BITS, Width, ofdm};
+use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::{Mcs, Width, ofdm};
 use crate::units::Duration;
 
 /// Most data bits of a symbol (4 us with the long guard interval) for one encoder: 320 Mbit/s.

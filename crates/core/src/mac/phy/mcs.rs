@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Band, Phy, he, ht, vht};
 use crate::units::{Bitrate, Duration};
 
 /// A channel width.
@@ -104,36 +103,6 @@ pub enum McsError {
     LeftOut,
 }
 
-impl Phy {
-    /// The highest index of an MCS; 0 without MCSs.
-    pub const fn highest_mcs(self) -> u8 {
-        match self {
-            Phy::B | Phy::A | Phy::G => 0,
-            Phy::N => 7,
-            Phy::Ac => 9,
-            Phy::Ax => 11,
-        }
-    }
-
-    /// The widest channel in `band`.
-    pub const fn widest(self, band: Band) -> Width {
-        match (self, band) {
-            (Phy::B | Phy::A | Phy::G, _) => Width::Mhz20,
-            (Phy::N, _) | (_, Band::Ghz2) => Width::Mhz40,
-            (Phy::Ac | Phy::Ax, Band::Ghz5) => Width::Mhz160,
-        }
-    }
-
-    /// Guard intervals in ns, and as text.
-    pub const fn guard_intervals(self) -> (&'static [u64], &'static str) {
-        match self {
-            Phy::B | Phy::A | Phy::G => (&[800], "\"0.8 us\""),
-            Phy::N | Phy::Ac => (&[800, 400], "\"0.4 us\", \"0.8 us\""),
-            Phy::Ax => (&[800, 1_600, 3_200], "\"0.8 us\", \"1.6 us\", \"3.2 us\""),
-        }
-    }
-}
-
 impl fmt::Display for Mcs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.streams == 1 { "" } else { "s" };
@@ -149,36 +118,6 @@ impl fmt::Display for Mcs {
 }
 
 impl Mcs {
-    /// Whether `phy` has the combination in `band`.
-    ///
-    /// VHT leaves out combinations whose bits of a symbol its encoders cannot share: with up to four streams MCS 9 at 20 MHz
-    /// but for three streams, MCS 6 at 80 MHz with three, and MCS 9 at 160 MHz with three.
-    ///
-    /// # Errors
-    /// What `phy` does not have; the first in the order index, streams, width, guard interval, the whole.
-    pub fn check(&self, phy: Phy, band: Band) -> Result<(), McsError> {
-        if !phy.has_mcs() {
-            return Err(McsError::NoMcs);
-        }
-        if self.index > phy.highest_mcs() {
-            return Err(McsError::Index(phy.highest_mcs()));
-        }
-        if !(1..=4).contains(&self.streams) {
-            return Err(McsError::Streams);
-        }
-        if self.width > phy.widest(band) {
-            return Err(McsError::Width(phy.widest(band)));
-        }
-        let (known, text) = phy.guard_intervals();
-        if !known.contains(&self.guard_interval.as_nanos()) {
-            return Err(McsError::GuardInterval(text));
-        }
-        if phy == Phy::Ac && !vht::exists(*self) {
-            return Err(McsError::LeftOut);
-        }
-        Ok(())
-    }
-
     /// N_BPSCS, and numerator and denominator of the coding rate.
     pub(super) fn coding(&self) -> (u64, u64, u64) {
         CODING[usize::from(self.index)]
@@ -194,17 +133,5 @@ impl Mcs {
     /// The rate that counts for the response (clause 10.6.11).
     pub(super) fn reference_rate(&self) -> Bitrate {
         Bitrate::mbps(REFERENCE_MBPS[usize::from(self.index)])
-    }
-
-    /// Rate of the data, rounded to the nearest bit/s: N_SS N_SD N_BPSCS R / (T_DFT + GI).
-    pub(in crate::mac) fn rate(&self, phy: Phy) -> Bitrate {
-        let (subcarriers, dft) = match phy {
-            Phy::Ac => (vht::data_subcarriers(self.width), 3_200),
-            Phy::Ax => (he::data_subcarriers(self.width), 12_800),
-            Phy::B | Phy::A | Phy::G | Phy::N => (ht::data_subcarriers(self.width), 3_200),
-        };
-        let (bits, per) = self.data_bits(subcarriers);
-        let time = per * (dft + self.guard_interval.as_nanos());
-        Bitrate::from_bps((bits * 1_000_000_000 + time / 2) / time)
     }
 }

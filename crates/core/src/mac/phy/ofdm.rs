@@ -1,6 +1,6 @@
 //! OFDM without an MCS: 802.11a (clause 17), 802.11g (clause 18), control frames of 802.11n/ac/ax.
 
-use super::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
 use crate::units::{Bitrate, Duration};
 
 pub(super) const RATES_KBPS: &[u64] = &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];

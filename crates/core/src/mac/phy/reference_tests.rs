@@ -2,6 +2,8 @@
 //! and the standard's where ns-3 departs from it.
 
 use super::*;
+use crate::mac::TxVector;
+use crate::units::{Bitrate, Bytes};
 
 /// PSDU bytes of the test in ns-3: data, a short frame, an ACK.
 const LENGTHS: [u64; 3] = [1536, 76, 14];

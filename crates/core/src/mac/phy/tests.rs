@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::mac::{Modulation, TxVector};
+use crate::units::{Bitrate, Bytes};
 
 const STANDARD: PpduRules = PpduRules::standard(Band::Ghz5, Preamble::Long);
 

@@ -1,6 +1,7 @@
 //! VHT single-user PPDUs, 802.11ac (clause 21).
 
-use super::{Mcs, PpduRules, SERVICE_BITS, Symbols, TAIL_BITS, Width, ht, ofdm};
+use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::{Mcs, Width, ht, ofdm};
 use crate::units::Duration;
 
 /// Most data bits of a symbol (4 us with the long guard interval) for one encoder: 540 Mbit/s.

@@ -15,14 +15,12 @@ mod policer;
 mod tests;
 
 use self::aggregation::Aggregation;
-use self::bandwidth::{Bandwidth, MaxFilter};
+use self::bandwidth::{Bandwidth, MaxFilter, UNIT};
 use self::policer::Policer;
 use super::{Ack, Pacing, Repair, Sample};
 use crate::rng::Rng;
 use crate::units::{Duration, Instant};
 
-/// One, as a gain (`BBR_UNIT`).
-const UNIT: u64 = 256;
 /// 2 / ln 2: doubles the rate in each round (`bbr_high_gain`).
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 /// Its inverse (`bbr_drain_gain`).
@@ -46,8 +44,6 @@ const INITIAL_WINDOW: u32 = 10;
 /// The pipe is full after three rounds without a quarter more (`bbr_full_bw_cnt`, `bbr_full_bw_thresh`).
 const FULL_ROUNDS: u32 = 3;
 const FULL_GROWTH: u64 = UNIT * 5 / 4;
-/// Aggregates of acknowledgements count up to this length (`bbr_extra_acked_max_us`).
-const LONGEST_AGGREGATE: Duration = Duration::from_millis(100);
 /// Below this rate, in bytes a second, a burst is one segment (`bbr_min_tso_rate`, 1.2 Mbit/s).
 const SINGLE_SEGMENTS: u64 = 1_200_000 / 8;
 /// Bytes of a burst at most, and segments (`bbr_tso_segs_goal`).

@@ -9,88 +9,16 @@ mod bbr;
 mod cubic;
 mod reno;
 mod sample;
-
-use serde::{Deserialize, Serialize};
+mod variant;
 
 use self::bbr::Bbr;
 use self::cubic::Cubic;
 use self::reno::Reno;
-pub(super) use self::sample::{Rate, Repair, Sample};
+pub(super) use self::sample::{Ack, Counting, Pacing, Rate, Repair, Sample};
+pub use self::variant::Variant;
 use super::params::TcpParams;
 use crate::rng::Rng;
 use crate::units::{Duration, Instant};
-
-/// Congestion control and, between the first two, loss recovery.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Variant {
-    /// Fast retransmit and fast recovery that ends with the first new ACK (RFC 2581).
-    Reno,
-    /// Fast recovery that lasts until the whole window is repaired (RFC 6582).
-    #[default]
-    Newreno,
-    /// CUBIC growth (RFC 9438) with `NewReno` recovery.
-    Cubic,
-    /// BBR, version 1, as Linux has it. The sender is Linux' then.
-    Bbr,
-}
-
-impl Variant {
-    /// All of them.
-    pub const ALL: [Variant; 4] = [Variant::Reno, Variant::Newreno, Variant::Cubic, Variant::Bbr];
-
-    /// Its word in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Variant::Reno => "reno",
-            Variant::Newreno => "newreno",
-            Variant::Cubic => "cubic",
-            Variant::Bbr => "bbr",
-        }
-    }
-
-    /// The congestion control of Linux that stands for it, as in `net.ipv4.tcp_congestion_control`. Linux' `reno` has the
-    /// `NewReno` of RFC 6582; it cannot do without.
-    #[must_use]
-    pub const fn in_linux(self) -> &'static str {
-        match self {
-            Variant::Reno | Variant::Newreno => "reno",
-            Variant::Cubic => "cubic",
-            Variant::Bbr => "bbr",
-        }
-    }
-}
-
-/// An acknowledgement: of new data, or any where the path is modelled.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ack {
-    pub(super) now: Instant,
-    /// Segments that it acknowledged.
-    pub(super) segments: u32,
-    /// Smoothed round-trip time; `None` before the first sample.
-    pub(super) srtt: Option<Duration>,
-    /// What it tells of the path; only Linux' sender measures it.
-    pub(super) sample: Option<Sample>,
-}
-
-/// How fast segments may follow each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Pacing {
-    /// Bytes a second.
-    pub(super) rate: u64,
-    /// Segments that may leave together at least.
-    pub(super) least: u32,
-}
-
-/// What slow start and congestion avoidance count (RFC 3465).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counting {
-    /// Acknowledgements, whatever they acknowledge; windows have fractions (RFC 5681).
-    Acks,
-    /// Segments acknowledged; windows are whole (Linux).
-    Segments,
-}
 
 /// What differs between the congestion controls.
 #[derive(Clone, Debug)]

@@ -49,3 +49,33 @@ pub(in crate::tcp) struct Sample {
     /// When pacing lets the next segment go.
     pub(in crate::tcp) release: Instant,
 }
+
+/// An acknowledgement: of new data, or any where the path is modelled.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::tcp) struct Ack {
+    pub(in crate::tcp) now: Instant,
+    /// Segments that it acknowledged.
+    pub(in crate::tcp) segments: u32,
+    /// Smoothed round-trip time; `None` before the first sample.
+    pub(in crate::tcp) srtt: Option<Duration>,
+    /// What it tells of the path; only Linux' sender measures it.
+    pub(in crate::tcp) sample: Option<Sample>,
+}
+
+/// How fast segments may follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp) struct Pacing {
+    /// Bytes a second.
+    pub(in crate::tcp) rate: u64,
+    /// Segments that may leave together at least.
+    pub(in crate::tcp) least: u32,
+}
+
+/// What slow start and congestion avoidance count (RFC 3465).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::tcp) enum Counting {
+    /// Acknowledgements, whatever they acknowledge; windows have fractions (RFC 5681).
+    Acks,
+    /// Segments acknowledged; windows are whole (Linux).
+    Segments,
+}

@@ -1,7 +1,11 @@
 //! How much more is acknowledged at once than the rate explains: `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
 
-use super::{Bandwidth, LONGEST_AGGREGATE, Sample};
-use crate::units::Instant;
+use super::bandwidth::Bandwidth;
+use crate::tcp::congestion::Sample;
+use crate::units::{Duration, Instant};
+
+/// Aggregates of acknowledgements count up to this length (`bbr_extra_acked_max_us`).
+const LONGEST_AGGREGATE: Duration = Duration::from_millis(100);
 
 /// Rounds that half of the window lasts (`bbr_extra_acked_win_rtts`).
 const WINDOW: u32 = 5;

@@ -1,7 +1,9 @@
 //! The rate of delivery, and its largest value of the last rounds.
 
-use super::UNIT;
 use crate::units::Duration;
+
+/// One, as a gain (`BBR_UNIT`).
+pub(super) const UNIT: u64 = 256;
 
 /// Pacing stays below the rate by this share (`bbr_pacing_margin_percent`).
 const MARGIN_PERCENT: u64 = 1;

@@ -1,6 +1,7 @@
 //! Whether a token bucket limits the path: `bbr_lt_bw_sampling`. Two long intervals with much loss and the same rate tell.
 
-use super::{Bandwidth, Sample};
+use super::bandwidth::{Bandwidth, UNIT};
+use crate::tcp::congestion::Sample;
 use crate::units::{Duration, Instant};
 
 /// Rounds that an interval lasts at least; four times as many is too long (`bbr_lt_intvl_min_rtts`).
@@ -80,8 +81,7 @@ impl Policer {
     /// `bbr_lt_bw_interval_done`.
     fn finish(&mut self, sample: &Sample, rate: Bandwidth, mss: u32) {
         let apart = Bandwidth(rate.0.abs_diff(self.rate.0));
-        if self.rate.0 > 0 && (apart.0 * SAME <= self.rate.0 || apart.bytes_per_second(mss, super::UNIT) <= SAME_BYTES)
-        {
+        if self.rate.0 > 0 && (apart.0 * SAME <= self.rate.0 || apart.bytes_per_second(mss, UNIT) <= SAME_BYTES) {
             self.rate = Bandwidth(rate.0.midpoint(self.rate.0));
             self.active = true;
             self.rounds = 0;

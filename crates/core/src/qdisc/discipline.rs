@@ -1,12 +1,52 @@
-//! What a discipline offers that decides for itself which station an aggregate goes to.
+//! The trait of a discipline, and what one offers that decides for itself which station an aggregate goes to.
 //!
 //! Under EDCA with aggregation a transmitter asks, whenever it builds a PPDU: which station ([`Txq::next_station`]), which
 //! packets ([`Txq::dequeue_for`], until a limit of the aggregate is reached). Any other discipline is drained in its own
 //! order into the MAC, which holds at most two aggregates a station and category.
 
-use super::{Drops, Qdisc};
-use crate::packet::{Category, NodeId, Packet};
-use crate::units::{Bytes, Instant};
+use crate::packet::{Category, Direction, DropReason, NodeId, Packet};
+use crate::units::{Bytes, Duration, Instant};
+
+/// Where a discipline puts the packets that it gives up, each with its reason.
+pub type Drops<P> = Vec<(P, DropReason)>;
+
+/// A queue of packets with an order and a drop rule.
+///
+/// Call [`enqueue`](Self::enqueue) for each arrival and [`dequeue`](Self::dequeue) whenever the
+/// server is free; after `dequeue` returned `None` although packets wait (a shaper), ask
+/// [`poll_timeout`](Self::poll_timeout) when to try again. The `observe_*` methods tell a discipline
+/// at the AP what else it could see there; most need none of it.
+pub trait Qdisc<P: Packet>: Send {
+    /// Takes `packet` in. Whatever is dropped for it (itself, or one that waited) goes to `drops`.
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut Drops<P>);
+
+    /// The next packet to serve, if one may go now. May drop others on the way (CoDel).
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<P>;
+
+    /// Packets waiting.
+    fn len(&self) -> usize;
+
+    /// Nothing waits.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// When a packet that waits may go; `None` when `dequeue` never holds one back.
+    fn poll_timeout(&self) -> Option<Instant> {
+        None
+    }
+
+    /// The discipline as one that decides which station an aggregate goes to; `None` when it does not.
+    fn as_txq(&mut self) -> Option<&mut dyn Txq<P>> {
+        None
+    }
+
+    /// A packet from a station came to the AP over the radio.
+    fn observe_uplink(&mut self, _now: Instant, _packet: &P) {}
+
+    /// A frame from (`Up`) or to (`Down`) `station`, decoded or not, or the MAC ACK to it, takes `airtime`.
+    fn observe_airtime(&mut self, _now: Instant, _station: NodeId, _direction: Direction, _airtime: Duration) {}
+}
 
 /// What the MAC holds of one category's packets that have left the queue and are not acknowledged yet.
 pub trait Held {

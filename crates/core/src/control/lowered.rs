@@ -1,0 +1,90 @@
+//! What a lowered C tells of a queue in the cell: whether round trips fall with it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration, Instant};
+
+/// C of a trial, as a share of what passed.
+pub(super) const LOWERED: f64 = 0.75;
+/// A trial in which less than this share of the lowered C passed was not wanted.
+pub(super) const USED_UP: f64 = 0.85;
+/// How long it is lowered, and after which time the queue of a small buffer is gone.
+pub(super) const LASTS: Duration = Duration::from_millis(1200);
+pub(super) const DRAINED: Duration = Duration::from_millis(300);
+/// What waits and passes in this time calls for one.
+pub(super) const WATCHED: Duration = Duration::from_millis(1800);
+/// Round trips of this time before it count.
+pub(super) const BEFORE: Duration = Duration::from_secs(2);
+/// Below this rate no trial is worth its while.
+pub(super) const LEAST_RATE: f64 = 250_000.0;
+/// Fewer round trips than this say nothing.
+pub(super) const LEAST_TRIPS: usize = 4;
+/// The least queue of an AP that is full, in packets: that of a small buffer is empty at times.
+pub(super) const LEAST_QUEUE: f64 = 3.0;
+/// A large buffer of an AP, in packets, and the longest time to drain one.
+const LARGE_BUFFER: f64 = 500.0;
+const LONGEST_DRAIN: Duration = Duration::from_secs(5);
+/// A shorter queue, in seconds, may be missed by all round trips: at 90 Mbit/s and more nothing excludes one.
+const PRECISION: f64 = 0.0004;
+pub(super) const PACKET: Bytes = Bytes(1500);
+/// So many standard errors are no error.
+const SURE: f64 = 3.0;
+/// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
+const MEDIAN_ERROR: f64 = 0.93;
+
+/// A round trip.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct RoundTrip {
+    pub(super) sent_at: Instant,
+    pub(super) station: usize,
+    pub(super) rtt: Duration,
+}
+
+/// What round trips tell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Fall {
+    /// They fell by so many seconds, which are known to within so many.
+    By(f64, f64),
+    /// They did not.
+    Not,
+    /// Nobody answers, or they vary too much.
+    Unknown,
+}
+
+/// How long a lowered C drains a large buffer of a cell that carries `rate` bit/s.
+pub(super) fn drained(rate: f64) -> Duration {
+    let queue = LARGE_BUFFER * PACKET.as_bits() as f64 / rate;
+    Duration::from_secs_f64(queue / (1.0 - LOWERED)).min(LONGEST_DRAIN)
+}
+
+/// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
+pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> Fall {
+    let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
+    let before: Vec<_> = trips.iter().filter(is_before).collect();
+    let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();
+    if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
+        return Fall::Unknown;
+    }
+    // Stations differ in how fast they answer: each is compared with itself.
+    let least = |station| {
+        let own = before.iter().chain(&after).filter(|trip| trip.station == station);
+        own.map(|trip| trip.rtt).min().unwrap_or_default()
+    };
+    let excess = |trips: &[&RoundTrip]| {
+        let mut all: Vec<_> =
+            trips.iter().map(|trip| trip.rtt.saturating_sub(least(trip.station)).as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        let quartiles = all[all.len() * 3 / 4] - all[all.len() / 4];
+        (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
+    };
+    let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
+    let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
+    let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
+    if fell > (SURE * error).max(queue) {
+        Fall::By(fell, error)
+    } else if SURE * error < queue && queue > PRECISION {
+        Fall::Not
+    } else {
+        Fall::Unknown
+    }
+}

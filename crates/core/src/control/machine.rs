@@ -1,0 +1,213 @@
+//! The machines by name, and one of them at work.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Adaptive, AdaptiveParams, Air, AirParams, ControlStats, Decision, Guard, Kept, Probe, State, StationView, Wce,
+    WceParams,
+};
+use crate::rng::Rng;
+use crate::units::{Bitrate, Duration, Instant};
+
+/// Which machine, and what the user chose for it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum CapacityParams {
+    /// C as the user says.
+    Fixed {
+        /// C.
+        rate: Bitrate,
+    },
+    /// The Wireless Capacity Estimator of detti2011.
+    Wce(WceParams),
+    /// Ours.
+    Adaptive(AdaptiveParams),
+    /// Ours, for cells whose rates are known.
+    Air(AirParams),
+}
+
+impl CapacityParams {
+    /// The smallest and the largest C.
+    pub const fn bounds(&self) -> (Bitrate, Bitrate) {
+        match self {
+            CapacityParams::Fixed { rate } => (*rate, *rate),
+            CapacityParams::Wce(params) => (params.min, params.max),
+            CapacityParams::Adaptive(params) => (params.min, params.max),
+            CapacityParams::Air(params) => (params.min, params.max),
+        }
+    }
+}
+
+/// A machine at work.
+///
+/// Inputs: [`handle_timeout`](Self::handle_timeout) at [`poll_timeout`](Self::poll_timeout), and
+/// [`handle_reply`](Self::handle_reply) when a probe returns. After each, send what [`poll_probe`](Self::poll_probe)
+/// says and do what [`poll_decision`](Self::poll_decision) says, until both are `None`. The slice of views has one
+/// entry a station, always in the same order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Capacity {
+    /// Never changes.
+    Fixed(Bitrate),
+    /// As the user says, but for the moments in which it is looked whether it is too high.
+    Guarded(Box<Guard>),
+    /// detti2011 section 4.2.1.
+    Wce(Box<Wce>),
+    /// Ours.
+    Adaptive(Box<Adaptive>),
+    /// Ours, for cells whose rates are known.
+    Air(Box<Air>),
+}
+
+impl Capacity {
+    /// The machine that `params` describe, for `stations` stations.
+    pub fn new(params: &CapacityParams, stations: usize, rng: Rng) -> Self {
+        match params {
+            CapacityParams::Fixed { rate } => Capacity::Fixed(*rate),
+            CapacityParams::Wce(params) => Capacity::Wce(Box::new(Wce::new(*params, stations, rng))),
+            CapacityParams::Adaptive(params) => Capacity::Adaptive(Box::new(Adaptive::new(*params, stations))),
+            CapacityParams::Air(params) => Capacity::Air(Box::new(Air::new(*params, stations))),
+        }
+    }
+
+    /// A C of `rate` that is watched over: see [`Guard`].
+    pub fn guarded(rate: Bitrate, stations: usize) -> Self {
+        Capacity::Guarded(Box::new(Guard::new(rate, stations)))
+    }
+
+    /// What the cell carries, if a C that is watched over is above that.
+    pub fn elsewhere(&self) -> Option<Bitrate> {
+        if let Capacity::Guarded(guard) = self { guard.elsewhere() } else { None }
+    }
+
+    /// Something before the pool is the bottleneck now, such as the Internet link: a C that is watched over is left alone.
+    pub fn stand_by(&mut self, now: Instant) {
+        if let Capacity::Guarded(guard) = self {
+            guard.stand_by(now);
+        }
+    }
+
+    /// Draws from `rng` from here on, as far as the machine draws at all.
+    pub fn reseed(&mut self, rng: Rng) {
+        if let Capacity::Wce(wce) = self {
+            wce.reseed(rng);
+        }
+    }
+
+    /// C.
+    pub fn capacity(&self) -> Bitrate {
+        match self {
+            Capacity::Fixed(rate) => *rate,
+            Capacity::Guarded(guard) => guard.capacity(),
+            Capacity::Wce(wce) => wce.capacity(),
+            Capacity::Adaptive(adaptive) => adaptive.capacity(),
+            Capacity::Air(air) => air.capacity(),
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]; `None`: never.
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        match self {
+            Capacity::Fixed(_) => None,
+            Capacity::Guarded(guard) => Some(guard.poll_timeout()),
+            Capacity::Wce(wce) => Some(wce.poll_timeout()),
+            Capacity::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
+            Capacity::Air(air) => Some(air.poll_timeout()),
+        }
+    }
+
+    /// Does what is due at `now`.
+    pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
+        match self {
+            Capacity::Fixed(_) => {}
+            Capacity::Guarded(guard) => guard.handle_timeout(now, stations),
+            Capacity::Wce(wce) => wce.handle_timeout(now, stations),
+            Capacity::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
+            Capacity::Air(air) => air.handle_timeout(now, stations),
+        }
+    }
+
+    /// The reply to probe `id` is back. Replies nobody waits for any more are ignored.
+    pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
+        match self {
+            Capacity::Fixed(_) | Capacity::Air(_) => {}
+            Capacity::Guarded(guard) => guard.handle_reply(now, id),
+            Capacity::Wce(wce) => wce.handle_reply(now, id),
+            Capacity::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
+        }
+    }
+
+    /// A probe to send now.
+    pub fn poll_probe(&mut self) -> Option<Probe> {
+        match self {
+            Capacity::Fixed(_) | Capacity::Air(_) => None,
+            Capacity::Guarded(guard) => guard.poll_probe(),
+            Capacity::Wce(wce) => wce.poll_probe(),
+            Capacity::Adaptive(adaptive) => adaptive.poll_probe(),
+        }
+    }
+
+    /// What was decided.
+    pub fn poll_decision(&mut self) -> Option<Decision> {
+        match self {
+            Capacity::Fixed(_) => None,
+            Capacity::Guarded(guard) => guard.poll_decision(),
+            Capacity::Wce(wce) => wce.poll_decision(),
+            Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
+            Capacity::Air(air) => air.poll_decision(),
+        }
+    }
+
+    /// Makes room for `stations` stations, if that is more than before; those that are known keep their positions.
+    pub fn grow(&mut self, stations: usize) {
+        match self {
+            Capacity::Fixed(_) => {}
+            Capacity::Guarded(guard) => guard.grow(stations),
+            Capacity::Wce(wce) => wce.grow(stations),
+            Capacity::Adaptive(adaptive) => adaptive.grow(stations),
+            Capacity::Air(air) => air.grow(stations),
+        }
+    }
+
+    /// What the next machine of the same cell should know, if this one learns anything.
+    pub fn keep(&self) -> Option<Kept> {
+        match self {
+            Capacity::Adaptive(adaptive) => adaptive.keep(),
+            _ => None,
+        }
+    }
+
+    /// Goes on with what another machine of the same cell has learned, within this one's bounds.
+    pub fn resume(&mut self, now: Instant, kept: &Kept) {
+        if let Capacity::Adaptive(adaptive) = self {
+            adaptive.resume(now, kept);
+        }
+    }
+
+    /// What is known. All but `adaptive` are always sure.
+    pub const fn state(&self) -> State {
+        match self {
+            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
+            Capacity::Adaptive(adaptive) => adaptive.state(),
+        }
+    }
+
+    /// Median over the stations of the last round-trip times above their baselines, as far as they are fresh at `now`.
+    /// `None`: no answer is fresh, or the machine keeps no baselines.
+    pub fn delay(&self, now: Instant) -> Option<Duration> {
+        match self {
+            Capacity::Adaptive(adaptive) => adaptive.delay(now),
+            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
+        }
+    }
+
+    /// Counters since the start.
+    pub fn stats(&self) -> ControlStats {
+        match self {
+            Capacity::Fixed(_) => ControlStats::default(),
+            Capacity::Guarded(guard) => guard.stats(),
+            Capacity::Wce(wce) => wce.stats(),
+            Capacity::Adaptive(adaptive) => adaptive.stats(),
+            Capacity::Air(air) => air.stats(),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! What a sender answers.
+
+use crate::packet::Kind;
+
+/// A segment to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transmission {
+    /// `Syn` or `Data`.
+    pub kind: Kind,
+    /// First payload byte.
+    pub seq: u64,
+    /// Payload bytes.
+    pub payload: u32,
+    /// Congestion window in segments, for queue disciplines that are told of it.
+    pub cwnd: u32,
+    /// PSH: the receiver is to read at once. Only Linux sets it in the middle of a transfer.
+    pub push: bool,
+}
+
+/// Counters of one connection's sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderStats {
+    /// Segments with payload sent, retransmissions included.
+    pub sent: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmission timeouts, the SYN's included.
+    pub timeouts: u64,
+    /// Fast retransmits.
+    pub fast_retransmits: u64,
+}
