@@ -1,5 +1,7 @@
 //! What can be asked for on the command line, as plain values.
 
+mod format;
+
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -8,6 +10,8 @@ use fairair_core::scenario::MOST_REPLICAS;
 use fairair_core::units::Duration;
 
 use fairair_sim::plan::Goal;
+
+pub use self::format::Format;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -295,17 +299,6 @@ pub struct CheckArgs {
     /// Scenario file (TOML).
     #[arg(value_name = "FILE")]
     pub scenario: PathBuf,
-}
-
-/// What `fairair run` prints on stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people.
-    Table,
-    /// The whole result, see docs/results.md.
-    Json,
-    /// One row a station; when comparing, one row a remedy.
-    Csv,
 }
 
 /// A delay with its unit; a number alone is refused with milliseconds as the likely unit.

@@ -2,14 +2,17 @@
 
 use fairair_core::cell::{Cell, Output};
 use fairair_core::control::Probe;
+use fairair_core::mac::AirFrame;
 use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Segment};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::tcp::Sender;
 use fairair_core::units::Instant;
 
-use crate::Monitor;
 use crate::flow::{BLANK, Flow, Next};
+
+/// Sees every frame on the air.
+pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
 
 /// ICMP payload of a probe: its number and a time stamp.
 const PROBE_PAYLOAD: u32 = 16;

@@ -12,8 +12,8 @@ use fairair_linux::command::entering;
 use fairair_linux::emulate::{self, Entry, Options};
 
 use super::args::UpArgs;
+use super::program::{explained, own_program};
 use super::run::options;
-use super::{explained, own_program};
 use crate::error::{CliError, Exit};
 use crate::{interrupt, output};
 

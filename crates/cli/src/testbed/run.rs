@@ -13,7 +13,7 @@ use fairair_linux::emulate::{self, Options, Outcome, TcpStack, Uplink};
 use fairair_sim::Counter;
 
 use super::args::{BoxArg, HostArgs, StackArg, TestbedRunArgs, UplinkArg};
-use super::{explained, own_program};
+use super::program::{explained, own_program};
 use crate::capture::Capture;
 use crate::error::{CliError, Exit};
 use crate::output::files::OutDir;

@@ -9,6 +9,7 @@ use super::access::Access;
 use super::air::AirFrame;
 use super::backoff::Windows;
 use super::block_ack::Session;
+use super::counters::{MacStats, StationRecord};
 use super::edca::Edca;
 use super::link::{Link, StationLink};
 use super::medium::{Medium, State};
@@ -18,7 +19,6 @@ use super::rules::AfterNoAnswer;
 use super::tx_vector::TxVector;
 use crate::packet::{Category, NodeId, Packet};
 use crate::qdisc::Queue;
-use crate::record::{MacStats, StationRecord};
 use crate::rng::Rng;
 use crate::units::{Duration, Instant};
 

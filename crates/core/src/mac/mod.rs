@@ -7,6 +7,7 @@ mod block_ack;
 mod bss;
 #[cfg(test)]
 mod bss_tests;
+mod counters;
 mod edca;
 mod exchange;
 mod link;
@@ -23,6 +24,7 @@ mod tx_vector;
 
 pub use air::{AirBody, AirFrame, Reception};
 pub use bss::Bss;
+pub use counters::{MacStats, QosStats, StationRecord};
 pub use link::StationLink;
 pub use node::Delivery;
 pub use params::MacParams;

@@ -1,8 +1,8 @@
 //! One station or the AP: its queue, the frame in service, its counters.
 
+use super::counters::MacStats;
 use crate::packet::{NodeId, Packet};
 use crate::qdisc::Queue;
-use crate::record::MacStats;
 use crate::units::Instant;
 
 /// A transmitter under DCF.

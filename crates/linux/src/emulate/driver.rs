@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::Instant as Clock;
 
+use fairair_core::mac::AirFrame;
 use fairair_core::units::{Duration, Instant};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::resource::{UsageWho, getrusage};
@@ -14,10 +15,13 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 
 use super::datagrams::Refill;
-use super::emulation::{Emulation, Port};
+use super::emulation::{Emulation, EthernetFrame, Port};
 use super::hand_over::HandOver;
-use super::run::Monitor;
 use crate::tap::Tap;
+
+/// Where every frame on the air goes, in the order of the start. The receiver must not sleep in `recv`: waking it would cost the
+/// emulation time.
+pub type Monitor = Sender<AirFrame<EthernetFrame>>;
 
 /// Frames that one device may hand in before the others get their turn.
 const TURN: usize = 32;

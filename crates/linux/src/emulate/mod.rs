@@ -20,6 +20,7 @@ mod flows;
 mod frame;
 mod hand_over;
 mod live_box;
+mod options;
 mod probes;
 mod registry;
 mod rig;
@@ -28,82 +29,12 @@ mod stack;
 mod traffic;
 
 pub use doctor::{Check, examine};
+pub use driver::Monitor;
 pub use emulation::{Departure, Emulation, EthernetFrame, Port, Strays};
 pub use error::TestbedError;
 pub use hand_over::{HandOver, Minute};
+pub use options::{Options, TcpStack, Uplink};
 pub use registry::{Entry, PREFIX, clean, standing, take_down};
 pub use rig::Rig;
-pub use run::{Monitor, Outcome, check, check_cell, keep, run, run_monitored};
+pub use run::{Outcome, check, check_cell, keep, run, run_monitored};
 pub use traffic::Pings;
-
-use std::ffi::OsString;
-
-use fairair_core::units::Duration;
-
-/// What becomes of a station's frames before the radio takes them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Uplink {
-    /// The station's queue of the scenario takes them as they come: the whole window waits there, as in the papers' time.
-    #[default]
-    Deep,
-    /// A ring of a few frames with back-pressure: the rest waits in the kernel, where TCP small queues sees it.
-    Driver,
-}
-
-/// Whose TCP the hosts speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TcpStack {
-    /// As the kernel has it; congestion control, segment size and window are the scenario's.
-    #[default]
-    Linux,
-    /// As near to the scenario's `[tcp]` as the kernel can be told.
-    Scenario,
-}
-
-impl TcpStack {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TcpStack::Linux => "linux",
-            TcpStack::Scenario => "scenario",
-        }
-    }
-}
-
-/// How a testbed is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
-    /// The stations' way to the radio.
-    pub uplink: Uplink,
-    /// Whose TCP.
-    pub stack: TcpStack,
-    /// Whether the hosts know each other's hardware addresses from the start, so that ARP cannot disturb a measurement.
-    pub known_neighbours: bool,
-    /// Distance of the pings to each station; `None`: no pings.
-    pub ping: Option<Duration>,
-    /// What begins the command `fairair`, whose `vsb` is to be the scenario's box; `None`: the emulation has its own.
-    pub live_box: Option<&'static [OsString]>,
-}
-
-impl Uplink {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Uplink::Deep => "deep",
-            Uplink::Driver => "driver",
-        }
-    }
-}
-
-/// Frames in the ring of [`Uplink::Driver`].
-const RING: usize = 4;
-
-impl Options {
-    /// Frames that a station's driver holds at most; `None`: as many as come.
-    const fn ring(self) -> Option<usize> {
-        match self.uplink {
-            Uplink::Deep => None,
-            Uplink::Driver => Some(RING),
-        }
-    }
-}

@@ -4,16 +4,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration as Wait, Instant as Clock};
 
-use fairair_core::mac::AirFrame;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
-use super::driver::{Heard, drive};
-use super::emulation::{Emulation, EthernetFrame};
+use super::driver::{Heard, Monitor, drive};
+use super::emulation::Emulation;
 use super::error::TestbedError;
 use super::hand_over::HandOver;
-use super::live_box::LiveBox;
+use super::live_box::{self, LiveBox};
 use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
@@ -24,10 +23,6 @@ use crate::realtime;
 const PRIORITY: i32 = 50;
 /// How often the conductor looks at what is due.
 const TICK: Wait = Wait::from_millis(20);
-
-/// Where every frame on the air goes, in the order of the start. The receiver must not sleep in `recv`: waking it would cost the
-/// emulation time.
-pub type Monitor = mpsc::Sender<AirFrame<EthernetFrame>>;
 
 /// What a replica gave.
 pub struct Outcome {
@@ -52,6 +47,9 @@ pub struct Outcome {
 /// # Errors
 /// Names what it cannot do and what to change.
 pub fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
+    if options.live_box.is_some() {
+        live_box::check(scenario)?;
+    }
     stack::check(scenario, options)
 }
 

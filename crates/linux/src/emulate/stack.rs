@@ -5,7 +5,7 @@ use fairair_core::tcp::{TcpParams, Variant};
 
 use super::error::TestbedError;
 use super::flows::is_tcp;
-use super::{Options, TcpStack, addresses as addr, live_box};
+use super::{Options, TcpStack, addresses as addr};
 
 /// Header bytes of IPv4 and TCP without options.
 const HEADERS: u32 = 40;
@@ -88,9 +88,6 @@ pub(super) fn route(scenario: &Scenario, options: Options) -> String {
 pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), TestbedError> {
     let cannot = |what: String, fix: &str| Err(TestbedError::Cannot { what, fix: fix.to_owned() });
     check_cell(scenario)?;
-    if options.live_box.is_some() {
-        live_box::check(scenario)?;
-    }
     if scenario.flow_count() > addr::MOST_FLOWS {
         return cannot(format!("{} flows", scenario.flow_count()), &format!("write at most {}", addr::MOST_FLOWS));
     }

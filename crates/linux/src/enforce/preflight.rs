@@ -6,8 +6,9 @@ use std::path::Path;
 use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
-use super::daemon::mtu;
-use super::datapath::{Engine, Layout, Link, PREFERENCES, Preview, Tools, links, neighbours, stage_preferences};
+use super::datapath::{
+    Engine, Layout, Link, PREFERENCES, Preview, Tools, link_named, links, neighbours, stage_preferences,
+};
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
 use super::protocol::{Answer, Ask, ask};
@@ -195,4 +196,15 @@ impl Preflight {
         }
         None
     }
+}
+
+/// The largest of the interfaces' MTUs.
+pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
+    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
+    let mut largest = 1500;
+    for name in names {
+        let link = link_named(name).map_err(|_| VsbError::NoInterface(name.clone()))?;
+        largest = largest.max(link.mtu);
+    }
+    Ok(largest)
 }

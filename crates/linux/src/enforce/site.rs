@@ -4,6 +4,7 @@ mod admit;
 mod air;
 mod place;
 mod plans;
+mod station;
 #[cfg(test)]
 mod tests;
 mod wan;
@@ -15,61 +16,20 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
+pub use self::station::Station;
+
 use self::admit::is_list;
 use self::air::is_rate_told;
-use super::config::{Ap, Config, Gso, Mac, Mode, Plan};
+use super::config::{Ap, Config, Gso, Mode};
 use super::datapath::{
     Door, Key, Layout, LeafClass, MOST_LEAVES, MOST_POOLS, Pool, leaf_minor, newcomers_minor, slot_of,
 };
+pub use super::discovery::Source;
 use super::discovery::{Associations, Sighting};
 use super::settings::Settings;
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
-/// A station with a class of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Station {
-    /// Name by the file, else its MAC address or address.
-    pub name: String,
-    /// Its pool.
-    pub pool: u16,
-    /// Name of its AP, one of the pool's.
-    pub ap: String,
-    /// Number of its class.
-    pub slot: u16,
-    /// MAC address, if known.
-    pub mac: Option<Mac>,
-    /// Addresses, for classes in routed mode and for probes.
-    pub addresses: BTreeSet<IpAddr>,
-    /// Weight and cap.
-    pub plan: Plan,
-    /// PHY rate of its data frames, if known.
-    pub rate: Option<Bitrate>,
-    /// How it was found.
-    pub source: Source,
-    /// When a packet of it last passed, or when it was found, in seconds since the start.
-    pub seen_s: u64,
-    /// The file, a lease or an AP's list names it: it never makes room for others.
-    pub is_listed: bool,
-}
-
-/// How a station was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The configuration names it.
-    Config,
-    /// The kernel's neighbour table.
-    Neighbours,
-    /// A packet of an unknown address.
-    FirstSight,
-    /// A DHCP lease.
-    Leases,
-    /// The AP's association table.
-    Association,
-    /// It was not: this is the class of all that have none of their own.
-    Newcomers,
-}
 
 /// A pool of the site: an AP, or all APs on a channel.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,24 +9,18 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
+
+use fairair_core::control::Kept;
 
 use super::datapath::Dump;
-use fairair_core::control::Kept;
+
+mod error;
+
+pub use self::error::StateError;
 
 const VERSION: u32 = 1;
 /// Name of [`Lock`], in the abstract namespace of sockets.
 const LOCK: &str = "fairair-vsb";
-
-/// The state file cannot be read or written.
-#[derive(Debug, Error)]
-#[error("state file {}: {reason}", path.display())]
-pub struct StateError {
-    /// The file.
-    pub path: PathBuf,
-    /// The system's words.
-    pub reason: io::Error,
-}
 
 /// Contents of the state file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use fairair_core::scenario::reader::{Checked, Reason, Table};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::Ap;
-use super::read::{interface, no, path};
+use super::value::{interface, no, path};
 
 pub(super) const KEYS: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "hostapd", "snmp", "age"];
 pub(super) const HOSTAPD: &[&str] = &["socket", "ap"];

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use fairair_core::control::CapacityParams;
 use fairair_core::mac::Phy;
@@ -17,6 +16,7 @@ use ipnet::IpNet;
 
 use super::channel;
 use super::discovery::{self, Discovery};
+use super::value::{PHY_RATES, RATES, WEIGHTS, interface, list, no, parsed, path};
 use super::wan;
 use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
 
@@ -59,11 +59,7 @@ const HOMES: Homes = &[
 /// Most access points: each has a class for newcomers among the first 255.
 pub(crate) const MOST_APS: usize = 255;
 const MOST_STATIONS: usize = 3800;
-pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
-/// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
-pub(in crate::enforce) const RATES: std::ops::RangeInclusive<Bitrate> =
-    Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
 
 impl Config {
     /// Reads the configuration in the file at `path`.
@@ -138,47 +134,6 @@ fn config(root: &Table) -> Checked<Config> {
         journal: journal(root)?,
         wan: wan::read(root)?,
     })
-}
-
-/// The value of `key` as anything that parses.
-pub(super) fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Option<T>> {
-    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
-    match text.value.parse() {
-        Ok(value) => Ok(Some(value)),
-        Err(_) => Err(no(table, key, &text.value, what, example)),
-    }
-}
-
-/// The list under `key`, each entry as anything that parses.
-pub(super) fn list<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Vec<T>> {
-    let texts = table.or::<Vec<String>>(key, Vec::new())?;
-    texts.iter().map(|text| text.parse().map_err(|_| no(table, key, text, what, example))).collect()
-}
-
-pub(super) fn no(table: &Table, key: &str, text: &str, what: &str, example: &str) -> Mistake {
-    let shown: String = text.escape_debug().take(60).collect();
-    table.blame(key, Reason::new(format!("\"{shown}\" is not {what}"), format!("write for example {example}")))
-}
-
-pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
-    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
-    if text.value.starts_with('/') && !text.value.contains('\0') {
-        return Ok(Some(PathBuf::from(text.value)));
-    }
-    Err(table.blame(key, Reason::new("not an absolute path", "write a path that begins with /")))
-}
-
-/// An interface's name, safe to be part of a command.
-pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
-    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
-    if (1..=15).contains(&name.len())
-        && name.bytes().all(good)
-        && !name.starts_with(['-', '.'])
-        && !name.starts_with("fairair")
-    {
-        return Ok(name.to_owned());
-    }
-    Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
 }
 
 fn uplinks(root: &Table) -> Checked<Vec<String>> {
@@ -409,7 +364,7 @@ fn station(
             table.blame("plan", Reason::new("there is no such plan", fix))
         })?,
     };
-    let rate = table.optional_within("rate", crate::enforce::discovery::RATES)?;
+    let rate = table.optional_within("rate", PHY_RATES)?;
     let station = Station { name, ap, mac, addresses, plan: plan(table, usual)?, rate };
     Ok(At { value: station, span: table.span().clone() })
 }

@@ -3,7 +3,7 @@
 use fairair_core::scenario::reader::{Checked, Reason, Table};
 use fairair_core::units::Bitrate;
 
-use super::read::RATES;
+use super::value::RATES;
 
 pub(super) const KEYS: &[&str] = &["up", "down"];
 

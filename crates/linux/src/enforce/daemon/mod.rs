@@ -30,12 +30,12 @@ use self::probes::Probes;
 use self::rates::{Drops, Rates};
 use self::wan::LinkCounts;
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, link_named, links};
+use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, links};
 use super::discovery::Scouts;
 use super::error::VsbError;
 use super::journal::Journal;
 use super::log::ControlLog;
-use super::preflight::bridge_faults;
+use super::preflight::{bridge_faults, mtu};
 use super::protocol::{Answer, Ask};
 use super::settings::Settings;
 use super::site::Site;
@@ -349,15 +349,4 @@ async fn reached(at: Option<Instant>) {
         Some(at) => sleep_until(at.into()).await,
         None => std::future::pending().await,
     }
-}
-
-/// The largest of the interfaces' MTUs.
-pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
-    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
-    let mut largest = 1500;
-    for name in names {
-        let link = link_named(name).map_err(|_| VsbError::NoInterface(name.clone()))?;
-        largest = largest.max(link.mtu);
-    }
-    Ok(largest)
 }

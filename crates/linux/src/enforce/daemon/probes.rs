@@ -2,6 +2,7 @@
 
 mod manner;
 mod neighbour;
+mod register;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -14,6 +15,7 @@ use tokio::io::unix::AsyncFd;
 
 use self::manner::Habits;
 use self::neighbour::Neighbours;
+use self::register::register;
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::BYPASS;
 use crate::enforce::frames::checksum;
@@ -196,12 +198,6 @@ impl Echoes {
         let echo = Echo { pool, id: u64::from_be_bytes(*payload[8..].first_chunk()?) };
         (self.payload(echo) == payload).then_some(echo)
     }
-}
-
-#[allow(unsafe_code)]
-fn register<S: std::os::fd::AsRawFd>(socket: S) -> io::Result<AsyncFd<S>> {
-    // SAFETY: each socket here owns its descriptor, and names the same one for as long as it lives.
-    unsafe { AsyncFd::register(socket) }.map_err(io::Error::from)
 }
 
 async fn receive(socket: &AsyncFd<Socket>, buffer: &mut [u8]) -> Option<usize> {

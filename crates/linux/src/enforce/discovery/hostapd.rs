@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
-use super::{Discovery, RATES, Sighting};
-use crate::enforce::config::{HostapdConfig, Mac};
-use crate::enforce::site::Source;
+use super::Source;
+use super::{Discovery, Sighting};
+use crate::enforce::config::{HostapdConfig, Mac, PHY_RATES};
 
 /// hostapd answers at once, or hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -94,7 +94,7 @@ fn station(answer: &str) -> Option<(Mac, Option<Bitrate>)> {
 /// The first word, in 100 kbit/s; 0 is not known.
 fn rate(value: &str) -> Option<Bitrate> {
     let units: u64 = value.split(' ').next()?.parse().ok()?;
-    Some(Bitrate::from_bps(units.checked_mul(100_000)?)).filter(|rate| RATES.contains(rate))
+    Some(Bitrate::from_bps(units.checked_mul(100_000)?)).filter(|rate| PHY_RATES.contains(rate))
 }
 
 #[cfg(test)]
@@ -164,7 +164,7 @@ mod tests {
             let _ = station(&String::from_utf8_lossy(&noise));
             let lines = format!("02:00:5e:10:00:01\n{}\ntx_rate_info={units} mcs\n", String::from_utf8_lossy(&noise));
             let (_, rate) = station(&lines).expect("the first line is one");
-            proptest::prop_assert!(rate.is_none_or(|rate| RATES.contains(&rate)));
+            proptest::prop_assert!(rate.is_none_or(|rate| PHY_RATES.contains(&rate)));
         }
     }
 }

@@ -5,10 +5,10 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use super::Source;
 use super::{Discovery, Sighting};
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, links, neighbours, ports, routes};
-use crate::enforce::site::Source;
 
 /// How long a look waits for something to happen.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
+use super::Source;
 use super::{Discovery, Sighting, tame};
-use crate::enforce::site::Source;
 
 /// No lease file is longer.
 const LONGEST: u64 = 16 << 20;

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 
 use socket2::SockFilter;
 
+use super::Source;
 use super::{Discovery, Sighting};
 use crate::enforce::config::Mac;
 use crate::enforce::datapath::links;
 use crate::enforce::frames::{ADVERTISEMENT, ARP, ICMPV6, IPV4, IPV6, SOLICITATION, Word, word};
 use crate::enforce::packets::{HEAD, PacketSocket, bpf};
-use crate::enforce::site::Source;
 
 /// Time between two looks.
 const REST: Duration = Duration::from_millis(100);

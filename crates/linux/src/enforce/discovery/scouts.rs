@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{info, warn};
 
+use super::Source;
 use super::{Discovery, Sighting};
 use crate::enforce::datapath::neighbours;
-use crate::enforce::site::Source;
 
 /// Rest after a look that failed, at least.
 const REST: Duration = Duration::from_secs(1);

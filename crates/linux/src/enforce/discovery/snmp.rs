@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use fairair_core::units::Bitrate;
 use snmp2::{Error, Oid, SyncSession, Value};
 
-use super::{Discovery, RATES, Sighting};
-use crate::enforce::config::{Mac, MacPlace, SnmpConfig};
-use crate::enforce::site::Source;
+use super::Source;
+use super::{Discovery, Sighting};
+use crate::enforce::config::{Mac, MacPlace, PHY_RATES, SnmpConfig};
 
 /// An agent that has not answered after this time is asked once more.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -202,7 +202,7 @@ fn rate(cell: &Cell, unit: Bitrate) -> Option<Bitrate> {
         // The bit of basic rates says nothing here.
         Cell::Octets(octets) => u64::from(octets.first()? & 0x7f),
     };
-    Some(Bitrate::from_bps(number.checked_mul(unit.as_bps())?)).filter(|rate| RATES.contains(rate))
+    Some(Bitrate::from_bps(number.checked_mul(unit.as_bps())?)).filter(|rate| PHY_RATES.contains(rate))
 }
 
 fn address(cell: &Cell) -> Option<IpAddr> {

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use fairair_core::units::Bitrate;
 
-use super::{Discovery, RATES, Sighting, tame_line};
-use crate::enforce::config::Mac;
-use crate::enforce::site::Source;
+use super::Source;
+use super::{Discovery, Sighting, tame_line};
+use crate::enforce::config::{Mac, PHY_RATES};
 
 /// `iw` answers at once, or its driver hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -91,7 +91,7 @@ pub fn parse_iw(text: &str) -> Vec<Sighting> {
             && unit.starts_with("MBit/s")
         {
             let rate = number.parse::<f64>().ok().map(|mbps| Bitrate::from_bps((mbps * 1e6) as u64));
-            station.rate = rate.filter(|rate| RATES.contains(rate));
+            station.rate = rate.filter(|rate| PHY_RATES.contains(rate));
         }
     }
     stations.retain(|station| station.mac.is_some());
@@ -131,7 +131,7 @@ mod tests {
             let text = format!("{noise}\nStation 02:00:5e:10:00:01 (on wlan0)\n\ttx bitrate:\t{rate} MBit/s\n");
             let stations = parse_iw(&text);
             proptest::prop_assert!(stations.iter().all(|own| own.mac.is_some() && own.address.is_none()));
-            proptest::prop_assert!(stations.iter().all(|own| own.rate.is_none_or(|rate| RATES.contains(&rate))));
+            proptest::prop_assert!(stations.iter().all(|own| own.rate.is_none_or(|rate| PHY_RATES.contains(&rate))));
             proptest::prop_assert_eq!(stations.last().and_then(|own| own.mac), "02:00:5e:10:00:01".parse().ok());
         }
     }

@@ -1,6 +1,7 @@
 //! Two APs behind one switch, and stations that come and go.
 
 use super::*;
+use crate::enforce::config::Mac;
 use crate::enforce::datapath::Script;
 
 const BANK: &str = r#"
@@ -165,7 +166,7 @@ proptest::proptest! {
             let (name, ap) = if way % 2 == 0 { ("hostapd /run/a", "a") } else { ("hostapd /run/b", "b") };
             let listed: Vec<_> = (0..list).map(|more| seen((low + more) % 6, None)).collect();
             site.associate(name, ap, &listed, time as u64).unwrap();
-            let rate = Some(Bitrate::mbps(mbps)).filter(|rate| super::super::discovery::RATES.contains(rate));
+            let rate = Some(Bitrate::mbps(mbps)).filter(|rate| super::super::config::PHY_RATES.contains(rate));
             let sighting = Sighting { rate, ..seen(low, Some(&format!("10.1.0.{}", low + way))) };
             sight(&mut site, &sighting, Source::Association);
             if way == 3 {

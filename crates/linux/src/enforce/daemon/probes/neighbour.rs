@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::io::unix::AsyncFd;
 
+use super::register::register;
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::{BYPASS, Link, OwnAddress, links, own_addresses};
 use crate::enforce::frames::{ADVERTISEMENT, ARP, ICMPV6, IPV6, Word, arp_request, link_local, solicitation, word};
@@ -49,7 +50,7 @@ impl Neighbours {
         let open = |protocol, filter: &[_]| {
             let socket = PacketSocket::of_protocol(protocol, filter)?;
             socket.set_priority(BYPASS)?;
-            super::register(socket)
+            register(socket)
         };
         let (links, addresses, wanted) = (Vec::new(), Vec::new(), BTreeMap::new());
         let (arp, nd) = (open(ARP, &arp)?, open(IPV6, &nd)?);

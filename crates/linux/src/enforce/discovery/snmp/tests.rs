@@ -186,7 +186,7 @@ proptest! {
             for place in [MacPlace::First, MacPlace::Last, MacPlace::Value] {
                 prop_assert!(mac(place, &index, &cell).is_none_or(|mac| !mac.is_multicast()));
             }
-            prop_assert!(rate(&cell, Bitrate::from_bps(number)).is_none_or(|rate| RATES.contains(&rate)));
+            prop_assert!(rate(&cell, Bitrate::from_bps(number)).is_none_or(|rate| PHY_RATES.contains(&rate)));
             let _ = address(&cell);
         }
         prop_assert!(index.len() < 2 || index[0] > 2 || index[0] < 2 && index[1] >= 40

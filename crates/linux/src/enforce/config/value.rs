@@ -1,0 +1,56 @@
+//! Values that several tables have.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use fairair_core::scenario::reader::{Checked, Mistake, Reason, Table};
+use fairair_core::units::Bitrate;
+
+/// Shares may differ by so much.
+pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+/// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
+pub(in crate::enforce) const RATES: std::ops::RangeInclusive<Bitrate> =
+    Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
+/// Rates of data frames in 802.11, from the first to 802.11be with sixteen streams; others are errors of who told them.
+pub(in crate::enforce) const PHY_RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::mbps(1)..=Bitrate::mbps(50_000);
+
+/// The value of `key` as anything that parses.
+pub(super) fn parsed<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Option<T>> {
+    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
+    match text.value.parse() {
+        Ok(value) => Ok(Some(value)),
+        Err(_) => Err(no(table, key, &text.value, what, example)),
+    }
+}
+
+/// The list under `key`, each entry as anything that parses.
+pub(super) fn list<T: FromStr>(table: &Table, key: &str, what: &str, example: &str) -> Checked<Vec<T>> {
+    let texts = table.or::<Vec<String>>(key, Vec::new())?;
+    texts.iter().map(|text| text.parse().map_err(|_| no(table, key, text, what, example))).collect()
+}
+
+pub(super) fn no(table: &Table, key: &str, text: &str, what: &str, example: &str) -> Mistake {
+    let shown: String = text.escape_debug().take(60).collect();
+    table.blame(key, Reason::new(format!("\"{shown}\" is not {what}"), format!("write for example {example}")))
+}
+
+pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
+    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
+    if text.value.starts_with('/') && !text.value.contains('\0') {
+        return Ok(Some(PathBuf::from(text.value)));
+    }
+    Err(table.blame(key, Reason::new("not an absolute path", "write a path that begins with /")))
+}
+
+/// An interface's name, safe to be part of a command.
+pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
+    if (1..=15).contains(&name.len())
+        && name.bytes().all(good)
+        && !name.starts_with(['-', '.'])
+        && !name.starts_with("fairair")
+    {
+        return Ok(name.to_owned());
+    }
+    Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
+}

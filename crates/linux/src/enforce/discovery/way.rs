@@ -1,0 +1,79 @@
+//! What all ways to find stations have in common.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use fairair_core::units::Bitrate;
+
+use crate::enforce::config::Mac;
+
+/// How a station was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The configuration names it.
+    Config,
+    /// The kernel's neighbour table.
+    Neighbours,
+    /// A packet of an unknown address.
+    FirstSight,
+    /// A DHCP lease.
+    Leases,
+    /// The AP's association table.
+    Association,
+    /// It was not: this is the class of all that have none of their own.
+    Newcomers,
+}
+
+/// A sign of life of a device.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sighting {
+    /// Index of the interface, where known.
+    pub interface: Option<u32>,
+    /// Its address.
+    pub address: Option<IpAddr>,
+    /// Its MAC address.
+    pub mac: Option<Mac>,
+    /// What it calls itself; anything at all may stand here.
+    pub name: Option<String>,
+    /// PHY rate of its data frames.
+    pub rate: Option<Bitrate>,
+    /// The device alone says so, and anybody may say so of any address: no ground for a class.
+    pub is_hearsay: bool,
+}
+
+/// A way to find stations. Each has a thread of its own ([`Scouts`]), so it may wait.
+pub trait Discovery: std::fmt::Debug + Send {
+    /// What kind of way it is.
+    fn source(&self) -> Source;
+
+    /// What it is called in `status`.
+    fn name(&self) -> String;
+
+    /// AP whose whole list of associated stations every look gives; `None`: it gives no such list.
+    fn ap(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whom it knows now, or whom it has seen since the last look. It must end within some seconds.
+    ///
+    /// # Errors
+    /// In words, for `status`; the others go on.
+    fn look(&mut self) -> Result<Vec<Sighting>, String>;
+
+    /// Time between two looks; zero for one that waits by itself until something happens.
+    fn rest(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+}
+
+/// A name from outside as it may stand in logs and tables.
+pub(in crate::enforce) fn tame(name: &str) -> Option<String> {
+    let tame: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(64).collect();
+    (!tame.is_empty()).then_some(tame)
+}
+
+/// A line from outside as it may stand in logs and `status`: without what a terminal obeys, and short.
+pub(in crate::enforce) fn tame_line(line: &str) -> String {
+    line.chars().filter(|c| !c.is_control()).take(200).collect()
+}

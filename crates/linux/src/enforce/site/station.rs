@@ -1,0 +1,36 @@
+//! A station of the site.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use fairair_core::units::Bitrate;
+
+use crate::enforce::config::{Mac, Plan};
+use crate::enforce::discovery::Source;
+
+/// A station with a class of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Station {
+    /// Name by the file, else its MAC address or address.
+    pub name: String,
+    /// Its pool.
+    pub pool: u16,
+    /// Name of its AP, one of the pool's.
+    pub ap: String,
+    /// Number of its class.
+    pub slot: u16,
+    /// MAC address, if known.
+    pub mac: Option<Mac>,
+    /// Addresses, for classes in routed mode and for probes.
+    pub addresses: BTreeSet<IpAddr>,
+    /// Weight and cap.
+    pub plan: Plan,
+    /// PHY rate of its data frames, if known.
+    pub rate: Option<Bitrate>,
+    /// How it was found.
+    pub source: Source,
+    /// When a packet of it last passed, or when it was found, in seconds since the start.
+    pub seen_s: u64,
+    /// The file, a lease or an AP's list names it: it never makes room for others.
+    pub is_listed: bool,
+}
