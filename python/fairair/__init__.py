@@ -32,7 +32,7 @@ from fairair.scenario import Scenario
 __version__ = _native.VERSION
 
 if TYPE_CHECKING:
-    from fairair import gallery, models, plot
+    from fairair import gallery, goals, models, plot
     from fairair.sweeps import sweep
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "__version__",
     "compare",
     "gallery",
+    "goals",
     "models",
     "plan",
     "plot",
@@ -59,7 +60,7 @@ def __getattr__(name: str) -> Any:
     # pandas, xarray and matplotlib take longer to import than most runs take: they come when they are used.
     if name == "sweep":
         return importlib.import_module("fairair.sweeps").sweep
-    if name in {"gallery", "models", "plot"}:
+    if name in {"gallery", "goals", "models", "plot"}:
         return importlib.import_module(f"fairair.{name}")
     raise AttributeError(f"module 'fairair' has no attribute {name!r}")
 

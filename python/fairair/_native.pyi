@@ -12,6 +12,7 @@ __all__ = [
     "call",
     "check",
     "command",
+    "compare",
     "measures",
     "read_toml",
     "remedies",
@@ -39,6 +40,12 @@ def run(
     pcap: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report: ...
+def compare(
+    document: str,
+    names: Sequence[str],
+    jobs: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Report]: ...
 def run_plan(
     document: str,
     goals: Sequence[str],
@@ -48,6 +55,7 @@ def run_plan(
     deploy: str,
     effort: float,
     jobs: int,
+    progress: Callable[[int, int], None] | None = None,
 ) -> str: ...
 def apply_snippet(document: str, snippet: str) -> str: ...
 def remedies() -> list[tuple[str, str, str, str]]: ...

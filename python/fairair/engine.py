@@ -184,7 +184,9 @@ def compare(
     jobs: int = 0,
     progress: bool | None = None,
 ) -> Comparison:
-    """Simulate a scenario as it is and under each remedy.
+    """Simulate a scenario as it is and under each remedy, all replicas side by side.
+
+    Other Python threads go on meanwhile. Ctrl-C raises `KeyboardInterrupt` at once.
 
     Parameters
     ----------
@@ -213,12 +215,11 @@ def compare(
         if name not in [*known, "none"]:
             raise FairAirError("names", f"there is no remedy called {name!r}", f"use one of: {', '.join(known)}")
     names = ["none", *(name for name in chosen if name != "none")]
-    results = {}
-    with bar("remedies", len(names), wanted=progress) as tell:
-        for name in names:
-            results[name] = run(cell, remedy=None if name == "none" else name, jobs=jobs)
-            tell(len(results), len(names))
-    return Comparison(cell, results)
+    if jobs < 0:
+        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
+    with bar("replicas", len(names) * cell.replicas, wanted=progress) as tell:
+        reports = _native.compare(cell._json(), names, jobs, tell)
+    return Comparison(cell, {name: Result(report) for name, report in zip(names, reports, strict=True)})
 
 
 def _scenario(scenario: Scenario | str | PathLike[str], replicas: int | None, seed: int | None) -> Scenario:

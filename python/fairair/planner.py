@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._progress import bar
+from fairair.goals import Goal
 from fairair.result import Result
 from fairair.scenario import Scenario
 
@@ -187,7 +189,7 @@ class Plan:
 
 def plan(
     scenario: Scenario | str | PathLike[str],
-    goals: str | Iterable[str] = "level=1",
+    goals: str | Goal | Iterable[str | Goal] = "level=1",
     *,
     max_delay: str | None = None,
     tolerance: float = 0.1,
@@ -196,6 +198,7 @@ def plan(
     thorough: bool = False,
     seed: int | None = None,
     jobs: int = 0,
+    progress: bool | None = None,
 ) -> Plan:
     """Search the remedy that meets goals at the most goodput, and prove it by simulation.
 
@@ -205,9 +208,10 @@ def plan(
     ----------
     scenario : Scenario or path-like
         The cell, or its file.
-    goals : str or iterable of str
-        ``"level=1"``, ``"down/up=2"``, ``"up/down=0.5"``, ``"sta1 >= 2 Mbit/s"``, ``"delay(web) <= 100 ms"``,
-        ``"files(web) <= 500 ms"``; docs/planner.md says what each means. May be empty with `max_delay`.
+    goals : Goal, str, or an iterable of them
+        `fairair.goals` has them: ``Level(1)``, ``DownUp(2)``, ``UpDown(0.5)``, ``Goodput("sta1", at_least_bps=2e6)``,
+        ``Delay(at_most_s=0.1, who="web")``, ``Files(at_most_s=0.5, who="web")``. A text is read as the command reads
+        ``--goal``: ``"level=1"``, ``"sta1 >= 2 Mbit/s"``, ``"delay(web) <= 100 ms"``. May be empty with `max_delay`.
     max_delay : str, optional
         Longest 95th percentile of the delay in the AP's queue, the mean delay of the box added, such as ``"50 ms"``.
     tolerance : float, default 0.1
@@ -222,6 +226,8 @@ def plan(
         Seed of all randomness instead of the scenario's.
     jobs : int, default 0
         Threads; 0 is one a processor. The plan is the same on any number.
+    progress : bool, optional
+        Show a bar of replicas; by default on terminals and in notebooks only.
 
     Returns
     -------
@@ -237,9 +243,11 @@ def plan(
         cell = cell.with_({"run.seed": seed})
     if jobs < 0:
         raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
-    wanted = [goals] if isinstance(goals, str) else list(goals)
+    wanted = [str(goal) for goal in ([goals] if isinstance(goals, str | Goal) else goals)]
     effort = 5.0 if thorough else 1.0
-    return Plan.from_json(_native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs))
+    with bar("replicas", 0, wanted=progress) as tell:
+        text = _native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs, tell)
+    return Plan.from_json(text)
 
 
 def _applied(scenario: Scenario, snippet: str) -> Scenario:

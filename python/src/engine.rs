@@ -1,8 +1,6 @@
 //! Engines: a scenario in, a report out.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use fairair::{CliError, simulate_captured};
 use fairair_core::metrics::{self, Provenance};
@@ -12,13 +10,13 @@ use fairair_core::remedy::{REMEDIES, Remedy};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 use fairair_sim::replicas::Pool;
-use fairair_sim::{Effort, Progress, SIMULATOR, Watch, simulate};
+use fairair_sim::{Effort, SIMULATOR, Watch, simulate};
 use pyo3::prelude::*;
 
 use crate::document;
 use crate::error::BadInput;
 use crate::result::{Report, Transfer};
-use crate::watch::interruptible;
+use crate::watch::watched;
 
 /// What answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,39 +131,42 @@ pub(crate) fn run(
         scenario = remedy(name)?.applied(&scenario);
     }
     let effort = Effort { until_ci_percent: until_ci, max_replicas };
-    let reached = Arc::new(Mutex::new((0, 0)));
-    let heard = Arc::clone(&reached);
-    let mut told = (0, 0);
-    let look = move |py: Python<'_>| match &progress {
-        Some(progress) => {
-            let now = *heard.lock().unwrap_or_else(PoisonError::into_inner);
-            if now != told {
-                told = now;
-                progress.call1(py, now)?;
-            }
-            Ok(())
-        }
-        None => Ok(()),
-    };
-    let work = move |cancel: &AtomicBool| match engine {
+    let work = move |watch: Watch| match engine {
         Engine::Model(_) => engine.report(&scenario).map(Report::without_transfers),
         Engine::Sim => {
-            let note = |Progress { done, planned }| {
-                *reached.lock().unwrap_or_else(PoisonError::into_inner) = (done, planned);
-            };
             let pool = threads(jobs)?;
-            let watch = Watch { cancel, progress: &note };
             let run = match &pcap {
                 Some(file) => {
                     simulate_captured(&scenario, effort, &pool, watch, file).map_err(|error| refused(&error))?
                 }
                 None => simulate(&scenario, effort, &pool, watch),
             };
-            let report = run.report(&scenario, SIMULATOR);
-            Ok(Report { report, transfers: transfers(&run.records) })
+            Ok(Report { report: run.report(&scenario, SIMULATOR), transfers: transfers(&run.records) })
         }
     };
-    Ok(interruptible(py, work, look)??)
+    Ok(watched(py, progress, work)??)
+}
+
+/// Simulates a document under each remedy of `names`, on `jobs` threads (0: one a processor); a report each.
+/// `progress` is called with the replicas of all remedies that are done and planned.
+#[pyfunction]
+#[pyo3(signature = (document, names, jobs, progress=None))]
+#[expect(clippy::needless_pass_by_value, reason = "the extractors own what they take")]
+pub(crate) fn compare(
+    py: Python<'_>,
+    document: &str,
+    names: Vec<String>,
+    jobs: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Vec<Report>> {
+    let scenario = document::scenario(&document::parse(document)?)?;
+    let remedies = names.iter().map(|name| remedy(name)).collect::<Result<Vec<_>, _>>()?;
+    let work = move |watch: Watch| {
+        let pool = threads(jobs)?;
+        let rows = fairair_sim::compare(&scenario, &remedies, &pool, watch).rows.into_iter();
+        Ok::<_, BadInput>(rows.map(|row| Report { transfers: transfers(&row.records), report: row.report }).collect())
+    };
+    Ok(watched(py, progress, work)??)
 }
 
 /// A pool of `jobs` threads; 0: one a processor.

@@ -10,11 +10,12 @@ use serde_json::{Map, Value};
 use crate::document;
 use crate::engine::threads;
 use crate::error::BadInput;
-use crate::watch::interruptible;
+use crate::watch::watched;
 
-/// Plans for a document; the plan as JSON (schema `fairair.plan/2`).
+/// Plans for a document; the plan as JSON (schema `fairair.plan/2`). `progress` is called with the replicas that are done
+/// and planned.
 #[pyfunction]
-#[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, effort, jobs))]
+#[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, effort, jobs, progress=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The keywords of one Python function, owned.
 pub(crate) fn run_plan(
     py: Python<'_>,
@@ -26,6 +27,7 @@ pub(crate) fn run_plan(
     deploy: &str,
     effort: f64,
     jobs: usize,
+    progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let scenario = document::scenario(&document::parse(document)?)?;
     let wish = Wish {
@@ -43,12 +45,11 @@ pub(crate) fn run_plan(
         },
         effort: within("effort", effort, 1000.0)?,
     };
-    let work = move |cancel: &std::sync::atomic::AtomicBool| {
+    let work = move |watch: Watch| {
         let pool = threads(jobs)?;
-        plan(&scenario, &wish, &pool, Watch { cancel, progress: &|_| () })
-            .map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
+        plan(&scenario, &wish, &pool, watch).map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
     };
-    let found = interruptible(py, work, |_| Ok(()))??;
+    let found = watched(py, progress, work)??;
     let text = found.map(|plan| serde_json::to_string(&plan));
     match text {
         Some(Ok(text)) => Ok(text),

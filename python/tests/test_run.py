@@ -19,7 +19,7 @@ import pytest
 from conftest import REPOSITORY
 
 import fairair
-from fairair import FairAirError, Result, Scenario
+from fairair import FairAirError, Result, Scenario, goals
 
 
 def test_tables_say_what_the_result_says(cell: Scenario) -> None:
@@ -156,6 +156,38 @@ def test_the_planner_answers() -> None:
     assert fairair.Plan.from_json(plan.to_json()) == plan
 
 
+def test_goals_are_values_or_the_words_of_the_command() -> None:
+    cell = fairair.Scenario.from_dict(
+        {
+            "name": "small",
+            "run": {"duration": "12 s", "warmup": "2 s"},
+            "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}],
+        }
+    )
+    said: list[str] = []
+    for goal in (
+        goals.Level(1.5),
+        goals.DownUp(2),
+        goals.UpDown(0.5),
+        goals.Goodput("a", at_least_bps=2e5),
+        goals.Delay(at_most_s=0.1, who="b"),
+        goals.Delay(at_most_s=0.0335),
+    ):
+        said.append(str(goal))
+        # Goals are read before all else: a mistake behind them says that this one was understood.
+        with pytest.raises(FairAirError, match="nowhere"):
+            fairair.plan(cell, goal, deploy="nowhere")  # type: ignore[arg-type]
+    assert said == [
+        "level=1.5",
+        "down/up=2",
+        "up/down=0.5",
+        "a >= 200000 bit/s",
+        "delay(b) <= 100 ms",
+        "delay <= 33.5 ms",
+    ]
+    assert str(goals.Files(at_most_s=0.5, who="b")) == "files(b) <= 500 ms"
+
+
 def test_a_wish_that_makes_no_sense_is_refused() -> None:
     hotspot = Scenario.load(REPOSITORY / "scenarios" / "detti2011-five-stations.toml")
     with pytest.raises(FairAirError, match="level"):
@@ -206,13 +238,18 @@ def test_other_threads_go_on_while_a_run_runs(cell: Scenario) -> None:
     assert turns > 20
 
 
-def test_ctrl_c_ends_a_run(tmp_path: Path, cell: Scenario) -> None:
+@pytest.mark.parametrize(
+    "ask", ["run(scenario, replicas=1000)", "run(scenario, until_ci=0.01)", "compare(scenario)", "plan(scenario)"]
+)
+def test_ctrl_c_ends_what_runs(tmp_path: Path, cell: Scenario, ask: str) -> None:
     path = tmp_path / "cell.toml"
-    path.write_text(cell.with_({"run.duration": "100000 s"}).to_toml())
+    path.write_text(
+        cell.with_({"run.duration": "100000 s", "event": [{"at": "1 s", "kind": "silence", "lasts": "1 s"}]}).to_toml()
+    )
     code = (
         "import fairair, sys\n"
         f"scenario = fairair.Scenario.load({str(path)!r})\n"
-        "try:\n    print('running', flush=True)\n    fairair.run(scenario, replicas=1000)\n"
+        f"try:\n    print('running', flush=True)\n    fairair.{ask}\n"
         "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
         "    import os; os._exit(7)\n"
     )
@@ -297,6 +334,8 @@ def test_progress_goes_to_whoever_looks(
     assert capsys.readouterr().err == "", "nobody looks"
     fairair.compare(short, ["las"], replicas=1, progress=True)
     assert "2/2" in capsys.readouterr().err
+    fairair.compare(short, ["las", "vsb"], replicas=2, progress=True)
+    assert "6/6" in capsys.readouterr().err, "replicas of all remedies"
 
     drawn: list[str] = []
 
@@ -312,7 +351,7 @@ def test_progress_goes_to_whoever_looks(
     monkeypatch.setattr("IPython.display.display", display)
     fairair.compare(short, ["las"], replicas=1)
     assert 'value="0" max="2"' in drawn[0]
-    assert "remedies 2/2" in drawn[-1]
+    assert "replicas 2/2" in drawn[-1]
     before = len(drawn)
     fairair.run(short.with_({"run.duration": "300 s"}), progress=True, replicas=4)
     assert "replicas" in drawn[before]

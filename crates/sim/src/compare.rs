@@ -41,6 +41,9 @@ pub struct Row {
     pub source: &'static str,
     /// What the simulation of the cell with the remedy measured.
     pub report: Report,
+    /// The records behind the report.
+    #[serde(skip)]
+    pub records: Vec<Record>,
 }
 
 /// Simulates a scenario under each remedy, all replicas in one pool. A remedy's replicas use the same random streams as
@@ -63,12 +66,16 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     for (job, record) in (0..jobs).zip(done) {
         records[place(job).0].push(record);
     }
-    let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, scenario), records)| Row {
-        remedy: remedy.name,
-        deploy: remedy.deploy.name(),
-        needs: remedy.needs,
-        source: remedy.source,
-        report: Execution { records, planned: replicas, interrupted, until_ci: None }.report(scenario, SIMULATOR),
+    let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, scenario), records)| {
+        let execution = Execution { records, planned: replicas, interrupted, until_ci: None };
+        Row {
+            remedy: remedy.name,
+            deploy: remedy.deploy.name(),
+            needs: remedy.needs,
+            source: remedy.source,
+            report: execution.report(scenario, SIMULATOR),
+            records: execution.records,
+        }
     });
     let rows = rows.collect();
     Comparison { schema: SCHEMA, version: env!("CARGO_PKG_VERSION"), name: scenario.name.clone(), interrupted, rows }
