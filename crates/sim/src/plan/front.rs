@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::search::Outcome;
+use super::outcome::Outcome;
 
 /// Differences below this share are none: simulation is not that sure.
 const ALIKE: f64 = 0.01;

@@ -8,7 +8,7 @@ use fairair_core::packet::Direction;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bitrate, Duration};
 
-use super::look::Sample;
+use super::look::{Sample, is_files};
 
 /// A wish about a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -246,10 +246,6 @@ fn longest(estimates: impl Iterator<Item = Estimate>) -> Estimate {
 pub(super) fn is_meant(who: &str, name: &str) -> bool {
     let number = name.strip_prefix(who).and_then(|rest| rest.strip_prefix('-'));
     name == who || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-pub(super) fn is_files(flow: &fairair_core::scenario::Flow) -> bool {
-    matches!(flow.traffic, fairair_core::scenario::Traffic::Files { .. })
 }
 
 fn has_files(scenario: &Scenario, station: usize) -> bool {

@@ -127,7 +127,7 @@ impl<'a> Sample<'a> {
         let limited = (0..count).filter(|index| self.shares.stations[*index].is_some() && !self.is_greedy(*index));
         let satisfied = |index: usize| {
             let asked = self.shares.stations[index].unwrap_or(0.0);
-            let files = self.scenario.stations[index].flows.iter().any(super::goal::is_files);
+            let files = self.scenario.stations[index].flows.iter().any(is_files);
             let enough = if files { 0.5 * asked } else { asked };
             let pairs = self.stations.iter().map(|stations| Some((stations[index].min(enough), enough)));
             Estimate::of_ratio(pairs)
@@ -217,4 +217,9 @@ impl<'a> Sample<'a> {
 fn sum(a: Estimate, b: Estimate) -> Estimate {
     let ci95 = (a.ci95.is_some() || b.ci95.is_some()).then(|| a.ci95.unwrap_or(0.0) + b.ci95.unwrap_or(0.0));
     Estimate { mean: Some(a.mean.unwrap_or(0.0) + b.mean.unwrap_or(0.0)), ci95, n: a.n.max(b.n) }
+}
+
+/// Whether a flow sends files.
+pub(super) fn is_files(flow: &fairair_core::scenario::Flow) -> bool {
+    matches!(flow.traffic, fairair_core::scenario::Traffic::Files { .. })
 }

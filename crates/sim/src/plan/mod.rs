@@ -9,76 +9,33 @@ mod family;
 mod front;
 mod goal;
 mod look;
+mod outcome;
 mod prediction;
 mod search;
+mod wish;
 
 use fairair_core::metrics::{Report, Starved};
 use fairair_core::model::capacity::{Stream, Transmitter, carry};
 use fairair_core::model::dcf::Backoff;
 use fairair_core::packet::TCP_IP_HEADER;
-use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_core::units::{Bytes, Duration};
+use fairair_core::units::Bytes;
 use serde::Serialize;
 
 use goal::is_meant;
 
 pub use goal::Goal;
 pub use prediction::Prediction;
+pub use wish::Wish;
 
 use crate::replicas::Pool;
 use crate::watch::Watch;
 use family::{Ranges, families};
-use search::{Found, Outcome, Search};
+use outcome::Outcome;
+use search::{Found, Search};
 
 /// Name and version of the plan's schema.
 pub const SCHEMA: &str = "fairair.plan/2";
-
-/// All that a plan has to meet.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
-    /// What to reach, at least one. A longest delay is [`Goal::Delay`] without a name.
-    pub goals: Vec<Goal>,
-    /// How far a ratio may be off, as a share.
-    pub tolerance: f64,
-    /// Share of the max-min share below which a flow or a station starves.
-    pub floor: f64,
-    /// What may be changed; `None`: anything.
-    pub deploy: Option<Deploy>,
-    /// How many times the default's work to spend; 1 is the default.
-    pub effort: f64,
-}
-
-impl Wish {
-    /// Whether a goal is about the delay of some stations only.
-    fn needs_delays(&self) -> bool {
-        self.goals.iter().any(|goal| matches!(goal, Goal::Delay { who, .. } if !who.is_empty()))
-    }
-
-    /// Whether all goals are about delays and transfer times: then nobody asked for a less fair cell.
-    fn is_about_time_only(&self) -> bool {
-        self.goals.iter().all(|goal| matches!(goal, Goal::Delay { .. } | Goal::Files { .. }))
-    }
-
-    /// What is wrong with asking this of `scenario`: the mistake and its remedy.
-    pub fn mistake(&self, scenario: &Scenario) -> Option<(String, String)> {
-        let wrong = |what: &str, help: &str| Some((what.to_owned(), help.to_owned()));
-        if self.goals.is_empty() {
-            return wrong("there is nothing to plan for", "give --goal level=1, --goal down/up=2 or --max-delay 50ms");
-        }
-        if scenario.flow_count() == 0 {
-            return wrong("the scenario has no flows", "add flows = [{ direction = \"down\" }] to a [[station]]");
-        }
-        let goals = &self.goals;
-        if goals.iter().any(|a| goals.iter().any(|b| a.contradicts(b))) {
-            return wrong("two goals ask for different values of the same ratio", "leave one of them out");
-        }
-        if goals.iter().any(|goal| matches!(goal, Goal::Delay { most, .. } if *most == Duration::ZERO)) {
-            return wrong("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");
-        }
-        goals.iter().find_map(|goal| goal.mistake(scenario))
-    }
-}
 
 /// A plan: what was proved, the recommended one first, and what else can be had.
 #[derive(Debug, Serialize)]

@@ -3,15 +3,15 @@
 
 mod rank;
 
-use fairair_core::metrics::Starved;
 use fairair_core::rng::Rng;
-use fairair_core::scenario::{Run, Scenario};
+use fairair_core::scenario::Scenario;
 use fairair_core::units::Duration;
 
-use super::Wish;
 use super::change::Change;
 use super::family::{Family, Ranges};
 use super::look::{Sample, simulate};
+use super::outcome::Outcome;
+use super::wish::Wish;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use rank::{best_goodput, by_goodput, elites, prefer_useful, rank};
@@ -52,55 +52,6 @@ const USUAL_PACE: f64 = 800.0;
 const BUDGET: f64 = 40e6;
 /// Least part of the fairness of the cell as it is that a plan keeps when the wish is about time only.
 const KEPT: f64 = 0.95;
-
-/// A candidate and what the last rung that it reached says of it.
-#[derive(Clone)]
-pub(crate) struct Outcome {
-    pub(crate) family: &'static str,
-    /// Where in its family's cube; empty for the cell as it is.
-    at: Vec<f64>,
-    of: Option<&'static Family>,
-    pub(crate) change: Change,
-    pub(crate) rung: u64,
-    pub(crate) starved: Starved,
-    /// How far from each goal, in tolerances, at the far end of the intervals.
-    pub(crate) misses: Vec<f64>,
-    /// What was reached of each goal.
-    pub(crate) reached: Vec<String>,
-    /// Whether each goal is met by the means.
-    seems_met: bool,
-    pub(crate) meets: bool,
-    shortfall: f64,
-    pub(crate) goodput: f64,
-    pub(crate) fairness: f64,
-    pub(crate) delay_s: f64,
-    fingerprint: String,
-    /// Length, replicas and seed of the last rung.
-    pub(crate) run: Run,
-    pub(crate) report: fairair_core::metrics::Report,
-}
-
-impl Outcome {
-    pub(crate) fn fingerprint(&self) -> &String {
-        &self.fingerprint
-    }
-
-    /// Sum of the misses, in tolerances; who starves counts ten.
-    pub(crate) fn shortfall(&self) -> f64 {
-        self.shortfall
-    }
-
-    /// What a plan is worth among those of about the same goodput: a fifth of the logarithm of Jain's index, 1 % for each
-    /// doubling of the delay beyond 10 ms, and half a per cent to one and a half for each thing that has to be changed.
-    pub(crate) fn utility(&self) -> f64 {
-        let effort = match (self.change.remedies(), self.change.enforce.is_some()) {
-            (0, _) => 0.0,
-            (n, boxed) => 0.005 + 0.005 * f64::from(u8::from(boxed)) + 0.01 * (n as f64 - 1.0),
-        } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty()));
-        let delay = (self.delay_s.max(0.01) / 0.01).log2();
-        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - 0.01 * delay - effort
-    }
-}
 
 /// What a search found.
 pub(crate) struct Found {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::Outcome;
+use crate::plan::outcome::Outcome;
 
 /// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
 /// are easily met by a cell that carries nothing.

@@ -1,0 +1,56 @@
+//! A candidate and what is known of it.
+
+use fairair_core::metrics::Starved;
+use fairair_core::scenario::Run;
+
+use super::change::Change;
+use super::family::Family;
+
+/// A candidate and what the last rung that it reached says of it.
+#[derive(Clone)]
+pub(crate) struct Outcome {
+    pub(crate) family: &'static str,
+    /// Where in its family's cube; empty for the cell as it is.
+    pub(super) at: Vec<f64>,
+    pub(super) of: Option<&'static Family>,
+    pub(crate) change: Change,
+    pub(crate) rung: u64,
+    pub(crate) starved: Starved,
+    /// How far from each goal, in tolerances, at the far end of the intervals.
+    pub(crate) misses: Vec<f64>,
+    /// What was reached of each goal.
+    pub(crate) reached: Vec<String>,
+    /// Whether each goal is met by the means.
+    pub(super) seems_met: bool,
+    pub(crate) meets: bool,
+    pub(super) shortfall: f64,
+    pub(crate) goodput: f64,
+    pub(crate) fairness: f64,
+    pub(crate) delay_s: f64,
+    pub(super) fingerprint: String,
+    /// Length, replicas and seed of the last rung.
+    pub(crate) run: Run,
+    pub(crate) report: fairair_core::metrics::Report,
+}
+
+impl Outcome {
+    pub(crate) fn fingerprint(&self) -> &String {
+        &self.fingerprint
+    }
+
+    /// Sum of the misses, in tolerances; who starves counts ten.
+    pub(crate) fn shortfall(&self) -> f64 {
+        self.shortfall
+    }
+
+    /// What a plan is worth among those of about the same goodput: a fifth of the logarithm of Jain's index, 1 % for each
+    /// doubling of the delay beyond 10 ms, and half a per cent to one and a half for each thing that has to be changed.
+    pub(crate) fn utility(&self) -> f64 {
+        let effort = match (self.change.remedies(), self.change.enforce.is_some()) {
+            (0, _) => 0.0,
+            (n, boxed) => 0.005 + 0.005 * f64::from(u8::from(boxed)) + 0.01 * (n as f64 - 1.0),
+        } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty()));
+        let delay = (self.delay_s.max(0.01) / 0.01).log2();
+        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - 0.01 * delay - effort
+    }
+}
