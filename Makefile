@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files setup setup-python setup-test
+.PHONY: help demo gallery python quick test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files setup setup-python setup-test
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,13 @@ python: setup-python ## build the Python package into .venv
 
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
+
+quick: setup-test ## in minutes: formatting, lints, unit tests that need no kernel; before each commit
+	cargo fmt --all --check
+	python3 scripts/imports.py
+	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
+	cargo test -p fairair-core -p fairair-sim -p fairair --lib --locked --quiet
+	cd python && $(VENV)/ruff format --check . && $(VENV)/ruff check .
 
 testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, fifty minutes on an idle machine) into out/testbed-bars
 	cargo build --release --locked -p fairair --example testbed_bars
@@ -66,6 +73,7 @@ audit: setup ## look for known vulnerabilities in dependencies (downloads the ad
 
 lint: setup-test
 	cargo fmt --all --check
+	python3 scripts/imports.py
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 

@@ -9,10 +9,10 @@ trap 'rm -f "$log"' EXIT
 status=0
 cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log" || status=$?
 
-# The Python package: built into .venv, then style, types, stubs and tests.
+# The Python package: built into .venv from what the tests above have compiled, then style, types, stubs and tests.
 export PATH="$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv"
 in_python() (cd python && "$@")
-in_python maturin develop --quiet --profile wheel --locked || status=$?
+in_python maturin develop --quiet --profile dev --locked || status=$?
 in_python ruff format --check . || status=$?
 in_python ruff check . || status=$?
 in_python mypy || status=$?
