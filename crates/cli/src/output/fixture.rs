@@ -34,6 +34,7 @@ pub(crate) fn scenario_of(others: usize) -> Scenario {
             phy: Phy::B,
             rate,
             basic_rate: Bitrate::mbps(1),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

@@ -112,13 +112,15 @@ impl Captured for EthernetFrame {
 pub(super) fn radiotap<P>(out: &mut Vec<u8>, frame: &AirFrame<P>, radio: &Radio) {
     // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
     let preamble = radio.preamble.at(frame.tx.rate());
-    let (plcp, frequency_mhz, channel) = match radio.phy {
+    // In a cell of 802.11b and g each frame has its own.
+    let phy = if radio.qos.is_some() { radio.phy } else { frame.tx.phy() };
+    let (plcp, frequency_mhz, channel) = match phy {
         Phy::B => (preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
         Phy::G => (Duration::from_micros(20), 2437, CHANNEL_2_GHZ | CHANNEL_OFDM),
         Phy::A | Phy::N | Phy::Ac | Phy::Ax => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
     };
     let mut flags = FLAG_FCS_AT_END;
-    if radio.phy == Phy::B && preamble == Preamble::Short {
+    if phy == Phy::B && preamble == Preamble::Short {
         flags |= FLAG_SHORT_PREAMBLE;
     }
     if frame.reception != Reception::Decoded {
@@ -146,6 +148,12 @@ pub(super) fn mac_frame<P: Captured>(
     let header_end = match &frame.body {
         AirBody::Ack => control::<P>(out, FRAME_ACK, frame.receiver, None),
         AirBody::Cts => control::<P>(out, FRAME_CTS, frame.receiver, None),
+        AirBody::CtsToSelf { nav } => {
+            out.extend([FRAME_CTS, 0]);
+            out.extend(whole_micros(*nav).to_le_bytes());
+            out.extend(P::mac_of(frame.receiver));
+            out.len()
+        }
         AirBody::Rts => control::<P>(out, FRAME_RTS, frame.receiver, Some(frame.transmitter)),
         AirBody::CfEnd => {
             out.extend([FRAME_CF_END, 0, 0, 0]);
@@ -213,8 +221,13 @@ fn data_header<P: Captured>(
 /// Duration field of a data frame: until the end of its ACK.
 fn nav_micros<P>(frame: &AirFrame<P>, radio: &Radio) -> u16 {
     let band = radio.band();
-    let ack = frame.tx.response(radio.basic_rate, band);
-    let nav = radio.phy.sifs(band) + ack.ppdu_time(Bytes(MAC_ACK), &PpduRules::standard(band, radio.preamble));
+    let ack = radio.response(frame.tx);
+    let rules = PpduRules::standard(band, radio.preamble);
+    whole_micros(radio.phy.sifs(band) + ack.ppdu_time(Bytes(MAC_ACK), &rules))
+}
+
+/// A Duration field, in microseconds.
+fn whole_micros(nav: Duration) -> u16 {
     nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16
 }
 

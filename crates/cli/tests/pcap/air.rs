@@ -20,6 +20,7 @@ pub(crate) fn radio(phy: Phy) -> Radio {
         phy,
         rate: Bitrate::mbps(rate),
         basic_rate: Bitrate::mbps(basic_rate),
+        protection_rate: None,
         preamble: Preamble::Short,
         retry_limit: 7,
         eifs: true,

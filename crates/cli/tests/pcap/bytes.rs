@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use etherparse::{Ipv4Header, TcpHeader};
 use fairair::pcap::Writer;
-use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, Phy, Reception};
-use fairair_core::packet::{Direction, Kind, Segment};
-use fairair_core::units::Instant;
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, Phy, Preamble, Reception};
+use fairair_core::packet::{Direction, Kind, NodeId, Segment};
+use fairair_core::units::{Bitrate, Duration, Instant};
 
 use crate::air::{Air, FLOWS, MSS, RADIOTAP_LEN, radio, segment, write};
 
@@ -47,6 +47,38 @@ fn golden_bytes_of_a_syn() {
         "9154814f",                                               // FCS
     ];
     assert_eq!(hex(&capture), expected.concat().replace(' ', ""));
+}
+
+/// A CTS-to-self of 802.11b before an OFDM frame: the address is the sender's own, the Duration lasts to the end of the ACK.
+#[test]
+fn golden_bytes_of_a_cts_to_self() {
+    let mut mixed = radio(Phy::G);
+    (mixed.protection_rate, mixed.preamble) = (Some(Bitrate::mbps(2)), Preamble::Long);
+    let station = NodeId(1);
+    let at = |us| Instant::ZERO + Duration::from_micros(us);
+    let cts = AirFrame {
+        at: at(1_000),
+        duration: Duration::from_micros(248),
+        transmitter: station,
+        receiver: station,
+        tx: mixed.tx(Bitrate::mbps(2)),
+        reception: Reception::Decoded,
+        body: AirBody::CtsToSelf { nav: Duration::from_micros(308) },
+    };
+    let data = Segment { payload: MSS, ..segment(0, Direction::Up, Kind::Data) };
+    let body = AirBody::Data { packet: data, sequence: 1, retry: false };
+    let tx = mixed.tx(Bitrate::mbps(54));
+    let data = AirFrame { at: at(1_258), duration: Duration::from_micros(254), receiver: NodeId::AP, tx, body, ..cts };
+    let capture = write(&mixed, &FLOWS, &[cts, data]);
+    let first = [
+        "00000000 40420f00 24000000 24000000",                  // 1 ms, 36 bytes
+        "00 00 1600 0f000000 a804000000000000 10 04 8509 a000", // 1192 us, after the long preamble; 2 Mbit/s, CCK
+        "c4 00 3401 02fa00000001",                              // CTS, NAV 308 us, its own address
+    ];
+    assert!(hex(&capture[24..]).starts_with(&first.concat().replace(' ', "")), "{}", hex(&capture[24..100]));
+    // The data: 1258 + 20 us, 54 Mbit/s, OFDM; NAV of SIFS and an ACK of 34 us.
+    let second = hex(&capture[24 + 16 + 36 + 16..]);
+    assert!(second.starts_with("000016000f000000fe04000000000000106c8509c00008012c00"), "{second}");
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -145,6 +145,7 @@ fn expected(fast: u64, slow: u64) -> f64 {
             phy: Phy::B,
             rate,
             basic_rate: Bitrate::mbps(1),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

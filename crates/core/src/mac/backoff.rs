@@ -17,12 +17,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// The windows of a transmitter with access priority `beta` against one with 1.
-    pub(super) fn new(params: &MacParams, beta: f64) -> Self {
-        Windows::between(params, params.cw_min, params.cw_max, beta)
-    }
-
-    /// The windows of an access function with its own smallest and largest one.
+    /// The windows from `cw_min` to `cw_max` of a transmitter with access priority `beta` against one with 1.
     pub(super) fn between(params: &MacParams, cw_min: u32, cw_max: u32, beta: f64) -> Self {
         let largest = largest_draws(params, cw_min, cw_max);
         let divisor = divisor_for(beta, &largest, params.retry_limit);
@@ -109,6 +104,7 @@ mod tests {
             phy: Phy::B,
             rate: Bitrate::mbps(11),
             basic_rate: Bitrate::mbps(2),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,
@@ -116,7 +112,8 @@ mod tests {
             cw_max: None,
             qos: None,
         };
-        Windows::new(&MacParams::new(&radio, preset), beta)
+        let params = MacParams::new(&radio, preset);
+        Windows::between(&params, params.cw_min, params.cw_max, beta)
     }
 
     fn mean_and_max(windows: &Windows, attempts: u32) -> (f64, u32) {

@@ -55,8 +55,9 @@ impl<P: Packet + Clone> Bss<P> {
         assert_eq!(queues.len(), stations.len() + 1, "one queue for the AP and one a station");
         // A station may be called "ap", but no name holds a slash.
         let name = |s: &StationLink| if s.name == "ap" { "ap/station".to_owned() } else { s.name.clone() };
-        let names = std::iter::once(("ap".to_owned(), 1.0)).chain(stations.iter().map(|s| (name(s), s.beta)));
-        let accesses = names.enumerate().flat_map(|(node, (name, beta))| accesses(&params, node, &name, beta, seed));
+        let ap = ("ap".to_owned(), 1.0, params.cw_min);
+        let nodes = std::iter::once(ap).chain(stations.iter().map(|s| (name(s), s.beta, params.cw_min_of(s.tx))));
+        let accesses = nodes.enumerate().flat_map(|(node, named)| accesses(&params, node, &named, seed));
         let links: Vec<Link> = stations.iter().map(|station| Link::new(&params, station, seed)).collect();
         Bss {
             medium: Medium::new(accesses.collect(), params.slot, params.rules),
@@ -217,6 +218,7 @@ impl<P: Packet + Clone> Bss<P> {
     fn transmit(&mut self, now: Instant) {
         self.medium.seize(now);
         let collision = self.medium.senders.len() > 1;
+        let seen = self.air.as_ref().map_or(0, Vec::len);
         self.corrupted = false;
         let mut until = now;
         for index in 0..self.medium.senders.len() {
@@ -224,6 +226,10 @@ impl<P: Packet + Clone> Bss<P> {
             let end = now + self.start_frame(now, NodeId(id as u32), collision);
             self.medium.senders[index].end = end;
             until = until.max(end);
+        }
+        if let (Some(air), true) = (&mut self.air, collision) {
+            // Data follow a CTS-to-self while another frame may have begun with it.
+            air[seen..].sort_by_key(|frame| frame.at);
         }
         self.medium.state = State::Frames { until };
     }
@@ -239,7 +245,7 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// Nobody answers the frames that ended: collision or channel error. Senders back off, listeners wait EIFS.
     fn fail(&mut self, now: Instant) {
-        let MacParams { difs, after_bad_frame, after_no_ack, .. } = self.params;
+        let MacParams { difs, after_bad_frame, .. } = self.params;
         // Every wait ends with the contender's own interframe space.
         let undecoded = now + (after_bad_frame - difs);
         if self.medium.senders.len() > 1 {
@@ -247,14 +253,15 @@ impl<P: Packet + Clone> Bss<P> {
         } else {
             // All but the receiver decoded the frame and keep silent for the ACK that it announced.
             let sender = self.medium.senders[0].id;
-            let (receiver, answer) = self.announced(sender);
+            let (receiver, answer, protected) = self.announced(sender);
             self.medium.release(now + answer);
-            self.medium.set_idle_from(receiver, undecoded);
+            // A CTS-to-self told the receiver, too.
+            self.medium.set_idle_from(receiver, if protected { undecoded.max(now + answer) } else { undecoded });
         }
         let longest = self.medium.senders.iter().filter(|sender| sender.end == now).count();
         for index in 0..self.medium.senders.len() {
             let sender = self.medium.senders[index];
-            let timeout = sender.end + (after_no_ack - difs);
+            let timeout = sender.end + (self.after_no_ack(sender.id) - difs);
             let idle_from = match self.params.rules.after_no_answer {
                 AfterNoAnswer::Timeout => timeout.max(now),
                 AfterNoAnswer::TimeoutIfLongest if sender.end == now && longest == 1 => timeout,
@@ -292,11 +299,13 @@ impl<P: Packet + Clone> Bss<P> {
     }
 }
 
-/// The contenders at a node: one under DCF, one a category under EDCA.
-fn accesses(params: &MacParams, node: usize, name: &str, beta: f64, seed: u64) -> Vec<Access> {
-    let label = format!("backoff/{name}");
+/// The contenders at a node with a name, an access priority and a smallest window: one under DCF, one a category under EDCA.
+fn accesses(params: &MacParams, node: usize, named: &(String, f64, u32), seed: u64) -> Vec<Access> {
+    let (name, beta, cw_min) = named;
+    let (label, beta) = (format!("backoff/{name}"), *beta);
     let Some(qos) = &params.qos else {
-        return vec![Access::dcf(params.difs, Windows::new(params, beta), Rng::fork(seed, &label))];
+        let windows = Windows::between(params, *cw_min, params.cw_max, beta);
+        return vec![Access::dcf(params.difs, windows, Rng::fork(seed, &label))];
     };
     let rules = if node == NodeId::AP.index() { &qos.edca.ap } else { &qos.edca.stations };
     let used = Category::ALL.into_iter().filter(|category| qos.categories[category.index()]);

@@ -12,6 +12,7 @@ const RADIO: Radio = Radio {
     phy: Phy::B,
     rate: Bitrate::mbps(11),
     basic_rate: Bitrate::mbps(2),
+    protection_rate: None,
     preamble: Preamble::Long,
     retry_limit: 7,
     eifs: true,

@@ -25,9 +25,11 @@ pub(super) struct Link {
     pub(super) tx: TxVector,
     pub(super) ack_time: Duration,
     pub(super) ack_tx: TxVector,
+    /// CTS-to-self and SIFS before a data frame; zero without protection.
+    pub(super) protection: Duration,
     /// Errors of MPDUs in a QoS cell; frames under DCF have [`Link::corrupts`].
     pub(super) errors: Errors,
-    /// Duration of a data frame by IP length: divisions per frame would cost more than the whole countdown.
+    /// Duration of a data frame and its protection by IP length: divisions per frame would cost more than the whole countdown.
     times: Vec<Duration>,
 }
 
@@ -58,6 +60,7 @@ impl Link {
             tx: station.tx,
             ack_time: Duration::ZERO,
             ack_tx: station.tx,
+            protection: Duration::ZERO,
             errors: Errors {
                 frame_error: station.frame_error,
                 bit_error_rate: station.bit_error_rate,
@@ -77,12 +80,15 @@ impl Link {
         if params.qos.is_some() {
             return;
         }
-        self.times = (0..=LONGEST_TABULATED as u64).map(|len| params.data_time(Bytes(len), tx)).collect();
+        self.protection = params.protection_time(tx);
+        let time = |len| self.protection + params.data_time(Bytes(len), tx);
+        self.times = (0..=LONGEST_TABULATED as u64).map(time).collect();
     }
 
-    /// Duration of the data frame around `packet`.
+    /// Duration of the data frame around a packet of `len` with its protection: from the start of the CTS-to-self, if there is one.
     pub(super) fn data_time(&self, params: &MacParams, len: Bytes) -> Duration {
-        self.times.get(len.0 as usize).copied().unwrap_or_else(|| params.data_time(len, self.tx))
+        let beyond = || self.protection + params.data_time(len, self.tx);
+        self.times.get(len.0 as usize).copied().unwrap_or_else(beyond)
     }
 
     /// Whether the channel spoils the frame around a packet of `len`.

@@ -1,6 +1,6 @@
 //! The rules of a cell: interframe times, contention windows, and how a failed frame is recovered from.
 
-use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, PpduRules};
+use super::phy::{LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, PpduRules};
 use super::qos::QosParams;
 use super::radio::Radio;
 use super::rules::Rules;
@@ -12,6 +12,9 @@ use crate::units::{Bitrate, Bytes, Duration};
 const NS2_MAC_OVERHEAD: u64 = 34;
 /// ns-2 waits for an ACK two maximum propagation delays longer than SIFS and ACK last.
 const NS2_ACK_SLACK: Duration = Duration::from_micros(4);
+
+/// Bytes of a CTS.
+const CTS: u64 = 14;
 
 /// What all transmitters of a cell share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +50,9 @@ impl MacParams {
     pub fn new(radio: &Radio, preset: Preset) -> Self {
         let phy = radio.phy;
         let band = radio.band();
-        let (slot, sifs) = (phy.slot(), phy.sifs(band));
+        // A station of 802.11b knows the long slot only (802.11-2020 clause 9.4.1.4).
+        let slot = if radio.protection_rate.is_some() { Phy::B.slot() } else { phy.slot() };
+        let sifs = phy.sifs(band);
         let difs = sifs + slot * 2;
         let mut params = MacParams {
             slot,
@@ -69,12 +74,12 @@ impl MacParams {
             radio: *radio,
         };
         // EIFS assumes that the ACK one could not hear went at the lowest mandatory rate (802.11-2007 clause 9.2.10).
-        let lowest = Bitrate::from_bps(phy.rates_kbps()[0] * 1_000);
+        let lowest = if radio.protection_rate.is_some() { Phy::B } else { phy }.rates_kbps()[0];
+        let lowest = Bitrate::from_bps(lowest * 1_000);
         let eifs = sifs + params.ack_time(params.tx(lowest)) + difs;
         match preset {
             Preset::Standard | Preset::Ns3 => {
-                let ack_timeout = sifs + slot + phy.rx_start_delay(radio.preamble);
-                params.after_no_ack = ack_timeout.max(difs);
+                params.after_no_ack = params.ack_timeout(phy).max(difs);
                 if radio.eifs {
                     params.after_bad_frame = eifs;
                 }
@@ -90,8 +95,42 @@ impl MacParams {
         params
     }
 
+    /// From the end of a frame to when its sender takes it for lost if no response of `phy` has begun (clause 10.3.2.11).
+    fn ack_timeout(&self, phy: Phy) -> Duration {
+        self.sifs + self.slot + phy.rx_start_delay(self.radio.preamble)
+    }
+
+    /// [`Self::after_no_ack`] of a frame sent with `tx`.
+    pub(super) fn after_no_ack_to(&self, tx: TxVector) -> Duration {
+        match self.radio.protection_rate {
+            Some(_) => self.ack_timeout(tx.phy()).max(self.difs),
+            None => self.after_no_ack,
+        }
+    }
+
+    /// Smallest contention window of who sends with `tx`: with protection that of a station of 802.11b is its PHY's, that of the AP and
+    /// of stations of 802.11g is not (aCWmin(1), 802.11-2020 clause 18.4.4).
+    pub fn cw_min_of(&self, tx: TxVector) -> u32 {
+        match self.radio.protection_rate {
+            Some(_) => self.radio.cw_min.unwrap_or(tx.phy().cw_min()),
+            None => self.cw_min,
+        }
+    }
+
+    /// The modulation of a CTS-to-self before data frames sent with `tx`; `None`: they need none.
+    pub fn protection_tx(&self, tx: TxVector) -> Option<TxVector> {
+        let rate = self.radio.protection_rate.filter(|_| tx.phy() != Phy::B)?;
+        Some(TxVector::at_rate(Phy::B, rate))
+    }
+
+    /// Duration of the CTS-to-self before a data frame sent with `tx`, and of the SIFS after it; zero without protection
+    /// (802.11-2020 clause 10.27.2).
+    pub fn protection_time(&self, tx: TxVector) -> Duration {
+        self.protection_tx(tx).map_or(Duration::ZERO, |cts| cts.ppdu_time(Bytes(CTS), &self.ppdu) + self.sifs)
+    }
+
     /// The modulation of a frame at `rate` in this cell.
-    pub const fn tx(&self, rate: Bitrate) -> TxVector {
+    pub fn tx(&self, rate: Bitrate) -> TxVector {
         self.radio.tx(rate)
     }
 
@@ -107,7 +146,7 @@ impl MacParams {
 
     /// Modulation of the MAC ACK to a data frame sent with `tx`.
     pub fn ack_tx(&self, tx: TxVector) -> TxVector {
-        tx.response(self.radio.basic_rate, self.ppdu.band)
+        self.radio.response(tx)
     }
 
     /// Modulation of control frames that start an exchange: the basic rate.

@@ -2,13 +2,14 @@
 
 use super::air::{AirBody, AirFrame, Reception};
 use super::bss::Bss;
+use super::link::Link;
 use super::medium::{AccessId, State};
 use super::node::Delivery;
 use crate::packet::{Class, Direction, NodeId, Packet};
 use crate::units::{Duration, Instant};
 
 impl<P: Packet + Clone> Bss<P> {
-    /// Puts the frame in service of `id` on the air and tells how long it lasts.
+    /// Puts the frame in service of `id` on the air and tells how long it lasts, a CTS-to-self before it included.
     pub(super) fn start_frame(&mut self, now: Instant, id: NodeId, collision: bool) -> Duration {
         let node = &mut self.nodes[id.index()];
         let packet = node.in_service.as_ref().expect("a sender has a frame");
@@ -35,9 +36,21 @@ impl<P: Packet + Clone> Bss<P> {
         };
         if let Some(air) = &mut self.air {
             let retry = self.medium.accesses[id.index()].stage > 0;
+            if let Some(tx) = self.params.protection_tx(link.tx) {
+                let cts = link.protection - self.params.sifs;
+                air.push(AirFrame {
+                    at: now,
+                    duration: cts,
+                    transmitter: id,
+                    receiver: id,
+                    tx,
+                    reception: if collision { Reception::Collided } else { Reception::Decoded },
+                    body: AirBody::CtsToSelf { nav: duration - cts + self.params.sifs + link.ack_time },
+                });
+            }
             air.push(AirFrame {
-                at: now,
-                duration,
+                at: now + link.protection,
+                duration: duration - link.protection,
                 transmitter: id,
                 receiver: if id == NodeId::AP { peer } else { NodeId::AP },
                 tx: link.tx,
@@ -87,12 +100,23 @@ impl<P: Packet + Clone> Bss<P> {
         self.medium.state = State::Answer { sender: id, until: now + answer };
     }
 
-    /// Who was to answer the frame in service of `id`, and the time that the frame keeps free for the answer.
-    pub(super) fn announced(&self, id: AccessId) -> (AccessId, Duration) {
+    /// Who was to answer the frame in service of `id`, the time that the frame keeps free for the answer, and whether a
+    /// CTS-to-self announced it.
+    pub(super) fn announced(&self, id: AccessId) -> (AccessId, Duration, bool) {
+        let (peer, link) = self.way_of(id);
+        let receiver = if id == NodeId::AP.index() { peer } else { NodeId::AP };
+        (receiver.index(), self.params.sifs + link.ack_time, link.protection > Duration::ZERO)
+    }
+
+    /// From the end of the unanswered frame in service of `id` to its sender's countdown.
+    pub(super) fn after_no_ack(&self, id: AccessId) -> Duration {
+        self.params.after_no_ack_to(self.way_of(id).1.tx)
+    }
+
+    /// The station that the frame in service of `id` goes to or comes from, and the way there.
+    fn way_of(&self, id: AccessId) -> (NodeId, &Link) {
         let packet = self.nodes[id].in_service.as_ref().expect("a sender has a frame");
         let peer = packet.station();
-        let link = &self.links[peer.station_index().expect("packets name their station")];
-        let receiver = if id == NodeId::AP.index() { peer } else { NodeId::AP };
-        (receiver.index(), self.params.sifs + link.ack_time)
+        (peer, &self.links[peer.station_index().expect("packets name their station")])
     }
 }

@@ -14,6 +14,10 @@ pub struct Radio {
     pub rate: Bitrate,
     /// Rate of MAC ACKs; with OFDM the highest mandatory rate not above `basic_rate` and the data rate.
     pub basic_rate: Bitrate,
+    /// In a cell of 802.11g with stations of 802.11b: rate of the CTS-to-self before every OFDM data frame, and highest rate of MAC
+    /// ACKs to DSSS and CCK frames. `None` in cells of one PHY.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection_rate: Option<Bitrate>,
     /// PLCP preamble and header (802.11b).
     pub preamble: Preamble,
     /// Transmissions of one frame before it is given up, first one included; at least 1. MPDUs of QoS cells have their own.
@@ -67,8 +71,19 @@ impl Radio {
         }
     }
 
-    /// The modulation of data frames at `rate` without an MCS.
-    pub const fn tx(&self, rate: Bitrate) -> TxVector {
-        TxVector::at_rate(self.phy, rate)
+    /// The modulation of data frames at `rate` without an MCS. In a cell of 802.11b and g the rate tells them apart.
+    pub fn tx(&self, rate: Bitrate) -> TxVector {
+        let old = self.protection_rate.is_some() && Phy::B.has_rate(rate);
+        TxVector::at_rate(if old { Phy::B } else { self.phy }, rate)
+    }
+
+    /// The modulation of the response to a frame sent with `tx`: of the same kind, so that its sender decodes it
+    /// (802.11-2020 clause 10.6.6.5.2).
+    pub fn response(&self, tx: TxVector) -> TxVector {
+        let basic_rate = match self.protection_rate {
+            Some(rate) if tx.phy() == Phy::B => rate,
+            _ => self.basic_rate,
+        };
+        tx.response(basic_rate, self.band())
     }
 }

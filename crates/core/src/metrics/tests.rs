@@ -54,6 +54,7 @@ fn scenario() -> Scenario {
             phy: Phy::B,
             rate: Bitrate::mbps(11),
             basic_rate: Bitrate::mbps(1),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

@@ -19,14 +19,15 @@ use crate::units::{Bitrate, Bytes};
 /// # Panics
 /// `acks_per_segment` is negative or no number.
 pub fn byte_ns(params: &MacParams, rate: Bitrate, mss: u32, acks_per_segment: f64) -> u32 {
-    let backoff = Backoff::new(params, 1.0).expect("1 is a priority");
+    let backoff = |cw_min: u32| Backoff::of(params, cw_min, 1.0).expect("1 is a priority");
     let segment = Bytes(u64::from(mss) + TCP_IP_HEADER);
-    let side = |packets: f64, ip_len: Bytes| Transmitter {
-        backoff: backoff.clone(),
+    let side = |cw_min: u32, packets: f64, ip_len: Bytes| Transmitter {
+        backoff: backoff(cw_min),
         count: 1.0,
         streams: vec![Stream { packets, ip_len, rate, error: 0.0 }],
     };
-    let mix = [side(1.0, segment), side(acks_per_segment, Bytes(TCP_IP_HEADER))];
+    let station = params.cw_min_of(params.tx(rate));
+    let mix = [side(params.cw_min, 1.0, segment), side(station, acks_per_segment, Bytes(TCP_IP_HEADER))];
     let mixes = carry(params, &mix).expect("a segment in the mix").mixes_per_s;
     let bytes = segment.0 as f64 + acks_per_segment * TCP_IP_HEADER as f64;
     (1e9 / (mixes * bytes)).round() as u32

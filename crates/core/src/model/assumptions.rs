@@ -25,7 +25,10 @@ pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Ass
     let row = |(name, holds, what): Check| Assumption { name: name.to_owned(), holds, what: what.to_owned() };
     // All models are of DCF; cells of 802.11a, b and g keep this by their kind.
     let dcf = scenario.radio.qos.is_some().then_some(("dcf", false, "one frame an access: 802.11a, b or g"));
-    dcf.into_iter().chain(checks).map(row).collect()
+    let mixed = scenario.radio.protection_rate;
+    let one_phy =
+        mixed.map(|_| ("phy", false, "stations of one PHY: no CTS-to-self, the same contention windows for all"));
+    dcf.into_iter().chain(one_phy).chain(checks).map(row).collect()
 }
 
 fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {

@@ -127,8 +127,9 @@ fn on_air(params: &MacParams, mix: &[Transmitter], collision: &[f64]) -> f64 {
     let mut collisions = Vec::new();
     for (t, c) in mix.iter().zip(collision) {
         for s in &t.streams {
-            let data = params.data_time(s.ip_len, params.tx(s.rate)).as_secs_f64();
-            let ack = params.ack_time(params.tx(s.rate)).as_secs_f64();
+            let tx = params.tx(s.rate);
+            let data = (params.protection_time(tx) + params.data_time(s.ip_len, tx)).as_secs_f64();
+            let ack = params.ack_time(tx).as_secs_f64();
             let gamma = 1.0 - (1.0 - c) * (1.0 - s.error);
             let tries = t.count * s.packets * t.backoff.attempts(gamma);
             seconds += tries * (1.0 - c) * (1.0 - s.error) * (data + ack + sifs_difs);

@@ -27,8 +27,13 @@ impl Backoff {
     /// # Errors
     /// A priority outside 0.001-1000.
     pub fn new(params: &MacParams, priority: f64) -> Result<Self, ModelError> {
+        Backoff::of(params, params.cw_min, priority)
+    }
+
+    /// [`Self::new`] of a transmitter with another smallest window.
+    pub(super) fn of(params: &MacParams, cw_min: u32, priority: f64) -> Result<Self, ModelError> {
         within("beta", priority, 1e-3, 1e3, "0.001 to 1000")?;
-        let mut cw = params.cw_min;
+        let mut cw = cw_min;
         let mut largest = Vec::new();
         // Beyond some attempts nothing is added that a double could hold.
         for _ in 0..params.retry_limit.clamp(1, 64) {
@@ -156,6 +161,7 @@ mod tests {
             phy,
             rate: Bitrate::mbps(rate),
             basic_rate: Bitrate::mbps(basic),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit,
             eifs,

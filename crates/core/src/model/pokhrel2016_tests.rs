@@ -10,6 +10,7 @@ fn cell(n: u32, p_w: f64) -> Cell {
         phy: Phy::B,
         rate: Bitrate::mbps(11),
         basic_rate: Bitrate::mbps(2),
+        protection_rate: None,
         preamble: Preamble::Long,
         retry_limit: 8,
         eifs: true,

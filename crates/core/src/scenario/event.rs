@@ -54,10 +54,18 @@ fn rate(table: &Table, around: &Around) -> Checked<Vec<Action>> {
         return modulations(table, around, qos.band);
     }
     qos::refuse_keys(table, modulation::KEYS, around.radio.phy)?;
-    let Some(rate) = phy_rate(table, "rate", around.radio.phy)? else {
+    let stations = chosen(table, around)?;
+    let phy_of = |station: usize| around.radio.station_tx(&around.stations[station]).phy();
+    let phy = stations.first().map_or(around.radio.phy, |first| phy_of(*first));
+    if stations.iter().any(|station| phy_of(*station) != phy) {
+        let problem = "no rate is one of 802.11b and of 802.11g".to_owned();
+        let fix = "name stations of one PHY in `station`, and write an [[event]] for each PHY".to_owned();
+        return Err(table.blame("rate", Reason { problem, fix }));
+    }
+    let Some(rate) = phy_rate(table, "rate", phy)? else {
         return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
     };
-    Ok(vec![Action::Rate { stations: chosen(table, around)?, rate, tx: None }])
+    Ok(vec![Action::Rate { stations, rate, tx: None }])
 }
 
 /// The modulations that stations change to; what the event does not name is as it was at the start.

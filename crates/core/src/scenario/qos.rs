@@ -84,6 +84,7 @@ pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSec
         phy,
         rate: data.rate(),
         basic_rate: phy_rate(table, "basic_rate", phy)?.unwrap_or(Bitrate::mbps(24)),
+        protection_rate: None,
         preamble: Preamble::Long,
         retry_limit: retry_limit.unwrap_or(USUAL_ATTEMPTS.1),
         eifs: table.or("eifs", preset != Preset::Ns3)?,
@@ -135,13 +136,7 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
     let phy = table.optional::<super::value::AnyPhy>("phy")?.map_or(radio.phy, |phy| phy.value.0);
     let Some(qos) = radio.qos else {
         refuse_keys(table, modulation::KEYS, radio.phy)?;
-        if phy != radio.phy {
-            let problem = format!("a station of {} in a cell of {}", phy.name(), radio.phy.name());
-            let fix =
-                "stations may differ where [radio] has 802.11n, ac or ax: protection of older ones is not simulated";
-            return Err(table.blame("phy", Reason { problem, fix: fix.into() }));
-        }
-        return Ok(None);
+        return without_mcs(table, phy, radio);
     };
     if !fits(phy, radio.phy, qos.band) {
         let fitting: Vec<String> = Phy::ALL
@@ -154,6 +149,28 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
     }
     let usual = Usual::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
     modulation::modulation(table, phy, qos.band, usual).map(Some)
+}
+
+/// The modulation of a station of `phy` in a cell without MCSs, where it is not the cell's: 802.11b among 802.11g.
+fn without_mcs(table: &Table, phy: Phy, radio: &Radio) -> Checked<Option<TxVector>> {
+    if phy == radio.phy {
+        return Ok(None);
+    }
+    if phy == Phy::B && radio.protection_rate.is_some() {
+        let rate = phy_rate(table, "rate", phy)?.unwrap_or(Bitrate::mbps(11));
+        return Ok(Some(TxVector::at_rate(phy, rate)));
+    }
+    let problem = format!("a station of {} in a cell of {}", phy.name(), radio.phy.name());
+    let fix = match (radio.phy, phy) {
+        (Phy::B, Phy::G) => {
+            "write phy = \"802.11g\" in [radio] and phy = \"802.11b\" in the stations of 802.11b; stations of several ages may also be in a \
+             cell of 802.11n, ac or ax"
+        }
+        _ => {
+            "stations may differ where [radio] has 802.11g (then: 802.11b), or 802.11n, ac or ax (then: older ones of these)"
+        }
+    };
+    Err(table.blame("phy", Reason { problem, fix: fix.into() }))
 }
 
 /// Whether a station of `phy` may be in a cell of `cell`: it has MCSs and is not newer.

@@ -18,6 +18,7 @@ pub(super) const RADIO: &[&str] = &[
     "phy",
     "rate",
     "basic_rate",
+    "protection_rate",
     "preamble",
     "retry_limit",
     "eifs",
@@ -98,7 +99,8 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         (Phy::B, Preset::Standard | Preset::Ns3) => Bitrate::mbps(2),
         (Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax, _) => Bitrate::mbps(24),
     };
-    if phy != Phy::B && table.has("preamble") {
+    let protection_rate = protection_rate(root, &table, phy, preset)?;
+    if phy != Phy::B && protection_rate.is_none() && table.has("preamble") {
         let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
         let fix = format!("remove it: {} has one preamble only; or write phy = \"802.11b\"", phy.name());
         return Err(table.blame("preamble", Reason { problem, fix }));
@@ -107,6 +109,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         phy,
         rate,
         basic_rate: basic_rate.unwrap_or(usual_basic.min(rate)),
+        protection_rate,
         preamble: table.or("preamble", Preamble::Long)?,
         retry_limit: table.within("retry_limit", 1..=1000, 7)?,
         eifs: table.or("eifs", true)?,
@@ -126,6 +129,28 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         frame_error: table.or("frame_error", Probability::ZERO)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
     })
+}
+
+/// The rate of protection, which a cell of 802.11g has as soon as a station of 802.11b is there, whether it sends or not
+/// (802.11-2020 clauses 9.4.2.11 and 10.27.2).
+fn protection_rate(root: &Table, radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Bitrate>> {
+    // What is wrong with stations is said where they are read.
+    let stations = root.tables("station", "[[station]]", "").ok().flatten().unwrap_or_default();
+    if phy != Phy::G || !stations.iter().any(|station| station.is("phy", Phy::B.name())) {
+        if radio.has("protection_rate") {
+            let problem = format!("`protection_rate` in a cell of {} without stations of 802.11b", phy.name());
+            let fix =
+                "remove it, or write phy = \"802.11g\" in [radio] and phy = \"802.11b\" in a [[station]]".to_owned();
+            return Err(radio.blame("protection_rate", Reason { problem, fix }));
+        }
+        return Ok(None);
+    }
+    if preset == Preset::Ns2 {
+        let problem = "`preset = \"ns2\"` with 802.11b and 802.11g in one cell, which ns-2 does not have".to_owned();
+        let fix = "leave `preset` out, or leave `phy = \"802.11b\"` out".to_owned();
+        return Err(root.table("run", "[run]")?.blame("preset", Reason { problem, fix }));
+    }
+    Ok(Some(phy_rate(radio, "protection_rate", Phy::B)?.unwrap_or(Bitrate::mbps(2))))
 }
 
 /// Reads `[wire]`. Behind a modern AP is gigabit Ethernet; at 100 Mbit/s the wire, not the cell, would be what is shared.

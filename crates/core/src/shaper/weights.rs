@@ -6,13 +6,13 @@ use crate::units::{Bitrate, Bytes};
 
 /// Seconds of air that a TCP flow takes for each IP byte of both its directions.
 ///
-/// A segment of `mss` and `acks_per_segment` acknowledgements, each with DATA, SIFS and MAC ACK: what
+/// A segment of `mss` and `acks_per_segment` acknowledgements, each with its protection, DATA, SIFS and MAC ACK: what
 /// [`MacStats::airtime`](crate::record::MacStats) counts. DIFS and backoff are left out because nobody holds the
 /// medium in them; retries, because they hit all stations alike.
 pub fn airtime_per_byte(mac: &MacParams, rate: Bitrate, mss: u32, acks_per_segment: f64) -> f64 {
     let tx = mac.tx(rate);
-    let answer = mac.sifs + mac.ack_time(tx);
-    let exchange = |len: u64| (mac.data_time(Bytes(len), tx) + answer).as_secs_f64();
+    let around = mac.protection_time(tx) + mac.sifs + mac.ack_time(tx);
+    let exchange = |len: u64| (mac.data_time(Bytes(len), tx) + around).as_secs_f64();
     let data = u64::from(mss) + TCP_IP_HEADER;
     (exchange(data) + acks_per_segment * exchange(TCP_IP_HEADER))
         / (data as f64 + acks_per_segment * TCP_IP_HEADER as f64)
@@ -35,6 +35,7 @@ mod tests {
             phy: Phy::B,
             rate: Bitrate::mbps(11),
             basic_rate: Bitrate::mbps(2),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

@@ -25,6 +25,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
         phy: tx.phy(),
         rate: tx.rate(),
         basic_rate: Bitrate::mbps(24),
+        protection_rate: None,
         preamble: Preamble::Long,
         retry_limit: 7,
         eifs: false,

@@ -52,6 +52,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
             phy: Phy::B,
             rate,
             basic_rate: Bitrate::mbps(1),
+            protection_rate: None,
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

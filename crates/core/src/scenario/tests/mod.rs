@@ -4,6 +4,7 @@ mod bad;
 mod bad_values;
 mod fuzz;
 mod good;
+mod mixed;
 mod modern;
 mod shipped;
 

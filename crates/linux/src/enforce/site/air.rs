@@ -1,6 +1,6 @@
 //! What stations weigh and how much air their bytes take, by the rates that are known of them.
 
-use fairair_core::mac::{MacParams, Preamble};
+use fairair_core::mac::{MacParams, Phy, Preamble};
 use fairair_core::model::air::byte_ns;
 use fairair_core::scenario::{Preset, Radio};
 use fairair_core::shaper::{Policy, airtime_per_byte, phy_rate_weight};
@@ -47,7 +47,8 @@ impl Site {
     pub fn rates_are_known(&self) -> Result<(), String> {
         let foreign = |station: &&Station| {
             let phy = self.radio(station.pool).and_then(|ap| ap.phy);
-            station.rate.zip(phy).is_some_and(|(rate, phy)| !phy.has_rate(rate))
+            let known = |phy: Phy, rate| phy.has_rate(rate) || (phy == Phy::G && Phy::B.has_rate(rate));
+            station.rate.zip(phy).is_some_and(|(rate, phy)| !known(phy, rate))
         };
         let mut foreign = self.stations.iter().filter(foreign);
         let Some(first) = foreign.next() else { return Ok(()) };
@@ -70,9 +71,13 @@ impl Site {
     fn mac(&self, pool: u16, rate: Option<Bitrate>) -> Option<(MacParams, Bitrate)> {
         let ap = self.radio(pool)?;
         let phy = ap.phy?;
+        let is_old = |rate: Bitrate| phy == Phy::G && Phy::B.has_rate(rate);
+        // A station of 802.11g that has fallen to a rate of 802.11b cannot be told from one of 802.11b.
+        let mixed = self.stations.iter().any(|other| other.pool == pool && other.rate.is_some_and(is_old));
         let rates = || phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000));
         // A rate of 802.11n, ac or ax has no frame time in this PHY: the highest that the PHY has and that is not above it.
         let rate = match rate {
+            Some(rate) if is_old(rate) => rate,
             Some(rate) => rates().filter(|known| *known <= rate).max().or(rates().min())?,
             None => rates().max()?,
         };
@@ -80,6 +85,7 @@ impl Site {
             phy,
             rate,
             basic_rate: ap.basic_rate.or(rates().min())?,
+            protection_rate: mixed.then_some(Bitrate::mbps(1)),
             preamble: Preamble::Long,
             retry_limit: 7,
             eifs: true,

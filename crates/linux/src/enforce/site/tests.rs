@@ -200,6 +200,25 @@ fn air_is_known_where_the_phy_is_and_a_rate_that_is_unknown_is_the_highest() {
     assert_eq!(site.air_ns(&elsewhere), 0);
 }
 
+/// With a station at a rate of 802.11b, frames of 802.11g are protected: at 54 Mbit/s a segment takes 254 us, SIFS and an ACK of 50 us (6 Mbit/s), and
+/// now a CTS-to-self of 304 us (1 Mbit/s) and SIFS before, in long slots.
+#[test]
+fn an_old_station_in_a_cell_of_g_makes_the_others_frames_longer() {
+    let text = BANK.replace("\"8 Mbit/s\"", "{ kind = \"air\" }\nphy = \"802.11g\"");
+    let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+    let printer = site.stations().iter().find(|station| station.name == "printer").unwrap().clone();
+    let at = |site: &Site, mbps| site.air_ns(&Station { rate: Some(Bitrate::mbps(mbps)), ..printer.clone() });
+    let alone = at(&site, 54);
+    sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(11)), ..seen(8, None) }, Source::Association);
+    // With DIFS 342 us, half of 126 us for an ACK of TCP, 1.5 backoffs of 67 us: 506 us before. 678, half of 462, 1.5 times 150: 1134 us now.
+    let ratio = f64::from(at(&site, 54)) / f64::from(alone);
+    assert!((2.15..2.35).contains(&ratio), "{ratio}");
+    // ACKs at 1 Mbit/s: 1310 + 314 + 50, half of 248 + 314 + 50, a backoff of 150 and half of one of 310: 2285 us against 1134.
+    let old = f64::from(at(&site, 11)) / f64::from(at(&site, 54));
+    assert!((1.9..2.2).contains(&old), "{old}");
+    assert_eq!(site.rates_are_known(), Ok(()));
+}
+
 /// A station that the file names without a rate has the one that lists tell, also after a reload; a rate in the file stays.
 #[test]
 fn lists_tell_the_rates_that_the_file_does_not() {
