@@ -182,6 +182,12 @@ impl Radio {
         tc(&self.ap, &lines)
     }
 
+    /// The radio carries `rate` from now on, as `tc` spells it.
+    pub(crate) fn carry(&self, rate: &str) -> Result<()> {
+        let words = format!("rate {rate} ceil {rate} burst 2500 cburst 2500");
+        tc(&self.ap, &format!("class change dev radio parent 1: classid 1:1 htb {words}\n"))
+    }
+
     /// Stations answer no ping.
     pub(crate) fn deafen(&self) -> Result<()> {
         for station in &self.stations {

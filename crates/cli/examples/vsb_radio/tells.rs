@@ -1,5 +1,5 @@
-//! Whether the box says that it is not the bottleneck or that nobody answers, and how soon; and that it does not say so where
-//! all is right.
+//! Whether the box says that it is not the bottleneck, that nobody answers or that the cell carries more, and how soon; and
+//! that it does not say so where all is right.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -19,9 +19,10 @@ const STATIONS: usize = 5;
 /// From the start of the daemon until the word, in seconds: the bar, and how long is waited for it.
 const BAR: f64 = 15.0;
 const LONGEST: Duration = Duration::from_secs(40);
-/// Words of the two sentences.
+/// Words of the three sentences.
 const ELSEWHERE: &str = "the box divides nothing";
 const BLIND: &str = "none answers a probe";
+const FASTER: &str = "carries more";
 
 /// A situation.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,8 @@ struct Case {
     is_blind: bool,
     /// The host sends at most so many kbit/s to each station.
     demand: Option<u32>,
+    /// After so many seconds nothing passes for four more, and then the cell carries three times as much: time counts from there.
+    replaced_after: Option<u64>,
     /// What must be said; nothing else may be.
     expects: Option<&'static str>,
 }
@@ -42,11 +45,12 @@ const TOO_HIGH: Case = Case {
     uploads: true,
     is_blind: false,
     demand: None,
+    replaced_after: None,
     expects: Some(ELSEWHERE),
 };
 const ADAPTIVE: &str = "{ kind = \"adaptive\", max = \"40 Mbit/s\" }";
 
-fn cases() -> [Case; 7] {
+fn cases() -> [Case; 9] {
     let right = Case { capacity: "\"18.6 Mbit/s\"", expects: None, ..TOO_HIGH };
     [
         TOO_HIGH,
@@ -57,6 +61,19 @@ fn cases() -> [Case; 7] {
             is_blind: true,
             expects: Some(BLIND),
             ..TOO_HIGH
+        },
+        Case {
+            name: "the AP is replaced by a faster one, C fixed at 93 % of the old one",
+            replaced_after: Some(65),
+            expects: Some(FASTER),
+            ..right
+        },
+        Case {
+            name: "the AP is replaced by a faster one, `adaptive` with a `max` for the old one",
+            capacity: "{ kind = \"adaptive\", max = \"22 Mbit/s\" }",
+            replaced_after: Some(15),
+            expects: Some(FASTER),
+            ..right
         },
         Case { name: "C fixed at 93 %, one station uploads", ..right },
         Case { name: "C fixed at 93 %, all download", uploads: false, ..right },
@@ -103,14 +120,23 @@ fn watch(fairair: &Path, case: &Case, number: usize, watched: Duration) -> Resul
     let load = Load::start(&radio, &wants)?;
     sleep(Duration::from_secs(3));
     live.start()?;
+    if let Some(after) = case.replaced_after {
+        sleep(Duration::from_secs(after));
+        // Ten bytes a second: nothing.
+        radio.carry("80bit")?;
+        sleep(Duration::from_secs(4));
+        radio.carry(&format!("{}mbit", 3 * MBPS))?;
+    }
     let begin = Instant::now();
     let mut said: Vec<(f64, String)> = Vec::new();
     let longest = if case.expects.is_some() { LONGEST } else { watched };
     while begin.elapsed() < longest && !said.iter().any(|(_, text)| is_expected(case, text)) {
-        for trouble in live.status()?["troubles"].as_array().into_iter().flatten() {
-            let text = trouble.to_string();
+        let status = live.status()?;
+        let told = ["troubles", "notes"].into_iter().filter_map(|key| status[key].as_array());
+        for line in told.flatten() {
+            let text = line.to_string();
             let is_new = !said.iter().any(|(_, old)| old == &text);
-            if is_new && (text.contains(ELSEWHERE) || text.contains(BLIND)) {
+            if is_new && [ELSEWHERE, BLIND, FASTER].iter().any(|words| text.contains(words)) {
                 said.push((begin.elapsed().as_secs_f64(), text));
             }
         }

@@ -48,6 +48,9 @@ fn status(status: &Status) -> String {
     for trouble in &status.troubles {
         let _ = writeln!(text, "TROUBLE: {}", printable(trouble));
     }
+    for note in &status.notes {
+        let _ = writeln!(text, "NOTE: {}", printable(note));
+    }
     let mut rows = vec![
         ["AP", "interface", "C", "by", "state", "reason", "in use", "stations", "waiting", "dropped", "RTT"]
             .map(str::to_owned),

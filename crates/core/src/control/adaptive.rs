@@ -13,13 +13,16 @@ use serde::{Deserialize, Serialize};
 use super::ceiling::Ceiling;
 use super::delay::{Delays, Delivered, Trip};
 use super::drop::{Drop, Phase};
-use super::lowered::RoundTrip;
+use super::lowered::{RoundTrip, WATCHED};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::signal::Signal;
 use super::trial::Trials;
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
+
+/// The cell carries more than the largest C when that has held packets back for so long.
+const SPARE: Duration = Duration::from_secs(8);
 
 /// What the user chose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -119,6 +122,8 @@ pub struct Adaptive {
     pub(super) trials: Trials,
     /// Where a full queue of the AP tells nothing: what the cell carried when it was last full.
     pub(super) ceiling: Option<Ceiling>,
+    /// Since when C is the largest, packets wait for it all the same, and the cell has no queue.
+    bound_since: Option<Instant>,
     decisions: VecDeque<Decision>,
 }
 
@@ -147,8 +152,22 @@ impl Adaptive {
             occupancy: Occupancy::default(),
             trials: Trials::default(),
             ceiling: None,
+            bound_since: None,
             decisions: VecDeque::new(),
         }
+    }
+
+    /// The largest C, if the cell carries more than that for some seconds now.
+    pub(super) fn spare(&self, now: Instant) -> Option<Bitrate> {
+        self.bound_since.filter(|since| *since + SPARE <= now).map(|_| self.params.max)
+    }
+
+    /// Whether the largest C holds packets back that the cell could carry, as far as looks and round trips tell.
+    fn is_bound(&self, now: Instant) -> bool {
+        let is_largest = self.c >= self.params.max.as_bps() as f64 - 1.0;
+        let binds = self.occupancy.span(WATCHED).map_or(self.bound_since.is_some(), |span| span.binds());
+        let has_no_queue = self.delays.median(now).is_some_and(|delay| delay < self.target(self.c));
+        is_largest && binds && has_no_queue && self.state == State::Run
     }
 
     /// C.
@@ -184,6 +203,7 @@ impl Adaptive {
             self.delays.lost(now, lost.station);
         }
         self.decide(now);
+        self.bound_since = self.is_bound(now).then(|| self.bound_since.unwrap_or(now));
         self.probe(now);
     }
 

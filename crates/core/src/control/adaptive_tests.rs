@@ -21,6 +21,42 @@ fn an_idle_cell_is_left_alone() {
     assert!(cell.decisions.is_empty());
 }
 
+/// The access point is replaced by a faster one: C follows to `max`, and that this is too little is told within 15 s.
+#[test]
+fn a_cell_that_carries_more_than_max_is_told() {
+    let mut cell = cell(5);
+    cell.run(60.0);
+    assert_eq!(cell.control.spare(cell.now()), None);
+    cell.carries = 15.0 * MBPS;
+    let within = (0..150).find(|_| {
+        cell.run(0.1);
+        cell.control.spare(cell.now()).is_some()
+    });
+    println!("after {within:?} tenths");
+    assert_eq!(cell.control.spare(cell.now()), Some(Bitrate::mbps(6)));
+    // Nobody waits for it.
+    cell.load = 3.0 * MBPS;
+    cell.run(5.0);
+    assert_eq!(cell.control.spare(cell.now()), None);
+}
+
+/// Web pages: a second of load, two of nothing. C follows a cell that has become slower in the first of them.
+#[test]
+fn traffic_after_a_pause_is_no_recovery_from_a_silence() {
+    let mut cell = cell(5);
+    cell.run(10.0);
+    cell.carries = 2.5 * MBPS;
+    for page in 0..3 {
+        cell.load = 0.0;
+        cell.run(2.0);
+        cell.load = f64::INFINITY;
+        cell.run(1.0);
+        let c = cell.c() / cell.carries;
+        println!("page {page}: C {c:.2} of what the cell carries, {:?}", cell.control_state());
+        assert!(cell.control_state() == State::Run && c < 1.3, "page {page}: {c}");
+    }
+}
+
 /// The reply to a probe contends with data of stations: the target is 7 ms where only ACKs come up and 14 ms where only data
 /// does. Counters of bypassing traffic that run ahead do not make it endless.
 #[test]

@@ -1,8 +1,8 @@
-//! Looks after a C that the user has fixed: is it above what the cell carries?
+//! Looks after a C that the user has fixed: is it above what the cell carries, or far below?
 //!
 //! Such a C is never corrected, only told of. Where less than C passes and next to nothing waits in the box, C goes below
 //! what passes for a second, as in a trial of `adaptive`: if round trips fall, the queue stood in the cell. Two such trials
-//! in a row are told. While packets wait in the box nobody is asked and C stays.
+//! in a row are told. While packets wait in the box [`Room`] looks, seldom, whether the cell carries much more.
 
 use std::collections::VecDeque;
 
@@ -12,6 +12,7 @@ use super::delay::Delays;
 use super::lowered::{DRAINED, Fall, LASTS, LEAST_RATE, LOWERED, RoundTrip, USED_UP, WATCHED, fall_of};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
+use super::room::{Next, Raised, Room};
 use super::signal::Signal;
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Duration, Instant};
@@ -41,6 +42,10 @@ enum Phase {
     Listens(Instant),
     /// C is lowered since then; so much passed before, in bit/s.
     Lowered(Instant, f64),
+    /// Measures round trips since then, before C rises.
+    Weighs(Instant),
+    /// C is raised.
+    Raised(Raised),
 }
 
 /// Watches over a fixed C.
@@ -64,6 +69,7 @@ pub struct Guard {
     /// Trials in a row that found a queue in the cell, and what passed in the last of them, in bit/s.
     found: u32,
     carried: f64,
+    room: Room,
     decisions: VecDeque<Decision>,
 }
 
@@ -86,11 +92,12 @@ impl Guard {
             pause: Duration::ZERO,
             found: 0,
             carried: 0.0,
+            room: Room::default(),
             decisions: VecDeque::new(),
         }
     }
 
-    /// C, which is lower for a moment now and then.
+    /// C, which is another for a moment now and then.
     pub fn capacity(&self) -> Bitrate {
         Bitrate::from_bps(self.c.round() as u64)
     }
@@ -98,6 +105,11 @@ impl Guard {
     /// What the cell carries, if C is above that.
     pub fn elsewhere(&self) -> Option<Bitrate> {
         (self.found >= SURE).then(|| Bitrate::from_bps(self.carried as u64))
+    }
+
+    /// What the cell carries at least, if that is much more than C.
+    pub fn spare(&self) -> Option<Bitrate> {
+        self.room.found.map(|rate| Bitrate::from_bps(rate as u64))
     }
 
     /// When the next look is due.
@@ -157,6 +169,8 @@ impl Guard {
             },
             Phase::Lowered(since, rate) if now >= since + goes_on(rate) + LASTS => self.end(now, since, rate),
             Phase::Listens(_) | Phase::Lowered(..) => {}
+            Phase::Weighs(since) => self.weigh(now, since),
+            Phase::Raised(raised) => self.raise(now, raised),
         }
         let is_quiet = self.phase == Phase::Watches;
         if !is_quiet {
@@ -169,7 +183,7 @@ impl Guard {
     pub fn stand_by(&mut self, now: Instant) {
         self.occupancy.restart();
         self.found = 0;
-        if let Phase::Lowered(..) = self.phase {
+        if let Phase::Lowered(..) | Phase::Raised(_) = self.phase {
             self.set(now, self.fixed, Reason::Start);
         }
         self.phase = Phase::Watches;
@@ -188,6 +202,44 @@ impl Guard {
         if now >= self.next_trial && self.passing().is_some() {
             self.trips.clear();
             self.phase = Phase::Listens(now);
+        } else if self.occupancy.span(WATCHED).is_some_and(|span| self.room.is_due(now, span)) {
+            self.trips.clear();
+            self.phase = Phase::Weighs(now);
+        }
+    }
+
+    /// Round trips are measured before C rises, if packets still wait then.
+    fn weigh(&mut self, now: Instant, since: Instant) {
+        if now < since + LISTENS {
+            return;
+        }
+        if self.occupancy.span(LISTENS).is_some_and(|span| span.binds()) {
+            let (raised, share) = self.room.begin(now);
+            self.phase = Phase::Raised(raised);
+            self.occupancy.restart();
+            self.set(now, share * self.fixed, Reason::Trial);
+        } else {
+            self.room.abort(now);
+            self.phase = Phase::Watches;
+        }
+    }
+
+    fn raise(&mut self, now: Instant, mut raised: Raised) {
+        // A look may be late by some milliseconds.
+        let step = Room::step().saturating_sub(Duration::from_nanos(PROBE.as_nanos() / 2));
+        let next = self.room.follow(now, &mut raised, &self.trips, self.occupancy.span(step), self.c);
+        match next {
+            Next::Wait => {}
+            Next::Raise(share) => {
+                self.phase = Phase::Raised(raised);
+                self.occupancy.restart();
+                self.set(now, share * self.fixed, Reason::Trial);
+            }
+            Next::End => {
+                self.phase = Phase::Watches;
+                self.occupancy.restart();
+                self.set(now, self.fixed, Reason::Start);
+            }
         }
     }
 
@@ -272,6 +324,33 @@ mod tests {
         }
     }
 
+    /// Bar 5: the access point is replaced by one that carries three times as much, in a pause of five seconds, or at once.
+    #[test]
+    fn a_faster_cell_is_told_within_fifteen_seconds_of_its_traffic() {
+        for uploads in [false, true] {
+            let mut cell = cell(0.93, 20.0, 75.0, uploads);
+            cell.run(100.0);
+            assert_eq!(cell.control.spare(cell.now()), None);
+            // Nothing passes while it is replaced.
+            cell.silent = true;
+            cell.run(5.0);
+            (cell.silent, cell.carries) = (false, 60.0 * MBPS);
+            let within = (0..150).find(|_| {
+                cell.run(0.1);
+                cell.control.spare(cell.now()).is_some()
+            });
+            println!("uploads {uploads}: {within:?} tenths, {:?}", cell.control.spare(cell.now()));
+            let spare = cell.control.spare(cell.now()).expect("told").as_bps() as f64 / MBPS;
+            assert!((22.0..26.0).contains(&spare), "{spare}");
+            cell.run(60.0);
+            assert!(cell.control.spare(cell.now()).is_some() && (cell.c() / MBPS - 18.6).abs() < 1e-3);
+            // The old one again: the next trial finds that.
+            cell.carries = 20.0 * MBPS;
+            cell.run(620.0);
+            assert_eq!(cell.control.spare(cell.now()), None);
+        }
+    }
+
     #[test]
     fn a_pool_behind_another_bottleneck_is_left_alone() {
         let mut cell = cell(1.3, 20.0, 75.0, false);
@@ -297,9 +376,11 @@ mod tests {
             let mut cell = cell(0.93, 20.0, 75.0, uploads);
             for _ in 0..600 {
                 cell.run(1.0);
-                assert_eq!(told(&cell), None);
+                assert_eq!((told(&cell), cell.control.spare(cell.now())), (None, None));
             }
-            assert!(cell.decisions.is_empty() && cell.control.stats().probes == 0, "{:?}", cell.decisions);
+            // Ten minutes: two trials with a raised C, each of which ends as soon as a queue comes up in the cell.
+            let raised = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial);
+            assert!((1..=2).contains(&raised.count()), "{:?}", cell.decisions);
         }
         let mut cell = Cell::new(Capacity::guarded(Bitrate::mbps(5), 5), 5);
         (cell.jitter, cell.load) = (0.0004, 3.0 * MBPS);

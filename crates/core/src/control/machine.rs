@@ -79,6 +79,16 @@ impl Capacity {
         if let Capacity::Guarded(guard) = self { guard.elsewhere() } else { None }
     }
 
+    /// What the cell carries at least, if that is more than C may be: much more than a C that is watched over, or more than the
+    /// largest C of `adaptive`.
+    pub fn spare(&self, now: Instant) -> Option<Bitrate> {
+        match self {
+            Capacity::Guarded(guard) => guard.spare(),
+            Capacity::Adaptive(adaptive) => adaptive.spare(now),
+            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
+        }
+    }
+
     /// Something before the pool is the bottleneck now, such as the Internet link: a C that is watched over is left alone.
     pub fn stand_by(&mut self, now: Instant) {
         if let Capacity::Guarded(guard) = self {

@@ -17,6 +17,7 @@ mod lowered;
 mod machine;
 mod occupancy;
 mod prober;
+mod room;
 mod signal;
 #[cfg(test)]
 mod start_tests;

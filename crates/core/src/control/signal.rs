@@ -17,6 +17,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// Chosen on five replicas; docs/remedies-box.md has the figures of others.
 const RECOVERY: Duration = Duration::from_secs(3);
 
+/// Bytes that go down without any answer in a silence, at least: a packet or two may need none.
+const UNANSWERED: u64 = 3000;
+
 /// What comes up in this time is held against the second before.
 const LATELY: Duration = Duration::from_millis(100);
 /// Heard within this time: there is no silence.
@@ -38,6 +41,9 @@ pub(super) struct Signal {
     /// When a station was last heard, and when the counters were looked at last.
     heard_at: Instant,
     looked_at: Instant,
+    /// Bytes that had gone down when a station was last heard, and at the last look.
+    down_heard: u64,
+    down_looked: u64,
     /// When the last silence ended: whatever was under way before says nothing about C.
     resumed_at: Instant,
 }
@@ -63,6 +69,8 @@ impl Signal {
             history: VecDeque::new(),
             heard_at: Instant::ZERO,
             looked_at: Instant::ZERO,
+            down_heard: 0,
+            down_looked: 0,
             resumed_at: Instant::ZERO,
         }
     }
@@ -96,19 +104,21 @@ impl Signal {
         if is_heard {
             self.heard(now);
         }
-        self.looked_at = now;
+        (self.looked_at, self.down_looked) = (now, self.down.0);
         self.history.push_back((now, self.down.0 + self.up.0, self.up.0));
         while self.history.len() > 1 && self.history[1].0 + ACTIVE <= now {
             self.history.pop_front();
         }
     }
 
-    /// A station gave a sign of life. A pause between two looks is no silence: a busy machine wakes the box late.
+    /// A station gave a sign of life. A pause between two looks is no silence: a busy machine wakes the box late. Nor is one in
+    /// which next to nothing was sent that anybody could have answered: the stations were idle.
     pub(super) fn heard(&mut self, now: Instant) {
-        if self.is_silent(self.looked_at) {
+        let unanswered = self.down_looked.saturating_sub(self.down_heard);
+        if self.is_silent(self.looked_at) && unanswered > UNANSWERED {
             self.resumed_at = now;
         }
-        self.heard_at = now;
+        (self.heard_at, self.down_heard) = (now, self.down.0);
     }
 
     /// Nothing has been heard for a while.

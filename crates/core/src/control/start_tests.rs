@@ -98,6 +98,8 @@ fn a_late_look_is_no_silence() {
         assert!(!signal.is_silent(now) && !signal.is_recovering(now), "{at} ms");
     }
     for at in [800, 900, 1000, 1100] {
+        // Something was sent, and nobody answers: who is idle is not silent.
+        view.totals.down += Bytes(1500);
         signal.observe(Instant::ZERO + Duration::from_millis(at), &[view]);
     }
     let now = Instant::ZERO + Duration::from_millis(1200);

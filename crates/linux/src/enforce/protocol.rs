@@ -108,6 +108,9 @@ pub struct Status {
     pub confirm_within_s: Option<f64>,
     /// What is wrong and lasts, such as a journal that cannot be written.
     pub troubles: Vec<String>,
+    /// What an operator may want to know though nothing is wrong, such as that the cell carries more than C.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// Pools by name of the AP.
     pub pools: Vec<PoolReport>,
     /// The Internet link, each direction that is shaped.

@@ -121,6 +121,8 @@ struct Daemon {
     /// Clients that asked for the stop, and wait for its result.
     stops: Vec<Query>,
     troubles: BTreeMap<&'static str, String>,
+    /// What an operator may want to know though nothing is wrong.
+    notes: Vec<String>,
     /// As it was written last.
     learned: Learned,
 }
@@ -209,6 +211,7 @@ impl Daemon {
             metrics,
             stops: Vec::new(),
             troubles,
+            notes: Vec::new(),
             learned: Learned::load(&directory),
         };
         daemon.follow_config();

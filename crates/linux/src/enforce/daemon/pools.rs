@@ -107,6 +107,22 @@ impl PoolControl {
         })
     }
 
+    /// That the cell carries more than `c`, which is C, and what to do. The box divides all the same.
+    pub(super) fn note(&self, now: Instant, c: Bitrate) -> Option<String> {
+        let spare = self.capacity.spare(now)?;
+        Some(match self.params {
+            CapacityParams::Fixed { rate } => format!(
+                "the cell carries more than C = {rate}: {spare} passed without a queue in it. Unless C is a limit on purpose write a \
+                 larger capacity, or capacity = {{ kind = \"adaptive\", max = \"{}\" }}",
+                Bitrate::from_bps(rate.as_bps() * 2)
+            ),
+            _ => format!(
+                "C = {c} is `max`, packets wait for it and the cell has no queue: it carries more. Unless that is a limit on purpose \
+                 write a larger `max`"
+            ),
+        })
+    }
+
     /// Whether it is still what `pool` asks for.
     pub(super) fn is_for(&self, pool: &SitePool) -> bool {
         self.id == pool.id && self.params == *pool.capacity()
