@@ -4,20 +4,45 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 static BENCHES: AtomicU32 = AtomicU32::new(0);
-/// Benches that measure rates close to a bar have the machine to themselves; all others share it.
+/// Benches that measure rates close to a bar have the machine to themselves; [`AT_ONCE`] of those that measure at all share it.
+/// Those that mostly wait ([`Bench::light`]) go on beside either.
 static MACHINE: RwLock<()> = RwLock::new(());
+static MEASURING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
+const AT_ONCE: u32 = 2;
 
 /// For as long as a bench exists.
 #[allow(dead_code, reason = "what is held is let go by its drop")]
 enum Turn {
-    Shared(RwLockReadGuard<'static, ()>),
+    Light,
+    Shared(RwLockReadGuard<'static, ()>, Seat),
     Alone(RwLockWriteGuard<'static, ()>),
+}
+
+/// One of those that measure.
+struct Seat;
+
+impl Seat {
+    fn take() -> Seat {
+        let mut taken = MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while *taken >= AT_ONCE {
+            taken = MEASURING.1.wait(taken).unwrap_or_else(PoisonError::into_inner);
+        }
+        *taken += 1;
+        Seat
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        *MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        MEASURING.1.notify_one();
+    }
 }
 
 /// Ends the test early, and says so, where it cannot run.
@@ -76,7 +101,13 @@ const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host]
 impl Bench {
     /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
     pub(crate) fn new(stations: u32) -> Bench {
-        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+        let seat = Seat::take();
+        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner), seat))
+    }
+
+    /// The same for a test that measures nothing near a bar.
+    pub(crate) fn light(stations: u32) -> Bench {
+        Bench::with(stations, Turn::Light)
     }
 
     /// The same while no other bench exists.
@@ -144,10 +175,20 @@ impl Bench {
     /// The same, with a daemon that runs by `text`.
     #[track_caller]
     pub(crate) fn shaping(stations: u32, text: &str) -> Bench {
-        let mut bench = Bench::new(stations);
-        bench.configure(text);
-        bench.start(&[]);
-        bench
+        Bench::new(stations).shapes(text)
+    }
+
+    /// The same for a test that measures nothing near a bar.
+    #[track_caller]
+    pub(crate) fn shaping_light(stations: u32, text: &str) -> Bench {
+        Bench::light(stations).shapes(text)
+    }
+
+    #[track_caller]
+    fn shapes(mut self, text: &str) -> Bench {
+        self.configure(text);
+        self.start(&[]);
+        self
     }
 
     /// Makes the box a bridge: everybody sees everybody else without a router.

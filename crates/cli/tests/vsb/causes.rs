@@ -42,7 +42,7 @@ fn stop_says_to_its_client_what_the_log_says() {
 #[test]
 fn counters_of_others_are_no_difference() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     in_box(&bench, "nft add table ip own");
     bench.run(Place::Box, &["nft", "add chain ip own forward { type filter hook forward priority 0; }"]);
     in_box(&bench, "nft add rule ip own forward counter accept");
@@ -94,7 +94,7 @@ fn a_damaged_state_file_blocks_neither_run_nor_stop() {
 #[test]
 fn a_start_that_fails_names_place_and_fix() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let before = bench.dump();
     let _listener = bench.inside(Place::Box, || TcpListener::bind("127.0.0.1:9477").unwrap());
     for (line, place, fix) in [
@@ -129,7 +129,7 @@ fn a_start_that_fails_names_place_and_fix() {
 fn a_client_is_told_why_nobody_answers() {
     needs_root!();
     needs_tool!("setpriv");
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     std::fs::set_permissions(bench.directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let binary = bench.directory.path().join("fairair");
     std::fs::copy(env!("CARGO_BIN_EXE_fairair"), &binary).unwrap();
@@ -153,7 +153,7 @@ fn a_client_is_told_why_nobody_answers() {
 #[test]
 fn idle_clients_keep_nobody_from_the_control_socket() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let socket = bench.state.join("vsb.sock");
     let idle: Vec<_> = (0..100).map(|_| UnixStream::connect(&socket).unwrap()).collect();
     let begin = Instant::now();
@@ -173,7 +173,7 @@ fn idle_clients_keep_nobody_from_the_control_socket() {
 fn top_ends_by_ctrl_c_and_after_the_daemon() {
     use std::process::Stdio;
     needs_root!();
-    let mut bench = Bench::shaping(1, ONE);
+    let mut bench = Bench::shaping_light(1, ONE);
     let state = bench.state.to_str().unwrap().to_owned();
     let top = |bench: &Bench| {
         let mut top = bench.command(Place::Box, &[env!("CARGO_BIN_EXE_fairair"), "vsb", "top", "--state", &state]);
@@ -207,7 +207,7 @@ fn top_ends_by_ctrl_c_and_after_the_daemon() {
 #[test]
 fn one_pool_is_one_pool() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let reload = bench.vsb(&["reload"]);
     let told = String::from_utf8_lossy(&reload.stdout);
     assert!(told.contains("reloaded: 1 pool, 1 station\n"), "{told}");

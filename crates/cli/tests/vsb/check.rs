@@ -35,7 +35,7 @@ fn lines(printed: &str, sign: char) -> Vec<&str> {
 #[test]
 fn check_changes_nothing() {
     needs_root!();
-    let bench = Bench::new(1);
+    let bench = Bench::light(1);
     bench.configure(OPEN);
     let before = bench.dump();
     let check = bench.vsb(&["check"]);
@@ -54,7 +54,7 @@ fn check_changes_nothing() {
 #[test]
 fn what_run_would_add_is_all_new_and_then_nothing_is() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     bench.configure(&format!("{OPEN}{DESK}"));
     // Filters of the operator's own shift the numbers of ours.
     bench.run(Place::Box, &["tc", "qdisc", "add", "dev", "wan", "clsact"]);
@@ -79,7 +79,7 @@ fn what_run_would_add_is_all_new_and_then_nothing_is() {
 #[test]
 fn what_reload_would_change_is_shown_and_then_done() {
     needs_root!();
-    let bench = Bench::shaping(1, &format!("{OPEN}{DESK}"));
+    let bench = Bench::shaping_light(1, &format!("{OPEN}{DESK}"));
     let before = bench.dump();
     let guest = "[[station]]\nname = \"guest\"\naddresses = [\"10.1.9.9\"]\ncap = \"1 Mbit/s\"\n";
     bench.configure(&format!("{}{}{guest}", OPEN.replace("20 Mbit", "3 Mbit"), DESK.replace(", \"fd01::2\"", "")));
@@ -107,7 +107,7 @@ fn what_reload_would_change_is_shown_and_then_done() {
 #[test]
 fn what_a_daemon_would_refuse_is_told_and_what_a_killed_one_left_is_compared() {
     needs_root!();
-    let mut bench = Bench::shaping(1, &format!("{OPEN}{DESK}"));
+    let mut bench = Bench::shaping_light(1, &format!("{OPEN}{DESK}"));
     bench.configure(&format!("metrics = \"127.0.0.1:9477\"\n{OPEN}{DESK}"));
     let (found, _, code) = check(&bench);
     assert!(code == Some(2) && found.contains("would refuse to reload: `metrics` cannot change"), "{found}");
@@ -125,7 +125,7 @@ fn what_a_daemon_would_refuse_is_told_and_what_a_killed_one_left_is_compared() {
 #[test]
 fn what_the_kernel_refuses_is_found() {
     needs_root!();
-    let bench = Bench::new(1);
+    let bench = Bench::light(1);
     bench.configure(&format!("leaf = \"fq_codel\"\n{OPEN}"));
     let probe = ["tc", "qdisc", "add", "dev", "lan", "root", "fq_codel"];
     let has_it = bench.command(Place::Box, &probe).output().expect("tc").status.success();
@@ -140,7 +140,7 @@ fn what_the_kernel_refuses_is_found() {
 #[test]
 fn ports_that_are_not_of_one_bridge_are_told_with_the_remedy() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     bench.configure(&format!("mode = \"bridged\"\n{}", OPEN.replace("\"lan\"", "\"lan0\"")));
     let faults = [
         ("wan is a port of no bridge", "`ip link set wan master lan`"),

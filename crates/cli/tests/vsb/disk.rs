@@ -84,7 +84,7 @@ fn a_full_disk_stops_journal_and_log_but_not_the_shaping() {
 #[test]
 fn a_start_without_room_for_the_state_file_adds_nothing() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let before = bench.dump();
     let disk = bench.directory.path().join("disk");
     std::fs::create_dir(&disk).unwrap();
@@ -108,7 +108,7 @@ fn a_start_without_room_for_the_state_file_adds_nothing() {
 #[test]
 fn a_log_that_could_not_be_opened_begins_when_it_can() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let [journal, late] = ["journal.db", "late"].map(|name| bench.directory.path().join(name));
     let log = late.join("seen.jsonl");
     let ap = open().replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");

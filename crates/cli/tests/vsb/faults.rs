@@ -31,7 +31,7 @@ fn sigterm_restores_too() {
 #[test]
 fn a_second_instance_refuses_and_changes_nothing() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let before = bench.dump();
     let second = bench.vsb(&["run"]);
     assert_eq!(second.status.code(), Some(1));
@@ -59,7 +59,7 @@ fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
 #[test]
 fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let before = bench.dump();
     for (broken, told) in [
         (ONE.replace("capacity", "capasity"), "did you mean `capacity`"),
@@ -87,7 +87,7 @@ fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
 #[test]
 fn what_nobody_confirms_is_taken_back() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let before = bench.dump();
     bench.configure(ONE);
     // Long enough for the daemon to answer before.
@@ -107,7 +107,7 @@ fn what_nobody_confirms_is_taken_back() {
 #[test]
 fn a_start_that_fails_leaves_nothing() {
     needs_root!();
-    let bench = Bench::new(1);
+    let bench = Bench::light(1);
     bench.configure(&ONE.replace("\"lan\"", "\"nosuch0\""));
     let before = bench.dump();
     let run = bench.vsb(&["run"]);
@@ -119,7 +119,7 @@ fn a_start_that_fails_leaves_nothing() {
 #[test]
 fn without_a_journal_shaping_goes_on_and_the_trouble_is_told() {
     needs_root!();
-    let bench = Bench::shaping(1, &format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
+    let bench = Bench::shaping_light(1, &format!("{ONE}[journal]\nfile = \"/nonexistent/journal.db\"\n"));
     assert!(reaches(&bench));
     let status = bench.vsb(&["status"]);
     assert!(String::from_utf8_lossy(&status.stdout).contains("TROUBLE: journal /nonexistent/journal.db"));
@@ -131,7 +131,7 @@ fn the_control_socket_bears_strangers() {
     use std::io::{Read as _, Write as _};
     use std::os::unix::fs::PermissionsExt as _;
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let socket = bench.directory.path().join("state/vsb.sock");
     assert_eq!(std::fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o660);
     let long = vec![b'x'; 100_000];
@@ -152,7 +152,7 @@ fn the_control_socket_bears_strangers() {
 #[test]
 fn metrics_are_told_where_the_configuration_says_and_nowhere_else() {
     needs_root!();
-    let bench = Bench::shaping(1, &format!("metrics = \"127.0.0.1:9477\"\n{ONE}"));
+    let bench = Bench::shaping_light(1, &format!("metrics = \"127.0.0.1:9477\"\n{ONE}"));
     let get = "exec 3<>/dev/tcp/127.0.0.1/9477; printf 'GET /metrics HTTP/1.1\\r\\n\\r\\n' >&3; timeout 5 cat <&3";
     let text = bench.run(Place::Box, &["bash", "-c", get]);
     assert!(
@@ -171,7 +171,7 @@ fn counters_that_cannot_be_read_do_not_begin_anew() {
     use fairair_core::control::log::Event;
     needs_root!();
     needs_tool!("strace");
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let [journal, log] = ["journal.db", "seen.jsonl"].map(|name| bench.directory.path().join(name));
     let ap = ONE.replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
     bench.configure(&format!("{ap}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));

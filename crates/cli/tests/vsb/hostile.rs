@@ -24,7 +24,7 @@ fn obeys(bytes: &[u8]) -> bool {
 #[test]
 fn nothing_that_devices_say_reaches_a_shell_or_a_terminal() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let file = |name: &str| bench.directory.path().join(name);
     let (dnsmasq, kea, socket, touched) = (file("dnsmasq"), file("kea"), file("wlan0"), file("touched"));
     let shell =
@@ -77,7 +77,7 @@ fn nothing_that_devices_say_reaches_a_shell_or_a_terminal() {
 #[test]
 fn the_daemon_is_reached_over_its_socket_only() {
     needs_root!();
-    let bench = Bench::shaping(1, AP);
+    let bench = Bench::shaping_light(1, AP);
     let mode = |name: &str| {
         let path = bench.directory.path().join("state").join(name);
         std::fs::metadata(path).expect("there").permissions().mode() & 0o777

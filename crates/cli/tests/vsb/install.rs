@@ -92,7 +92,7 @@ fn manuals_are_what_the_unit_and_the_pages_name(root: &Path, unit: &str) {
 fn two_capabilities_are_enough() {
     needs_root!();
     needs_tool!("setpriv");
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let before = bench.dump();
     let state = bench.state.clone();
     std::fs::create_dir(&state).unwrap();
@@ -126,4 +126,25 @@ fn two_capabilities_are_enough() {
     assert!(datapath(&bench).contains("10.1.0.2") && reaches(&bench));
     stop(&bench);
     assert_eq!(bench.dump(), before);
+}
+
+/// The unit allows the families of sockets that the daemon and its tools open, and no others.
+#[test]
+fn the_unit_allows_the_sockets_that_the_daemon_opens() {
+    needs_root!();
+    needs_tool!("strace");
+    let mut bench = Bench::light(1);
+    bench.configure(ONE);
+    let calls = bench.directory.path().join("calls");
+    let calls = calls.to_str().expect("text");
+    bench.start_by(&["strace", "-f", "-qq", "-e", "trace=socket", "-e", "signal=none", "-o", calls], &[]);
+    stop(&bench);
+    let _ = bench.daemon().wait();
+    let called = std::fs::read_to_string(calls).expect("calls");
+    let opened = called.lines().filter_map(|line| line.split("socket(").nth(1)?.split(',').next());
+    let opened: std::collections::BTreeSet<_> = opened.collect();
+    let unit = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../packaging/fairair-vsb.service"));
+    let unit = unit.expect("the unit");
+    let allowed = unit.lines().find_map(|line| line.strip_prefix("RestrictAddressFamilies=")).expect("a list");
+    assert_eq!(allowed.split(' ').collect::<std::collections::BTreeSet<_>>(), opened);
 }

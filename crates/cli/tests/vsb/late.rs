@@ -1,10 +1,11 @@
 //! A box that comes late: the queue stands in the AP already.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fairair_core::units::Bitrate;
 
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::{in_box, until};
 use crate::worker::{down, start};
 
 fn configuration(capacity: &str) -> String {
@@ -67,4 +68,26 @@ fn a_box_that_comes_under_load_takes_hold_and_a_new_daemon_goes_on() {
             assert!((0.5..1.5).contains(&(c / f64::from(mbps))), "{before} {after} {reloaded}\n{}", bench.log());
         }
     }
+}
+
+/// A fixed C that is too high is lowered for a moment now and then. Who is killed in that moment leaves the kernel with it; the
+/// next run puts it right at once.
+#[test]
+fn after_kill_9_in_a_trial_the_next_run_restores_c() {
+    needs_root!();
+    let mut bench = Bench::new(2);
+    path(&bench, 8, 75);
+    bench.configure(&configuration("\"20 Mbit/s\""));
+    bench.start(&[]);
+    let is_whole = |bench: &Bench| in_box(bench, "tc class show dev fairair0 classid 1:11").contains(" rate 20Mbit ");
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 30);
+    until(20, &bench, || !is_whole(&bench));
+    bench.daemon().kill().expect("it runs");
+    let _ = bench.daemon().wait();
+    assert!(!is_whole(&bench), "nobody was there to end the trial");
+    let begin = Instant::now();
+    bench.start(&[]);
+    assert!(is_whole(&bench), "{}", bench.log());
+    println!("whole again {:.2} s after the start", begin.elapsed().as_secs_f64());
+    drop(transfers);
 }

@@ -127,7 +127,7 @@ fn a_station_with_many_flows_holds_as_much_as_with_one() {
 #[test]
 fn parameters_that_others_changed_are_put_right() {
     needs_root!();
-    let bench = Bench::shaping(5, &five("5 Mbit/s", ""));
+    let bench = Bench::shaping_light(5, &five("5 Mbit/s", ""));
     let show = || in_box(&bench, "tc class show dev fairair0 parent 1:");
     let sorted = |text: String| {
         let mut lines: Vec<_> = text

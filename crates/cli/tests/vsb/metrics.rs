@@ -16,7 +16,7 @@ const AT: &str = "metrics = \"127.0.0.1:9477\"\n";
 #[track_caller]
 fn shaping() -> Bench {
     let adaptive = ONE.replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
-    Bench::shaping(1, &format!("{AT}{adaptive}"))
+    Bench::shaping_light(1, &format!("{AT}{adaptive}"))
 }
 
 fn connect(bench: &Bench) -> TcpStream {

@@ -48,7 +48,7 @@ pub(crate) fn furnish(bench: &Bench) {
 /// A box that shapes [`ONE`] beside what is the operator's own, and what was on it before.
 #[track_caller]
 pub(crate) fn furnished() -> (Bench, String) {
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     furnish(&bench);
     let before = bench.dump();
     bench.configure(ONE);

@@ -121,7 +121,7 @@ fn hostapd(bench: &Bench, binary: &str, name: &str, macs: &[&str]) -> (Running, 
 fn a_real_hostapd_tells_whose_station_it_is() {
     needs_root!();
     let binary = needs_program!("hostapd");
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let (one, other) = (bench.mac(Place::Stations), bench.mac(Place::Other));
     let (first, first_socket) = hostapd(&bench, &binary, "hostapd1", &["02:00:5e:10:00:01", &one]);
     let (_second, second_socket) = hostapd(&bench, &binary, "hostapd2", &[&other]);
@@ -150,7 +150,7 @@ fn a_real_hostapd_tells_whose_station_it_is() {
 fn a_real_snmpd_tells_who_is_there() {
     needs_root!();
     let binary = needs_program!("snmpd");
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let config = bench.directory.path().join("snmpd.conf");
     std::fs::write(&config, "rocommunity secret 127.0.0.1\n").unwrap();
     let at = "udp:127.0.0.1:1611";
@@ -181,7 +181,7 @@ fn a_real_snmpd_tells_who_is_there() {
 fn a_real_dhcp_client_of_a_real_dnsmasq_has_a_class() {
     needs_root!();
     let (dnsmasq, busybox) = (needs_program!("dnsmasq"), needs_program!("busybox"));
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let file = |name: &str| bench.directory.path().join(name).to_str().expect("text").to_owned();
     let (leases, script) = (file("leases"), file("bin/lease"));
     std::fs::write(&leases, "").unwrap();

@@ -27,7 +27,7 @@ fn of(bench: &Bench, name: &str) -> (String, serde_json::Value) {
 #[test]
 fn a_setting_lasts_as_long_as_it_was_meant_to() {
     needs_root!();
-    let mut bench = Bench::shaping(2, &plans());
+    let mut bench = Bench::shaping_light(2, &plans());
     let (done, told) = station(&bench, &["set", "10.1.0.2", "--plan", "gold", "--cap", "4 Mbit/s"]);
     assert!(done && told.contains("plan gold cap 4 Mbit/s"), "{told}");
     assert_eq!(of(&bench, "a").0, "3.0");
@@ -71,7 +71,7 @@ fn a_setting_lasts_as_long_as_it_was_meant_to() {
 fn a_setting_waits_for_a_station_that_appears_later() {
     needs_root!();
     for (is_by_mac, discovery) in [(false, "neighbours = false"), (true, "first_sight = false")] {
-        let bench = Bench::shaping(1, &format!("{}[discovery]\n{discovery}\n", open()));
+        let bench = Bench::shaping_light(1, &format!("{}[discovery]\n{discovery}\n", open()));
         let own = if is_by_mac { bench.mac(Place::Other) } else { "10.1.9.9".to_owned() };
         let (done, told) = station(&bench, &["set", &own, "--weight", "3"]);
         assert!(done && told.contains("kept until it appears"), "{told}");

@@ -48,7 +48,7 @@ fn what_others_take_away_comes_back() {
 #[test]
 fn rules_of_others_are_left_alone() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     in_box(&bench, "nft add table ip mine");
     std::thread::sleep(Duration::from_millis(2500));
     assert!(!bench.log().contains("changed by others"), "{}", bench.log());
@@ -61,7 +61,7 @@ fn rules_of_others_are_left_alone() {
 #[test]
 fn interfaces_go_down_are_renamed_and_made_anew() {
     needs_root!();
-    let bench = Bench::shaping(1, ONE);
+    let bench = Bench::shaping_light(1, ONE);
     let whole = datapath(&bench);
     in_box(&bench, "ip link set wan down");
     until(20, &bench, || troubles(&bench).contains("wan is down"));
@@ -103,7 +103,7 @@ fn interfaces_go_down_are_renamed_and_made_anew() {
 #[test]
 fn a_renamed_interface_is_cleaned_after_kill_9() {
     needs_root!();
-    let mut bench = Bench::shaping(1, ONE);
+    let mut bench = Bench::shaping_light(1, ONE);
     bench.daemon().kill().unwrap();
     bench.daemon().wait().unwrap();
     in_box(&bench, "ip link set wan down");
@@ -121,7 +121,7 @@ fn a_renamed_interface_is_cleaned_after_kill_9() {
 #[test]
 fn a_renamed_interface_is_shaped_under_its_new_name_after_reload() {
     needs_root!();
-    let mut bench = Bench::new(1);
+    let mut bench = Bench::light(1);
     let before = bench.dump();
     bench.configure(ONE);
     bench.start(&[]);
@@ -151,7 +151,7 @@ fn a_renamed_interface_is_shaped_under_its_new_name_after_reload() {
 fn netlink_errors_are_told_and_pass() {
     needs_root!();
     needs_tool!("strace");
-    let mut bench = Bench::shaping(
+    let mut bench = Bench::shaping_light(
         1,
         &format!(
             "{}capacity = {{ kind = \"adaptive\", max = \"20 Mbit/s\" }}\n[[station]]{}",

@@ -69,6 +69,48 @@ fn each_direction_of_the_link_is_shared_and_waits_in_the_box() {
     assert!(waiting <= 3, "next to nothing waits for the air: {}", status["pools"]);
 }
 
+/// Bar 6 over IPv6, and on a bridge, where stations are told apart by MAC address: in each direction four connections of one
+/// station get no more than one of another, and a ping waits for little.
+#[test]
+fn the_link_is_shared_over_ipv6_and_on_a_bridge() {
+    needs_root!();
+    for is_bridged in [false, true] {
+        let mut bench = Bench::new(3);
+        let (one, other) = if is_bridged {
+            bench.bridge();
+            let ap = |number: u32| {
+                format!("[[ap]]\nname = \"ap{number}\"\ninterface = \"lan{number}\"\ncapacity = \"100 Mbit/s\"\n")
+            };
+            bench.configure(&format!("mode = \"bridged\"\n{}{}{LINK}", ap(0), ap(1)));
+            ("10.1.0.2", "10.1.9.9")
+        } else {
+            bench.configure(&site(100, LINK));
+            ("fd01::2", "fd01::3")
+        };
+        bench.start(&[]);
+        // Found before the measurement begins.
+        goodputs(&bench, &[down(one), down(other)], 0, 1);
+        for (way, link, own) in [("up", 10.0, up as fn(&str) -> _), ("down", 50.0, down)] {
+            let running = start(&bench, &[own(one), own(one), own(one), own(one), own(other)], 3, 4);
+            std::thread::sleep(Duration::from_secs(3));
+            let mut pinged = if is_bridged {
+                pings(&bench, one, 30)
+            } else {
+                let script = "ping -n -I fd01::2 -i 0.1 -c 30 -W 2 fd02::2 | grep -o 'time=[0-9.]*' | cut -d= -f2";
+                let shown = bench.run(Place::Stations, &["bash", "-c", script]);
+                shown.lines().map(|line| line.parse().expect("a time")).collect()
+            };
+            let rates = running.finish();
+            let shares = [rates[..4].iter().sum::<f64>() / 1e6, rates[4] / 1e6];
+            let waits = p95(&mut pinged);
+            println!("bridged {is_bridged}, {way}: {shares:.2?} of {link} Mbit/s, ping p95 {waits:.1} ms");
+            assert!((shares[0] / shares[1] - 1.0).abs() < 0.05, "bridged {is_bridged}, {way}: {shares:?}");
+            assert!(shares[0] + shares[1] > 0.88 * link, "bridged {is_bridged}, {way}: {shares:?}");
+            assert!(pinged.len() >= 28 && waits <= 30.0, "bridged {is_bridged}, {way}: {waits}");
+        }
+    }
+}
+
 /// Bar 6: where the cell is slower, the link holds nothing up.
 #[test]
 fn a_cell_slower_than_the_link_is_shaped_as_without_it() {

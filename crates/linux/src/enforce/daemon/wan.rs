@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fairair_core::packet::Direction;
+use fairair_core::shaper::limit::{Demand, fair_level, limit, smoothed};
 use fairair_core::units::Bitrate;
 
 use super::Daemon;
 use super::rates::Rates;
-use crate::enforce::datapath::{ClassStats, LINK, OTHERS};
+use crate::enforce::datapath::{ClassStats, LINK, OTHERS, stage_largest};
 use crate::enforce::protocol::WanReport;
 
 /// Looks (two a second) by which it is told whether the link is the bottleneck.
@@ -18,6 +19,8 @@ const LOOKS: usize = 4;
 pub(super) struct LinkCounts {
     classes: BTreeMap<u16, ClassStats>,
     rates: Rates,
+    /// Rates of the leaves, smoothed, by which their queues are as long as a time.
+    smoothed: BTreeMap<u16, f64>,
     /// Whether something waited, look by look.
     waited: VecDeque<bool>,
 }
@@ -52,6 +55,32 @@ impl Daemon {
         for (direction, classes) in read {
             self.links.entry(direction).or_default().observe(classes);
         }
+    }
+
+    /// Sets the limits of what waits for the link, by the rates of the last second: twice a second.
+    pub(super) fn limit_wan(&mut self) {
+        let layout = self.engine.layout();
+        let largest = stage_largest(layout);
+        let quantum = layout.leaf.quantum.0 as f64;
+        let mut wanted = Vec::new();
+        for (direction, rate) in &layout.wan.rates {
+            let Some(link) = self.links.get_mut(direction) else { continue };
+            let before = std::mem::take(&mut link.smoothed);
+            let demand = |(minor, own): (&u16, &u32)| {
+                let measured = link.rates.of_class(*minor).as_bps() as f64;
+                let smooth = smoothed(before.get(minor).copied().unwrap_or(0.0), measured);
+                let cap = layout.leaves.get(minor).and_then(|leaf| leaf.cap).map_or(*rate, |cap| cap.min(*rate));
+                (*minor, Demand { weight: f64::from(*own) / quantum, rate: smooth, cap: Some(cap) })
+            };
+            let demands: Vec<(u16, Demand)> = layout.wan.quanta.iter().map(demand).collect();
+            let all: Vec<Demand> = demands.iter().map(|(_, demand)| *demand).collect();
+            let level = fair_level(*rate, &all);
+            wanted.extend(demands.iter().map(|(minor, own)| (*direction, *minor, limit(level, own, largest))));
+            link.smoothed = demands.into_iter().map(|(minor, demand)| (minor, demand.rate)).collect();
+        }
+        let engine = &mut self.engine;
+        let set = wanted.into_iter().try_for_each(|(way, minor, limit)| engine.set_stage_limit(way, minor, limit));
+        self.watch("wan-queues", set.map_err(|error| format!("cannot set the limits of queues of [wan]: {error}")));
     }
 
     /// Whether a direction of the Internet link is the bottleneck now: packets wait for it in the box, so pools may be

@@ -82,6 +82,7 @@ impl Daemon {
         if self.ticks_done.is_multiple_of(SLOW) {
             self.judge();
             self.limit();
+            self.limit_wan();
         }
         if self.ticks_done.is_multiple_of(SECOND * KEEP) {
             self.keep();
@@ -98,7 +99,7 @@ impl Daemon {
     /// Says where the box is not the bottleneck, or cannot know.
     fn judge(&mut self) {
         let now = self.now();
-        let mut troubles = Vec::new();
+        let (mut troubles, mut notes) = (Vec::new(), Vec::new());
         for control in &mut self.pools {
             let Some(pool) = self.site.pools().values().find(|pool| pool.id == control.id) else { continue };
             if control.is_fixed() {
@@ -106,7 +107,12 @@ impl Daemon {
             }
             control.judge(now, pool.rate);
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
+            notes.extend(control.note(now, pool.rate).map(|note| format!("{}: {note}", pool.name)));
         }
+        for note in notes.iter().filter(|note| !self.notes.contains(note)) {
+            info!("{note}");
+        }
+        self.notes = notes;
         let rates = self.site.rates_are_known();
         self.watch("rates", rates);
         self.watch("bottleneck", if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });

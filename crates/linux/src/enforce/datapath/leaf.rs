@@ -84,12 +84,17 @@ impl LeafLines {
 
     /// The same, on a new class, with small packets before the others of this leaf: acknowledgements, questions to name
     /// servers, pings. Nobody else waits for them longer than for other packets of this leaf.
-    pub(super) fn small_first(&self, lines: &mut String, layout: &Layout) {
+    /// With [`QueueRule::Auto`] each may hold `limit` to begin with.
+    pub(super) fn small_first(&self, lines: &mut String, layout: &Layout, limit: Bytes) {
+        let queue = match layout.leaf.queue {
+            QueueRule::Auto => format!("bfifo limit {}", limit.0),
+            QueueRule::Packets(limit) => format!("pfifo limit {limit}"),
+        };
         if layout.leaf.kind == LeafKind::FqCodel {
             return self.qdisc(lines, "add", layout);
         }
         let LeafLines { device, minor, .. } = self;
-        let (top, own) = (splitter(*minor), 0x2000 + splitter(*minor));
+        let (top, own) = (splitter(*minor), small_first_handle(*minor));
         let parent = if self.splits {
             let burst = layout.largest;
             let _ = writeln!(
@@ -106,8 +111,7 @@ impl LeafLines {
             let _ = writeln!(
                 lines,
                 "class add dev {device} parent {own:x}: classid {own:x}:{class} htb rate 100gbit ceil 100gbit burst 100000 \
-                 cburst 100000 prio {class} quantum 1500\nqdisc add dev {device} parent {own:x}:{class} pfifo limit {}",
-                stage_limit(layout.leaf.queue)
+                 cburst 100000 prio {class} quantum 1500\nqdisc add dev {device} parent {own:x}:{class} {queue}"
             );
         }
         // IPv4's total length, IPv6's length of what follows the header: below 128 bytes.
@@ -127,12 +131,17 @@ pub(super) const fn splitter(minor: u16) -> u16 {
     if minor.is_multiple_of(16) { (minor >> 4) + 1 } else { 0x1001 }
 }
 
+/// Handle of the HTB with small packets first of leaf `minor`; its classes are 1, for those, and 2.
+pub(super) const fn small_first_handle(minor: u16) -> u16 {
+    0x2000 + splitter(minor)
+}
+
 /// Most that a leaf gets; without a cap out of reach.
 pub(super) fn leaf_ceil(cap: Option<Bitrate>) -> Bitrate {
     cap.unwrap_or(Bitrate::mbps(40_000))
 }
 
-/// Packets in a queue whose limit follows no rate: the Internet link's.
+/// Packets in a queue whose limit follows no rate.
 fn stage_limit(rule: QueueRule) -> usize {
     if let QueueRule::Packets(limit) = rule { limit } else { 200 }
 }

@@ -38,8 +38,8 @@ pub(crate) use queue::INNER;
 pub use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
-pub(crate) use wan::preferences as stage_preferences;
 pub use wan::{LINK, OTHERS, stage};
+pub(crate) use wan::{largest as stage_largest, preferences as stage_preferences};
 
 /// The IFB device that all pools share.
 pub const IFB: &str = "fairair0";

@@ -4,17 +4,22 @@ use std::collections::BTreeMap;
 use std::io;
 
 use fairair_core::packet::Direction;
+use fairair_core::shaper::QueueRule;
+use fairair_core::shaper::limit::is_news;
+use fairair_core::units::Bytes;
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
 use super::layout::Layout;
+use super::leaf::small_first_handle;
 use super::links::{Link, link_named};
 use super::repair::Health;
 use super::script::Script;
 use super::tools::DatapathError;
 use super::wan::{self, LINK, PREFIXES, RELAY_PREFERENCE, relay, stage};
 use super::watch::EGRESS;
+use crate::enforce::config::LeafKind;
 
 /// Sweeps (one a second) until a device that nothing is sent to any more is empty for certain: longer than its queue.
 const SWEEPS: u8 = 5;
@@ -29,6 +34,8 @@ pub(super) struct Stages {
     relays: BTreeMap<String, u32>,
     /// The uplinks, with their numbers, that the filters of an interface were made for.
     pub(super) hooked: BTreeMap<String, Vec<(String, u32)>>,
+    /// Limits of queues that were set since the leaves were made.
+    limits: BTreeMap<(Direction, u16), Bytes>,
     /// Devices that nothing is sent to any more, and the sweeps until they go.
     leaving: Vec<(String, u8)>,
 }
@@ -59,6 +66,7 @@ impl Engine {
     fn fill_stage(&mut self, layout: &Layout, direction: Direction) -> Result<(), DatapathError> {
         let device = stage(direction);
         self.drop_device(device)?;
+        self.stages.limits.clear();
         self.tools.add_ifb(device)?;
         self.tools.tc(&wan::create(layout, direction))?;
         self.stages.classes.insert(direction, Classes::new(link_named(device)?.index)?);
@@ -88,9 +96,34 @@ impl Engine {
         there.map(|link| (link.name.clone(), link.index)).collect()
     }
 
+    /// Lets at most `limit` of leaf `minor` wait for a direction of the link; nothing is done for a change that is too small to
+    /// matter.
+    ///
+    /// # Errors
+    /// Netlink's, other than that the queue is gone: [`Engine::repair`] sees to that.
+    pub fn set_stage_limit(&mut self, direction: Direction, minor: u16, limit: Bytes) -> io::Result<()> {
+        let leaf = self.layout.leaf;
+        let before = self.stages.limits.get(&(direction, minor)).copied();
+        let is_told = leaf.queue != QueueRule::Auto || leaf.kind == LeafKind::FqCodel;
+        if is_told || !before.is_none_or(|before| is_news(before, limit)) {
+            return Ok(());
+        }
+        let Some(classes) = self.stages.classes.get_mut(&direction) else { return Ok(()) };
+        let options = u32::try_from(limit.0).unwrap_or(u32::MAX).to_ne_bytes();
+        for class in [1, 2] {
+            match classes.change_queue((small_first_handle(minor), class), "bfifo", &options) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+                changed => changed?,
+            }
+        }
+        self.stages.limits.insert((direction, minor), limit);
+        Ok(())
+    }
+
     /// Brings the classes of the stages to `layout`, before anything is sent to those that are new.
     pub(super) fn change_stages(&mut self, layout: &Layout) -> Result<(), DatapathError> {
         let there = self.read_stages()?;
+        self.stages.limits.clear();
         for direction in layout.wan.rates.keys() {
             if self.layout.wan.rates.contains_key(direction) {
                 // One that is leaving and comes back, or is left from a change that failed.
@@ -223,6 +256,7 @@ impl Engine {
                 classes.read(&mut counters)?;
             }
             if !counters.contains_key(&LINK) {
+                self.stages.limits.clear();
                 self.tools.clear_ifb(device)?;
                 self.tools.tc(&wan::create(&self.layout, direction))?;
                 health.mended.push(format!("the classes of {device} were gone: made anew"));
@@ -230,6 +264,7 @@ impl Engine {
             }
             let (commands, missing) = wan::missing(&self.layout, direction, |minor| counters.contains_key(&minor));
             if missing > 0 {
+                self.stages.limits.clear();
                 self.tools.tc(&commands)?;
                 health.mended.push(format!("{missing} classes of {device} were gone: made anew"));
             }

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use fairair_core::packet::Direction;
 use fairair_core::shaper::UdpRule;
-use fairair_core::units::Bitrate;
+use fairair_core::shaper::limit::{Demand, limit};
+use fairair_core::units::{Bitrate, Bytes};
 
 use super::IFB;
 use super::layout::{Layout, WanLink};
@@ -68,9 +69,22 @@ pub(super) fn create(layout: &Layout, direction: Direction) -> String {
     lines
 }
 
+/// Largest packet in a stage.
+pub(crate) const fn largest(layout: &Layout) -> Bytes {
+    if layout.wan.splits { Bytes(1500) } else { Bytes(65_536) }
+}
+
+/// Queue of a leaf where nobody else has traffic.
+fn first_limit(layout: &Layout, leaf: &LeafLines) -> Bytes {
+    let own = layout.wan.rates.iter().find(|(direction, _)| stage(**direction) == leaf.device);
+    let rate = own.map_or(Bitrate::from_bps(0), |(_, rate)| *rate);
+    let most = leaf.cap.map_or(rate, |cap| cap.min(rate));
+    limit(rate.as_bps() as f64, &Demand { cap: Some(most), ..Demand::default() }, largest(layout))
+}
+
 fn add(lines: &mut String, leaf: &LeafLines, layout: &Layout) {
     leaf.class(lines, "add");
-    leaf.small_first(lines, layout);
+    leaf.small_first(lines, layout, first_limit(layout, leaf));
 }
 
 /// What leads a stage from `old` to `new`, where both have it. Leaves that are no longer named stay; those that are new
@@ -91,7 +105,7 @@ pub(super) fn between(old: &Layout, new: &Layout, direction: Direction) -> Strin
                 }
                 if before.splits != leaf.splits || old.leaf != new.leaf || old.largest != new.largest {
                     let _ = writeln!(lines, "qdisc del dev {} parent 1:{:x}", leaf.device, leaf.minor);
-                    leaf.small_first(&mut lines, new);
+                    leaf.small_first(&mut lines, new, first_limit(new, &leaf));
                 }
             }
         }
@@ -242,6 +256,16 @@ down = "50 Mbit/s"
         assert!(up.contains("match ip protocol 17") && up.contains("indev fairair-wan "), "UDP passes the pool: {up}");
         let nft = |layout: &Layout| Script::create(layout).nft;
         assert!(nft(&down).contains("l4proto udp return") && !nft(&both).contains("l4proto udp return"));
+    }
+
+    /// 50 ms of the link, whatever its rate, or of the cap: it was 200 packets, 240 ms at 10 Mbit/s.
+    #[test]
+    fn what_waits_for_the_link_is_a_time() {
+        let lines = create(&layout(&SITE.replace("50 M", "10 M")), Direction::Down);
+        let queues = |limit: u64| lines.matches(&format!("bfifo limit {limit}\n")).count();
+        assert_eq!((queues(63_000), queues(13_500)), (8, 2), "{lines}");
+        let packets = create(&layout(&SITE.replace("policy =", "queue = 200\npolicy =")), Direction::Down);
+        assert_eq!(packets.matches("pfifo limit 200\n").count(), 10, "{packets}");
     }
 
     #[test]
