@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 static BENCHES: AtomicU32 = AtomicU32::new(0);
 /// Benches that measure rates close to a bar have the machine to themselves; [`AT_ONCE`] of those that measure at all share it.
-/// Those that mostly wait ([`Bench::light`]) go on beside either.
+/// Those that measure nothing ([`Bench::light`]) go on beside these.
 static MACHINE: RwLock<()> = RwLock::new(());
 static MEASURING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 const AT_ONCE: u32 = 2;
@@ -19,7 +19,7 @@ const AT_ONCE: u32 = 2;
 /// For as long as a bench exists.
 #[allow(dead_code, reason = "what is held is let go by its drop")]
 enum Turn {
-    Light,
+    Light(RwLockReadGuard<'static, ()>),
     Shared(RwLockReadGuard<'static, ()>, Seat),
     Alone(RwLockWriteGuard<'static, ()>),
 }
@@ -107,7 +107,7 @@ impl Bench {
 
     /// The same for a test that measures nothing near a bar.
     pub(crate) fn light(stations: u32) -> Bench {
-        Bench::with(stations, Turn::Light)
+        Bench::with(stations, Turn::Light(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// The same while no other bench exists.
