@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
 use crate::operator::{furnish, in_box, reaches, reload, stop, troubles, two, until};
-use crate::worker::{down, goodputs, start, up};
+use crate::worker::{Transfer, down, goodputs, start, up};
 
 /// A cell of `cell` Mbit/s with stations a, b and c, under a link.
 fn site(cell: u32, wan: &str) -> String {
@@ -90,11 +90,12 @@ fn the_link_is_shared_over_ipv6_and_on_a_bridge() {
         bench.start(&[]);
         // Found before the measurement begins.
         goodputs(&bench, &[down(one), down(other)], 0, 1);
-        for (way, link, own) in [("up", 10.0, up as fn(&str) -> _), ("down", 50.0, down)] {
-            let running = start(&bench, &[own(one), own(one), own(one), own(one), own(other)], 3, 4);
+        for (way, link) in [("up", 10.0), ("down", 50.0)] {
+            let [one, other] = [one, other].map(|station| Transfer { station, is_up: way == "up" });
+            let running = start(&bench, &[one, one, one, one, other], 3, 4);
             std::thread::sleep(Duration::from_secs(3));
             let mut pinged = if is_bridged {
-                pings(&bench, one, 30)
+                pings(&bench, one.station, 30)
             } else {
                 let script = "ping -n -I fd01::2 -i 0.1 -c 30 -W 2 fd02::2 | grep -o 'time=[0-9.]*' | cut -d= -f2";
                 let shown = bench.run(Place::Stations, &["bash", "-c", script]);

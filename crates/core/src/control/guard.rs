@@ -214,7 +214,7 @@ impl Guard {
             return;
         }
         if self.occupancy.span(LISTENS).is_some_and(|span| span.binds()) {
-            let (raised, share) = self.room.begin(now);
+            let (raised, share) = Room::begin(now);
             self.phase = Phase::Raised(raised);
             self.occupancy.restart();
             self.set(now, share * self.fixed, Reason::Trial);

@@ -82,7 +82,7 @@ impl Room {
     }
 
     /// A trial begins: C goes to the answer, as a multiple of what the user has fixed.
-    pub(super) fn begin(&mut self, now: Instant) -> (Raised, f64) {
+    pub(super) const fn begin(now: Instant) -> (Raised, f64) {
         (Raised { began: now, step: 0, step_began: now }, STEPS[0])
     }
 
