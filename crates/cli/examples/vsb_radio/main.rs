@@ -58,6 +58,9 @@ enum What {
         /// How long ordinary operation is watched, in seconds.
         #[arg(long, default_value_t = 180)]
         seconds: u64,
+        /// Only cases whose name contains this text.
+        #[arg(long, default_value = "")]
+        only: String,
     },
     /// Round-trip times of pings beside bulk transfers, with default queues and with 200 packets a class.
     Latency {
@@ -100,7 +103,7 @@ fn measured(args: &Args) -> Result<bool, String> {
             let chosen = cases::Chosen { seed: *seed, count: *count, only, ears, log: log.as_deref() };
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
-        What::Tells { seconds } => Ok(tells::tells(&fairair, args.jobs, *seconds)),
+        What::Tells { seconds, only } => Ok(tells::tells(&fairair, args.jobs, *seconds, only)),
         What::Latency { paths, only, seconds } => latency::latency(&fairair, args.jobs, paths, only, *seconds),
     }
 }

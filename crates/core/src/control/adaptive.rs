@@ -22,7 +22,7 @@ use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// The cell carries more than the largest C when that has held packets back for so long.
-const SPARE: Duration = Duration::from_secs(8);
+const SPARE: Duration = Duration::from_secs(4);
 
 /// What the user chose.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

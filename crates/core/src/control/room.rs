@@ -64,9 +64,9 @@ pub(super) enum Next {
 }
 
 impl Room {
-    /// Whether a trial is due, at a look that found `span`.
-    pub(super) fn is_due(&mut self, now: Instant, span: Span) -> bool {
-        if span.used() < LITTLE {
+    /// Whether a trial is due, at a look that found `span`, and `last` in the half second before it.
+    pub(super) fn is_due(&mut self, now: Instant, span: Span, last: Span) -> bool {
+        if last.used() < LITTLE {
             self.little_since = self.little_since.or(Some(now));
             return false;
         }
@@ -115,9 +115,9 @@ impl Room {
         }
     }
 
-    /// A trial ends before its time: it says nothing.
-    pub(super) fn abort(&mut self, now: Instant) {
-        (self.last_at, self.next_at) = (Some(now), Some(now + LEAST));
+    /// Packets did not wait for as long as round trips were measured: a trial comes to nothing before it begins.
+    pub(super) fn put_off(&mut self, now: Instant) {
+        self.next_at = Some(now + SOON);
     }
 
     /// The length of a step.
