@@ -65,6 +65,8 @@ class Candidate:
     """Flows and stations that are below the floor in any replica."""
     snippet: str
     """What to write into the scenario file; empty: nothing."""
+    cautions: tuple[str, ...]
+    """What in it does not fit the cell; empty: nothing is known."""
     fairness: float
     """Jain's index of what each station has of its max-min share, 0 to 1."""
     delay_s: float
@@ -129,8 +131,9 @@ class Plan:
 
         def candidate(row: dict[str, Any]) -> Candidate:
             result = Result.from_json(json.dumps(row["report"]), "plan")
-            rest = {key: value for key, value in row.items() if key not in {"report", "starved"}}
-            return Candidate(result=result, starved=tuple(row["starved"]), **rest)
+            rest = {key: value for key, value in row.items() if key not in {"report", "starved", "cautions"}}
+            cautions = tuple(row.get("cautions", ()))
+            return Candidate(result=result, starved=tuple(row["starved"]), cautions=cautions, **rest)
 
         return cls(
             name=raw["name"],

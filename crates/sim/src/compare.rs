@@ -2,7 +2,7 @@
 
 use fairair_core::metrics::Report;
 use fairair_core::record::Record;
-use fairair_core::remedy::Remedy;
+use fairair_core::remedy::{Remedy, cautions};
 use fairair_core::scenario::Scenario;
 use serde::Serialize;
 
@@ -39,6 +39,9 @@ pub struct Row {
     pub needs: &'static str,
     /// The paper or document that it comes from.
     pub source: &'static str,
+    /// What in it does not fit the cell; empty: nothing is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<&'static str>,
     /// What the simulation of the cell with the remedy measured.
     pub report: Report,
     /// The records behind the report.
@@ -73,6 +76,7 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
             deploy: remedy.deploy.name(),
             needs: remedy.needs,
             source: remedy.source,
+            cautions: cautions(scenario),
             report: execution.report(scenario, SIMULATOR),
             records: execution.records,
         }

@@ -76,7 +76,24 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
                 at the station where it is longest; starved: flows a replica below 5 % of their max-min share";
     lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));
     lines.extend(page.wrapped(&last_line(rows)).iter().map(|line| style.bold(line)));
+    for caution in cautions(rows) {
+        lines.extend(page.wrapped(&caution));
+    }
     lines.join("\n") + "\n"
+}
+
+/// What does not fit the cell, each with the remedies that have it.
+fn cautions(rows: &[Row]) -> Vec<String> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        for caution in &row.cautions {
+            match all.iter_mut().find(|(known, _)| known == caution) {
+                Some((_, remedies)) => remedies.push(row.remedy),
+                None => all.push((caution, vec![row.remedy])),
+            }
+        }
+    }
+    all.into_iter().map(|(caution, remedies)| format!("Beware of {}: {caution}.", remedies.join(", "))).collect()
 }
 
 /// Which remedies leave flows or stations with next to nothing.

@@ -109,17 +109,10 @@ fn predictions(plan: &Plan, page: Page) -> Vec<String> {
     let outside = |row: &Row| match &row.prediction {
         Prediction { unknown: Some(why), .. } => why.clone(),
         Prediction { outside, .. } if outside.is_empty() => String::new(),
-        Prediction { outside, .. } => format!("outside its domain: {}", outside.join(", ")),
+        Prediction { outside, .. } => format!("breaks {}", outside.join(", ")),
     };
     let mut table = Table::default();
-    table.add(
-        Keep::Always,
-        titled(
-            "model",
-            plan.rows.iter().map(|r| r.prediction.model.clone().unwrap_or(NONE.to_owned())).collect(),
-            Align::Left,
-        ),
-    );
+    table.add(Keep::Always, titled("model", plan.rows.iter().map(|row| model(&row.prediction)).collect(), Align::Left));
     table.add(Keep::Always, pairs("total", &|p| Quantity::rate(known(p.goodput_bps))));
     table.add(Keep::Useful, pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))));
     table.add(Keep::Useful, pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))));
@@ -128,6 +121,15 @@ fn predictions(plan: &Plan, page: Page) -> Vec<String> {
     let mut lines = vec![page.style.dim("The same rows as models predict them / as they were simulated:")];
     lines.extend(table.lines(page));
     lines
+}
+
+/// The model's name, and whether the row is outside what it knows.
+fn model(prediction: &Prediction) -> String {
+    match &prediction.model {
+        None => NONE.to_owned(),
+        Some(model) if prediction.outside.is_empty() => model.clone(),
+        Some(model) => format!("{model}, outside its domain"),
+    }
 }
 
 /// A snippet in one line.
@@ -158,6 +160,7 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         lines.extend(prices(plan));
     }
     lines.extend(long_queue(row, style));
+    lines.extend(row.cautions.iter().map(|caution| style.bold(&format!("Beware: {caution}."))));
     lines
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn render(report: &Report, scenario: &Scenario, style: Style) -> Stri
     lines.extend(summary.map(|(label, line)| style.bold(&pad(label, LABEL, Align::Left)) + &line));
     lines.push(String::new());
     lines.extend(broken_assumptions(report).iter().map(|line| style.bold(line)));
-    lines.push(style.bold(&verdict(report)));
+    lines.push(style.bold(&verdict(report, scenario)));
     lines.join("\n") + "\n"
 }
 

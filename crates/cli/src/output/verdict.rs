@@ -1,6 +1,7 @@
 //! One sentence in plain words: who gets the air, and what the AP's queue has to do with it.
 
-use fairair_core::metrics::{Estimate, Report};
+use fairair_core::metrics::{Estimate, FLOOR, MaxMin, Report};
+use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 
 use super::quantity::{per_cent, times};
@@ -10,8 +11,13 @@ const EQUAL: f64 = 0.1;
 /// Drop probabilities below this are not worth a word.
 const FEW_DROPS: f64 = 0.005;
 
+/// A station with less than this share of its max-min share is named.
+const LITTLE: f64 = 0.2;
+/// Most names in the sentence.
+const NAMES: usize = 3;
+
 /// The sentence. It says what was measured; reasons are given only where the counters show them.
-pub(crate) fn verdict(report: &Report) -> String {
+pub(crate) fn verdict(report: &Report, scenario: &Scenario) -> String {
     let Some(total) = report.totals.goodput_bps.mean else {
         return "No replica was finished: nothing is known.".to_owned();
     };
@@ -22,8 +28,13 @@ pub(crate) fn verdict(report: &Report) -> String {
         (0, _) | (_, 0) => stations(report),
         _ => directions(report),
     };
+    let shares = MaxMin::of(scenario, total);
     let who = match starving(report) {
-        Some(starving) => format!("{starving}: {}", in_mid_sentence(&who)),
+        Some(starving) => format!("{starving}{}: {}", starved_by_name(report, &shares), in_mid_sentence(&who)),
+        None => who,
+    };
+    let who = match with_little(report, &shares) {
+        Some(little) => format!("{who}; {little}"),
         None => who,
     };
     match ap_queue(report) {
@@ -47,6 +58,55 @@ pub(crate) fn starving(report: &Report) -> Option<String> {
         (None, None) => return None,
     };
     Some(format!("{what} (below 5 % of the max-min share; mean of the replicas)"))
+}
+
+/// Who starves on average; a flow by its number at its station, from 0.
+fn starved_by_name(report: &Report, shares: &MaxMin) -> String {
+    let goodput = |estimate: Estimate| estimate.mean.unwrap_or(0.0);
+    let flows: Vec<f64> = report.flows.iter().map(|flow| goodput(flow.goodput_bps)).collect();
+    let stations: Vec<f64> = report.stations.iter().map(|station| goodput(station.goodput_bps)).collect();
+    let starved = shares.starved(FLOOR, &flows, &stations);
+    let whole: Vec<&str> = starved.stations.iter().map(|index| report.stations[*index].name.as_str()).collect();
+    let mut names: Vec<String> = whole.iter().map(|name| (*name).to_owned()).collect();
+    for index in &starved.flows {
+        let flow = &report.flows[*index];
+        if !whole.contains(&flow.station.as_str()) {
+            let own = report.flows[..*index].iter().filter(|other| other.station == flow.station).count();
+            names.push(format!("flow {own} of {}", flow.station));
+        }
+    }
+    if names.is_empty() { ", in turns".to_owned() } else { format!(": {}", some(&names)) }
+}
+
+/// Stations that have little of their share, but do not starve; who asks for less has a smaller share.
+fn with_little(report: &Report, shares: &MaxMin) -> Option<String> {
+    let part = |index: usize| {
+        let share = shares.stations.get(index).copied().flatten().filter(|share| *share > 0.0)?;
+        Some(report.stations[index].goodput_bps.mean? / share)
+    };
+    let mut little: Vec<(f64, &str)> = (0..report.stations.len())
+        .filter_map(|index| Some((part(index)?, report.stations[index].name.as_str())))
+        .filter(|(part, _)| (FLOOR..LITTLE).contains(part))
+        .collect();
+    little.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (least, _) = little.first()?;
+    let names: Vec<String> = little.iter().map(|(_, name)| (*name).to_owned()).collect();
+    let has = if names.len() == 1 { "has" } else { "have" };
+    let at_most = little.last().map_or(*least, |(most, _)| *most);
+    Some(format!(
+        "{} {has} {}{} of the max-min share",
+        some(&names),
+        if names.len() == 1 { "" } else { "at most " },
+        per_cent(at_most)
+    ))
+}
+
+/// A few names of many.
+fn some(names: &[String]) -> String {
+    match names.len().checked_sub(NAMES).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", names[..NAMES].join(", ")),
+        None => names.join(", "),
+    }
 }
 
 /// A clause that begins with a word of its own, not with a station's name, goes on in lower case.
@@ -133,7 +193,7 @@ mod tests {
 
     #[track_caller]
     fn says(report: &Report, beginning: &str) {
-        let said = verdict(report);
+        let said = verdict(report, &fixture::scenario());
         assert!(said.starts_with(beginning) && said.ends_with('.'), "{said}");
     }
 
@@ -145,8 +205,9 @@ mod tests {
         report.ap_queue.drop_probability.ack = sure(0.2);
         report.ap_queue.drop_probability.other = Estimate::default();
         assert_eq!(
-            verdict(&report),
-            "Uploads get 17x what downloads get; the AP's queue drops 24 % of the DATA and 20 % of the ACKs."
+            verdict(&report, &fixture::scenario()),
+            "Uploads get 17x what downloads get; other-1, other-2, other-3 and 1 more have at most 9.1 % of the max-min share; the \
+             AP's queue drops 24 % of the DATA and 20 % of the ACKs."
         );
         report.indices.up_down_ratio = sure(0.25);
         says(&report, "Downloads get 4.0x what uploads get");
@@ -165,13 +226,34 @@ mod tests {
         report.indices.starved_flows = sure(2.0);
         says(
             &report,
-            "2 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): uploads and downloads",
+            "2 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns: uploads and downloads",
         );
         report.indices.starved_flows = sure(0.0);
         report.indices.starved_stations = sure(0.4);
         says(&report, "0.4 of 5 stations starve");
         report.indices.starved_stations = Estimate::default();
         says(&report, "Uploads and downloads get the same");
+    }
+
+    #[test]
+    fn who_starves_or_has_little_is_named() {
+        let mut report = fixture::report();
+        report.indices.up_down_ratio = sure(1.05);
+        report.indices.starved_flows = sure(2.0);
+        // 40 kbit/s of 1.04 Mbit/s, and one of three flows.
+        (report.stations[1].goodput_bps, report.flows[3].goodput_bps) = (sure(40e3), sure(40e3));
+        report.flows[1].goodput_bps = sure(1e3);
+        let said = verdict(&report, &fixture::scenario());
+        let names = "(below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1: uploads";
+        assert!(said.contains(names), "{said}");
+        assert!(said.contains("; other-2, other-3, other-4 have at most 9.1 % of the max-min share"), "{said}");
+        for index in 2..5 {
+            report.stations[index].goodput_bps = sure(1e6);
+        }
+        assert!(!verdict(&report, &fixture::scenario()).contains("at most"));
+        report.stations[4].goodput_bps = sure(150e3);
+        let said = verdict(&report, &fixture::scenario());
+        assert!(said.contains("; other-4 has 14 % of the max-min share"), "{said}");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
 
-use crate::ap::{LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
+use crate::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::packet::Direction;
 use crate::qdisc::{
@@ -60,6 +60,31 @@ impl Remedy {
         (self.apply)(&mut scenario);
         scenario
     }
+}
+
+/// What in the remedies of `scenario` reckons with frames that its cell does not send, for who reads the results: in cells of 802.11n, ac and ax
+/// frames are aggregated. The simulation is right all the same.
+pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
+    let boxed = scenario.enforce.as_ref();
+    let air = boxed.is_some_and(|enforce| matches!(enforce.capacity, CapacityParams::Air(_)));
+    let policy = boxed.is_some_and(|enforce| matches!(enforce.vsb.policy, Policy::Airtime));
+    let limiter = scenario.ap.uplink_limiter.is_some_and(|params| matches!(params.capacity, LimiterCapacity::Auto(_)));
+    let mut cautions = Vec::new();
+    if scenario.radio.qos.is_none() {
+        return cautions;
+    }
+    if air {
+        cautions.push(
+            "capacity `air` reckons with single frames, so that C is far below what A-MPDUs carry: use `adaptive`",
+        );
+    }
+    if policy {
+        cautions.push("policy `airtime` weighs stations by the air of single frames, which favours slow stations where frames are aggregated");
+    }
+    if limiter {
+        cautions.push("the uplink limiter begins with R = 4.6 Mbit/s of 802.11b and rises by a tenth a second: give its `capacity`");
+    }
+    cautions
 }
 
 /// All remedies; the first one is to leave the cell as it is.
@@ -336,6 +361,20 @@ mod tests {
             let found = REMEDIES.iter().any(|remedy| remedy.applied(&cell()).ap.queue.kind() == spec.kind());
             assert!(found, "no remedy is {}", spec.kind());
         }
+    }
+
+    #[test]
+    fn what_reckons_with_single_frames_is_said_where_they_are_aggregated() {
+        let text =
+            "name = \"cell\"\n[run]\nduration = \"10 s\"\n[radio]\nphy = \"802.11n\"\n[[station]]\nname = \"a\"\n";
+        let modern = Scenario::from_toml(text, "cell.toml").unwrap();
+        let cautious: Vec<&str> = REMEDIES
+            .iter()
+            .filter(|remedy| !cautions(&remedy.applied(&modern)).is_empty())
+            .map(|remedy| remedy.name)
+            .collect();
+        assert_eq!(cautious, ["uplink-limiter", "uplink-limiter:flows", "vsb:air", "vsb:airtime"]);
+        assert!(REMEDIES.iter().all(|remedy| cautions(&remedy.applied(&cell())).is_empty()));
     }
 
     #[test]

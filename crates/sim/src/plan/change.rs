@@ -22,6 +22,8 @@ pub(crate) struct Change {
     pub(crate) enforce: Option<BoxChange>,
     /// Weights of stations in the box, by the name that stands in the file: a group's has no number.
     pub(crate) weights: Vec<(String, f64)>,
+    /// Most that the box lets stations have, each of a group, by the same names.
+    pub(crate) caps: Vec<(String, Bitrate)>,
 }
 
 /// The box of a change.
@@ -75,6 +77,11 @@ impl Change {
                 station.weight = *weight;
             }
         }
+        for (name, cap) in &self.caps {
+            for station in changed.stations.iter_mut().filter(|station| is_meant(name, &station.name)) {
+                station.cap = Some(*cap);
+            }
+        }
         changed
     }
 
@@ -100,6 +107,9 @@ impl Change {
         }
         for (name, weight) in &self.weights {
             lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
+        }
+        for (name, cap) in &self.caps {
+            lines.push(format!("[[station]]\nname = {}\ncap = {}", word(name), word(cap)));
         }
         lines.join("\n")
     }

@@ -25,8 +25,19 @@ pub(crate) struct Ranges {
     capacity_bps: f64,
     /// The box's largest capacity.
     most: Bitrate,
-    /// Groups of stations that a goal tells apart; their weights are parameters.
-    weighed: Vec<String>,
+    /// Whose weights and caps are parameters.
+    classes: Classes,
+}
+
+/// Stations and groups of stations, as the file names them, whose weights and caps in the box are parameters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Classes {
+    /// Those that a goal wants to have more or less; they have one weight.
+    pub(crate) weighed: Vec<String>,
+    /// Those that have to leave something to whom a goal names; they have one cap.
+    pub(crate) capped: Vec<String>,
+    /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
+    pub(crate) any: Vec<String>,
 }
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
@@ -52,9 +63,8 @@ const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges,
 }
 
 impl Ranges {
-    /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full. `weighed` are stations whose
-    /// weights a goal makes worth trying.
-    pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, weighed: Vec<String>) -> Self {
+    /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full.
+    pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, classes: Classes) -> Self {
         let packets = |flow: &fairair_core::scenario::Flow| match flow.direction {
             // A delayed ACK stands for two segments.
             Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
@@ -66,7 +76,7 @@ impl Ranges {
             window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
             capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
             most: Enforce::most_in(&scenario.radio),
-            weighed,
+            classes,
         }
     }
 
@@ -249,19 +259,51 @@ const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
 
 /// A box with weights; only where a goal tells stations apart.
 const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
-    let capacity = if x[2] < 0.5 { adaptive(r, x[2] * 2.0) } else { air(r, x[2] * 2.0 - 1.0) };
+    let capacity = adaptive_or_air(r, x[2]);
     let weight = hundredths(between(0.05, 20.0, x[3]));
     Change {
-        weights: r.weighed.iter().map(|name| (name.clone(), weight)).collect(),
-        ..boxed(pick(&[Policy::PerStation, Policy::Airtime], x[0]), x[1], capacity)
+        weights: r.classes.weighed.iter().map(|name| (name.clone(), weight)).collect(),
+        ..boxed(pick(&BY_STATION, x[0]), x[1], capacity)
     }
 })];
+
+/// A box with a cap; only where others have to leave something to whom a goal names.
+const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
+    caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
+    ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+})];
+
+/// A box that treats one class of stations in another way; only in a thorough search.
+const ANY: &[Family] = &[
+    family("box, a class weighted", 5, 16, |r, x| Change {
+        weights: vec![(pick_name(&r.classes.any, x[4]), hundredths(between(0.05, 20.0, x[3])))],
+        ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+    }),
+    family("box, a class capped", 5, 16, |r, x| Change {
+        caps: vec![(pick_name(&r.classes.any, x[4]), r.rate(0.01, 0.6, x[3]))],
+        ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+    }),
+];
+
+/// Policies that know weights and caps.
+const BY_STATION: [Policy; 2] = [Policy::PerStation, Policy::Airtime];
+
+fn adaptive_or_air(ranges: &Ranges, x: f64) -> CapacityParams {
+    if x < 0.5 { adaptive(ranges, x * 2.0) } else { air(ranges, x * 2.0 - 1.0) }
+}
+
+fn pick_name(of: &[String], x: f64) -> String {
+    of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).cloned().unwrap_or_default()
+}
 
 /// What `deploy` allows (`None`: anything), and the names of what it does not.
 pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static Family>, Vec<&'static str>) {
     let (ap, of_box) = (deploy.is_none_or(|d| d == Deploy::Ap), deploy.is_none_or(|d| d == Deploy::Box));
-    let weights = of_box && !ranges.weighed.is_empty();
-    let sets = [(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights)];
+    let classes = &ranges.classes;
+    let weights = of_box && !classes.weighed.is_empty();
+    let caps = of_box && !classes.capped.is_empty();
+    let any = of_box && classes.any.len() > 1;
+    let sets = [(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (ANY, any)];
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());
     for (set, allowed) in sets {
         for family in set {
@@ -285,25 +327,38 @@ mod tests {
         name = "sta"
         count = 3
         flows = [{ direction = "up" }, { direction = "down" }]
+        [[station]]
+        name = "other"
+        flows = [{ direction = "down" }]
     "#;
+
+    /// The cell with a snippet: its keys of a station stand with the station, its tables at the end.
+    fn pasted(snippet: &str) -> Scenario {
+        let (tables, stations) = snippet.split_at(snippet.find("[[station]]").unwrap_or(snippet.len()));
+        let mut text = CELL.to_owned();
+        for station in stations.split("[[station]]\n").filter(|station| !station.is_empty()) {
+            let (name, keys) = station.split_once('\n').unwrap();
+            text = text.replace(name, &format!("{name}\n{keys}"));
+        }
+        Scenario::from_toml(&format!("{text}\n{tables}"), "pasted.toml").unwrap_or_else(|e| panic!("{e:?}\n{snippet}"))
+    }
 
     #[test]
     fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let ranges = Ranges::new(&scenario, 800.0, Vec::new());
+        let sta = || vec!["sta".to_owned(), "other".to_owned()];
+        let classes = Classes { weighed: sta(), capped: sta(), any: sta() };
+        let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
+        assert_eq!(left_out, ["box with weights", "box with caps", "box, a class weighted", "box, a class capped"]);
+        let ranges = Ranges::new(&scenario, 800.0, classes);
         let (families, left_out) = families(None, &ranges);
-        assert_eq!(left_out, ["box with weights"]);
+        assert_eq!(left_out, [""; 0]);
         for family in families {
             for n in 0..50 {
                 let at: Vec<f64> = (0..family.dims).map(|d| f64::from(n * (2 * d as u32 + 3) % 50) / 49.0).collect();
                 let change = family.change(&ranges, &at);
                 let snippet = change.snippet(&scenario);
-                let pasted = Scenario::from_toml(&format!("{CELL}\n{snippet}"), "pasted.toml");
-                assert_eq!(
-                    pasted.unwrap_or_else(|e| panic!("{e:?}\n{snippet}")),
-                    change.applied(&scenario),
-                    "{snippet}"
-                );
+                assert_eq!(pasted(&snippet), change.applied(&scenario), "{snippet}");
             }
         }
     }
@@ -311,7 +366,8 @@ mod tests {
     #[test]
     fn deployment_is_respected() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let ranges = Ranges::new(&scenario, 800.0, vec!["sta".to_owned()]);
+        let classes = Classes { weighed: vec!["sta".to_owned()], ..Classes::default() };
+        let ranges = Ranges::new(&scenario, 800.0, classes);
         let deploys = |deploy| -> Vec<&str> {
             let (families, _) = families(deploy, &ranges);
             families.iter().map(|family| family.change(&ranges, &vec![0.5; family.dims]).deploy()).collect()
@@ -322,10 +378,19 @@ mod tests {
     }
 
     #[test]
-    fn weights_reach_all_of_a_group() {
+    fn weights_and_caps_reach_all_of_a_group() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let change = Change { weights: vec![("sta".to_owned(), 2.5)], ..Change::default() };
-        assert!(change.applied(&scenario).stations.iter().all(|station| station.weight.to_bits() == 2.5_f64.to_bits()));
-        assert_eq!(change.snippet(&scenario), "[[station]]\nname = \"sta\"\nweight = 2.5");
+        let cap = Bitrate::mbps(1);
+        let change = Change {
+            weights: vec![("sta".to_owned(), 2.5)],
+            caps: vec![("other".to_owned(), cap)],
+            ..Change::default()
+        };
+        let changed = change.applied(&scenario).stations;
+        assert!(changed[..3].iter().all(|station| station.weight.to_bits() == 2.5_f64.to_bits()));
+        assert!(changed[..3].iter().all(|station| station.cap.is_none()));
+        assert_eq!((changed[3].cap, changed[3].weight.to_bits()), (Some(cap), 1.0_f64.to_bits()));
+        let weight = "[[station]]\nname = \"sta\"\nweight = 2.5";
+        assert_eq!(change.snippet(&scenario), format!("{weight}\n[[station]]\nname = \"other\"\ncap = \"1 Mbit/s\""));
     }
 }

@@ -107,6 +107,16 @@ impl Goal {
         all.filter(|(_, station)| who.is_empty() || is_meant(who, &station.name)).map(|(index, _)| index).collect()
     }
 
+    /// The station or group that it names.
+    pub(crate) fn who(&self) -> Option<&str> {
+        match self {
+            Goal::Goodput { who, .. } | Goal::Delay { who, .. } | Goal::Files { who, .. } => {
+                Some(who.as_str()).filter(|who| !who.is_empty())
+            }
+            Goal::Level(_) | Goal::DownUp(_) => None,
+        }
+    }
+
     /// What is wrong with asking this of `scenario`: the mistake and its remedy.
     pub(crate) fn mistake(&self, scenario: &Scenario) -> Option<(String, String)> {
         let wrong = |what: &str, help: &str| Some((what.to_owned(), help.to_owned()));
@@ -175,6 +185,24 @@ impl Goal {
             }
             Goal::Delay { most, .. } => below(self.delay(sample), most.as_secs_f64()),
             Goal::Files { most, .. } => below(self.files(sample), most.as_secs_f64()),
+        }
+    }
+
+    /// The logarithm of what `sample` has of a goal that one can miss on two sides, over what is wanted: below 0 it has too little.
+    /// `None` for goals about all stations and about time.
+    pub(crate) fn side(&self, sample: &Sample) -> Option<f64> {
+        // A least goodput with a little to spare.
+        const SPARE: f64 = 0.05;
+        let over = |estimate: Estimate, wanted: f64| Some((estimate.mean.filter(|mean| *mean > 0.0)? / wanted).ln());
+        match self {
+            Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON => over(sample.first_level(), *level),
+            Goal::DownUp(wanted) => over(sample.down_up(), *wanted),
+            Goal::Goodput { least, .. } => {
+                let parts = self.stations(sample.scenario).into_iter().map(|index| sample.station(index));
+                let over = |station| Some(over(station, least.as_bps() as f64)? - SPARE);
+                parts.map(over).collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
+            }
+            Goal::Level(_) | Goal::Delay { .. } | Goal::Files { .. } => None,
         }
     }
 

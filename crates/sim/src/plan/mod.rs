@@ -5,6 +5,7 @@
 //! Nothing that leaves a flow or a station below a floor is ever recommended.
 
 mod change;
+mod classes;
 mod family;
 mod front;
 mod goal;
@@ -18,11 +19,10 @@ use fairair_core::metrics::{Report, Starved};
 use fairair_core::model::capacity::{Stream, Transmitter, carry};
 use fairair_core::model::dcf::Backoff;
 use fairair_core::packet::TCP_IP_HEADER;
+use fairair_core::remedy::cautions;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Bytes;
 use serde::Serialize;
-
-use goal::is_meant;
 
 pub use goal::Goal;
 pub use prediction::Prediction;
@@ -87,6 +87,9 @@ pub struct Row {
     pub starved: Vec<String>,
     /// What to write into the scenario file; empty: nothing.
     pub snippet: String,
+    /// What in it does not fit the cell; empty: nothing is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cautions: Vec<&'static str>,
     /// Jain's index of the shares of the max-min shares.
     pub fairness: f64,
     /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
@@ -146,7 +149,7 @@ pub fn plan(scenario: &Scenario, wish: &Wish, pool: &Pool, watch: Watch) -> Resu
         return Err(mistake);
     }
     let pace = pace(scenario);
-    let ranges = Ranges::new(scenario, pace, weighed(scenario, wish));
+    let ranges = Ranges::new(scenario, pace, classes::of(scenario, wish));
     let (families, left_out) = families(wish.deploy, &ranges);
     let search = Search::new((scenario, wish), (pool, watch), (pace, ranges, wish.effort));
     Ok(search.run(&families).map(|found| answer(scenario, wish, &found, &left_out)))
@@ -170,7 +173,7 @@ fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) ->
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         constraints: constraints(wish, found),
-        not_tried: not_tried(left_out),
+        not_tried: not_tried(scenario, left_out),
         rows,
     }
 }
@@ -191,6 +194,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         family: outcome.family,
         starved: names(scenario, &outcome.starved),
         snippet: outcome.change.snippet(scenario),
+        cautions: cautions(&changed),
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
         prediction: Prediction::of(&changed),
@@ -236,34 +240,18 @@ fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
 }
 
 /// What nobody should think was looked at.
-fn not_tried(left_out: &[&str]) -> Vec<String> {
-    const NEVER: [&str; 6] = [
+fn not_tried(scenario: &Scenario, left_out: &[&str]) -> Vec<String> {
+    const NEVER: [&str; 5] = [
         "three remedies at once",
-        "caps of single stations",
         "tfbr window caps",
         "other quanta, charges and victims of queues",
         "other steps, intervals and bounds of capacity controllers",
         "rates, channels and other access points",
     ];
-    left_out.iter().copied().chain(NEVER).map(str::to_owned).collect()
-}
-
-/// Stations whose weight a goal makes a parameter, as the file names them: a level other than 1 is the first station's, and
-/// a least goodput is that of those it names. One station of a group has no name in the file.
-fn weighed(scenario: &Scenario, wish: &Wish) -> Vec<String> {
-    let named = |name: &str| {
-        let alike = |other: &str| name.rsplit_once('-').is_some_and(|(stem, _)| is_meant(stem, other));
-        scenario.stations.iter().all(|station| station.name == name || !alike(&station.name))
-    };
-    let name_of = |goal: &Goal| match goal {
-        Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON => scenario.stations.first().map(|s| s.name.clone()),
-        Goal::Goodput { who, .. } => Some(who.clone()),
-        _ => None,
-    };
-    let mut weighed: Vec<String> = wish.goals.iter().filter_map(name_of).filter(|name| named(name)).collect();
-    weighed.sort();
-    weighed.dedup();
-    weighed
+    const NEVER_WITH_QOS: [&str; 3] =
+        ["mac80211 and shared-fifo queues", "EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
+    let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
+    qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned()).collect()
 }
 
 /// Starving stations by name, starving flows by position from 0 and station.

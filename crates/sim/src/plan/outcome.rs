@@ -24,6 +24,8 @@ pub(crate) struct Outcome {
     pub(super) seems_met: bool,
     pub(crate) meets: bool,
     pub(super) shortfall: f64,
+    /// Below or above the first goal that has two sides; `None` without such a goal.
+    pub(super) side: Option<f64>,
     pub(crate) goodput: f64,
     pub(crate) fairness: f64,
     pub(crate) delay_s: f64,
@@ -49,7 +51,7 @@ impl Outcome {
         let effort = match (self.change.remedies(), self.change.enforce.is_some()) {
             (0, _) => 0.0,
             (n, boxed) => 0.005 + 0.005 * f64::from(u8::from(boxed)) + 0.01 * (n as f64 - 1.0),
-        } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty()));
+        } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty() || !self.change.caps.is_empty()));
         let delay = (self.delay_s.max(0.01) / 0.01).log2();
         self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - 0.01 * delay - effort
     }

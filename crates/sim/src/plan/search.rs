@@ -1,6 +1,7 @@
 //! Successive halving: many candidates for a short time, the better ones longer and with more replicas, children of the
 //! better ones between, and a proof of the last few.
 
+mod cross;
 mod rank;
 
 use fairair_core::rng::Rng;
@@ -40,6 +41,8 @@ const SECOND_KEPT: usize = 14;
 const THIRD_KEPT: usize = 10;
 const PROVED: usize = 5;
 const GENERATIONS: [(usize, usize); 2] = [(3, 28), (2, 10)];
+/// Rounds of points between the two sides of a goal, and how many.
+const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
@@ -118,6 +121,11 @@ impl<'a> Search<'a> {
             let children = self.children(&parents, many(GENERATIONS[0].1), 0.12, &mut rng);
             let children = self.look(&unseen(children, &seen), FIRST)?;
             seen.extend(children);
+        }
+        for _ in 0..CROSSINGS.0 {
+            let ideas = cross::between(&seen, &self.ranges, many(CROSSINGS.1));
+            let between = self.look(&ideas, FIRST)?;
+            seen.extend(between);
         }
         let mut second = self.promote(&seen, elites(&seen, as_is, many(SECOND_KEPT)), SECOND, true)?;
         for _ in 0..GENERATIONS[1].0 {
@@ -237,6 +245,7 @@ impl<'a> Search<'a> {
             seems_met,
             meets: shortfall <= 0.0,
             shortfall,
+            side: wish.goals.iter().find_map(|goal| goal.side(&sample)),
             starved,
             goodput: sample.goodput(),
             fairness,

@@ -17,7 +17,8 @@ pub struct Wish {
     pub floor: f64,
     /// What may be changed; `None`: anything.
     pub deploy: Option<Deploy>,
-    /// How many times the default's work to spend; 1 is the default.
+    /// How many times the default's work to spend; 1 is the default. With more, weights and caps of classes are tried that no goal
+    /// names.
     pub effort: f64,
 }
 
