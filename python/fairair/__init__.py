@@ -26,7 +26,7 @@ from fairair import _native
 from fairair._errors import FairAirError
 from fairair.engine import Comparison, Remedy, compare, remedies, run
 from fairair.planner import Plan, plan
-from fairair.result import Estimate, Result
+from fairair.result import Estimate, Quantity, Result, quantities
 from fairair.scenario import Scenario
 
 __version__ = _native.VERSION
@@ -40,6 +40,7 @@ __all__ = [
     "Estimate",
     "FairAirError",
     "Plan",
+    "Quantity",
     "Remedy",
     "Result",
     "Scenario",
@@ -50,6 +51,7 @@ __all__ = [
     "models",
     "plan",
     "plot",
+    "quantities",
     "remedies",
     "run",
     "sweep",

@@ -53,7 +53,8 @@ def run(
     seed : int, optional
         Seed of all randomness instead of the scenario's; the same seed gives the same result on any number of threads.
     model : str, optional
-        For ``engine="model"``: ``detti2011``, ``ha2009``, ``pokhrel2016`` or ``unified``, the default.
+        For ``engine="model"``: ``detti2011``, ``ha2009``, ``pokhrel2016``, ``shares`` or ``unified``; by default the one that
+        applies, as ``fairair model`` has it.
     remedy : str, optional
         Name of a remedy to apply first; `remedies` lists them.
     jobs : int, default 0

@@ -7,7 +7,7 @@ import json
 import math
 import shutil
 import tempfile
-from functools import cached_property
+from functools import cache, cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-__all__ = ["Estimate", "Result"]
+__all__ = ["Estimate", "Quantity", "Result", "quantities", "quantity"]
 
 _TABLES = ("stations", "flows", "queue", "drops", "transfers", "timeseries", "enforce", "capacity")
 
@@ -49,6 +49,51 @@ class Estimate(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.mean:.4g}" if math.isnan(self.ci95) else f"{self.mean:.4g} ± {self.ci95:.2g}"
+
+
+class Quantity(NamedTuple):
+    """A quantity of results, as docs/results.md lists it."""
+
+    level: str
+    """What has it: ``cell``, ``station``, ``flow``, ``queue``, ``drops`` or ``box``."""
+    key: str
+    """Where the result has it: keys with dots between them, ``[]`` for a list."""
+    name: str
+    """Its column in tables and sweeps."""
+    compared_as: str | None
+    """Its name in the command's comparisons and plans, where that is another."""
+    unit: str
+    """Its unit; ``1``: dimensionless."""
+    what: str
+    """What it is."""
+
+
+@cache
+def quantities() -> tuple[Quantity, ...]:
+    """Return the catalogue of what results have.
+
+    Examples
+    --------
+    >>> next(quantity.unit for quantity in quantities() if quantity.name == "goodput_bps")
+    'bit/s'
+    """
+    return tuple(Quantity(*row) for row in _native.quantities())
+
+
+def quantity(name: str) -> Quantity:
+    """Return the quantity of the whole cell with this name.
+
+    Raises
+    ------
+    FairAirError
+        There is none.
+    """
+    of_cell = [quantity for quantity in quantities() if quantity.level == "cell"]
+    for quantity in of_cell:
+        if quantity.name == name:
+            return quantity
+    known = ", ".join(quantity.name for quantity in of_cell)
+    raise FairAirError("quantity", f"there is no quantity {name!r}", f"use one of: {known}")
 
 
 class Result:
@@ -172,22 +217,8 @@ class Result:
         """The whole cell, one row a quantity: mean, ci95, n and unit."""
         import pandas as pd
 
-        report = self._report
-        up, down = report["directions"]["up"], report["directions"]["down"]
-        rows = {
-            "goodput_bps": (report["totals"]["goodput_bps"], "bit/s"),
-            "packets_per_second": (report["totals"]["packets_per_second"], "1/s"),
-            "flow_goodput_up_bps": (up["mean_flow_goodput_bps"], "bit/s"),
-            "flow_goodput_down_bps": (down["mean_flow_goodput_bps"], "bit/s"),
-            "fairness_level": (report["indices"]["fairness_level_first_station"], "1"),
-            "up_down_ratio": (report["indices"]["up_down_ratio"], "1"),
-            "jain_stations": (report["indices"]["jain_stations"], "1"),
-            "jain_flows": (report["indices"]["jain_flows"], "1"),
-            "ap_queue_packets": (report["ap_queue"]["mean_packets"], "packets"),
-            "ap_drop_probability_data": (report["ap_queue"]["drop_probability"]["data"], "1"),
-            "ap_drop_probability_ack": (report["ap_queue"]["drop_probability"]["ack"], "1"),
-        }
-        frame = pd.DataFrame([(*Estimate.of(value), unit) for value, unit in rows.values()], index=list(rows))
+        rows = self._native.summary()
+        frame = pd.DataFrame([row[1:] for row in rows], index=[row[0] for row in rows])
         frame.columns = pd.Index(["mean", "ci95", "n", "unit"])
         frame.index.name = "quantity"
         return frame

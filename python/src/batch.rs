@@ -6,7 +6,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cpu_time::ProcessTime;
-use fairair_core::metrics::{Column, Estimate, Report, SizeTransfers, StationReport};
+use fairair_core::metrics::quantity::{CELL, Entry, Quantity, STATION, catalogue};
+use fairair_core::metrics::{Estimate, Report, StationReport};
 use fairair_core::scenario::Scenario;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -18,79 +19,27 @@ use crate::document;
 use crate::engine::Engine;
 use crate::error::BadInput;
 
-/// A measure's name, unit ("1": dimensionless) and where a report has it.
-type Measure = (&'static str, &'static str, fn(&Report) -> Estimate);
-
-/// What is kept of a point.
-const MEASURES: [Measure; 36] = [
-    ("goodput_bps", "bit/s", |r| r.totals.goodput_bps),
-    ("packets_per_second", "1/s", |r| r.totals.packets_per_second),
-    ("goodput_up_bps", "bit/s", |r| r.directions.up.goodput_bps),
-    ("goodput_down_bps", "bit/s", |r| r.directions.down.goodput_bps),
-    ("flow_goodput_up_bps", "bit/s", |r| r.directions.up.mean_flow_goodput_bps),
-    ("flow_goodput_down_bps", "bit/s", |r| r.directions.down.mean_flow_goodput_bps),
-    ("sigma_over_mean_up", "1", |r| r.directions.up.sigma_over_mean),
-    ("sigma_over_mean_down", "1", |r| r.directions.down.sigma_over_mean),
-    ("retransmit_share_up", "1", |r| r.directions.up.retransmit_share),
-    ("retransmit_share_down", "1", |r| r.directions.down.retransmit_share),
-    ("timeouts_up", "1", |r| r.directions.up.timeouts),
-    ("timeouts_down", "1", |r| r.directions.down.timeouts),
-    ("jain_flows", "1", |r| r.indices.jain_flows),
-    ("jain_stations", "1", |r| r.indices.jain_stations),
-    ("up_down_ratio", "1", |r| r.indices.up_down_ratio),
-    ("fairness_level", "1", |r| r.indices.fairness_level_first_station),
-    ("ap_queue_packets", "packets", |r| r.ap_queue.mean_packets),
-    ("ap_queue_sojourn_s", "s", |r| r.ap_queue.mean_sojourn_s),
-    ("ap_queue_p95_sojourn_s", "s", |r| r.ap_queue.p95_sojourn_s),
-    ("ap_queue_p99_sojourn_s", "s", |r| r.ap_queue.p99_sojourn_s),
-    ("ap_drop_probability_data", "1", |r| r.ap_queue.drop_probability.data),
-    ("ap_drop_probability_ack", "1", |r| r.ap_queue.drop_probability.ack),
-    ("ap_uplink_queue_packets", "packets", |r| r.ap_uplink_queue.mean_packets),
-    ("ap_collision_probability", "1", |r| r.mac.ap.collision_probability),
-    ("station_collision_probability", "1", |r| r.mac.stations.collision_probability),
-    ("ap_discards", "frames", |r| r.mac.ap.discards),
-    ("station_discards", "frames", |r| r.mac.stations.discards),
-    ("box_sojourn_s", "s", Report::box_sojourn_s),
-    ("small_transfer_s", "s", |r| transfers(r.transfers.first(), |t| t.transfers.mean_s)),
-    ("small_transfer_cov", "1", |r| transfers(r.transfers.first(), |t| t.transfers.cov)),
-    ("small_transfer_count", "files", |r| transfers(r.transfers.first(), |t| t.transfers.count)),
-    ("large_transfer_s", "s", |r| transfers(r.transfers.last(), |t| t.transfers.mean_s)),
-    ("large_transfer_cov", "1", |r| transfers(r.transfers.last(), |t| t.transfers.cov)),
-    ("large_transfer_count", "files", |r| transfers(r.transfers.last(), |t| t.transfers.count)),
-    ("transfer_s_up", "s", |r| r.directions.up.transfers.mean_s),
-    ("transfer_s_down", "s", |r| r.directions.down.transfers.mean_s),
-];
-
-/// What is kept of each station.
-const STATION_MEASURES: [Column<StationReport>; 5] = [
-    ("goodput_bps", |row| row.goodput_bps),
-    ("goodput_up_bps", |row| row.goodput_up_bps),
-    ("goodput_down_bps", |row| row.goodput_down_bps),
-    ("airtime_share", |row| row.airtime_share),
-    ("uplink_queue_packets", |row| row.uplink_queue_mean_packets),
-];
-
-fn transfers(row: Option<&SizeTransfers>, of: fn(&SizeTransfers) -> Estimate) -> Estimate {
-    row.map(of).unwrap_or_default()
+/// What is kept of each station: the name and the quantity.
+fn of_stations() -> impl Iterator<Item = (&'static str, &'static Quantity<StationReport>)> {
+    STATION.iter().filter_map(|quantity| Some((quantity.swept_as?, quantity)))
 }
 
 /// Names and units of what a batch measures, of the cell and of each station.
 #[pyfunction]
 #[allow(clippy::type_complexity)] // Two tables.
 pub(crate) fn measures() -> (Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str)>) {
-    let unit = |name: &str| {
-        if name.ends_with("_bps") {
-            "bit/s"
-        } else if name.ends_with("packets") {
-            "packets"
-        } else {
-            "1"
-        }
-    };
     (
-        MEASURES.iter().map(|(name, unit, _)| (*name, *unit)).collect(),
-        STATION_MEASURES.iter().map(|(name, _)| (*name, unit(name))).collect(),
+        CELL.iter().map(|cell| (cell.quantity.name, cell.quantity.unit.symbol())).collect(),
+        of_stations().map(|(name, quantity)| (name, quantity.unit.symbol())).collect(),
     )
+}
+
+/// The catalogue of quantities: level, key, column, name in comparisons if that is another, unit, meaning.
+#[pyfunction]
+#[allow(clippy::type_complexity)] // A row of the catalogue.
+pub(crate) fn quantities() -> Vec<(&'static str, String, &'static str, Option<&'static str>, &'static str, String)> {
+    let row = |entry: Entry| (entry.level, entry.key, entry.name, entry.compared_as, entry.unit, entry.what);
+    catalogue().into_iter().map(row).collect()
 }
 
 /// One parameter of the grid.
@@ -173,9 +122,9 @@ impl Shared {
 pub(crate) fn row(point: usize, report: &Report) -> Row {
     Row {
         point,
-        cell: MEASURES.iter().map(|(_, _, of)| of(report)).collect(),
+        cell: CELL.iter().map(|cell| cell.of(report)).collect(),
         names: report.stations.iter().map(|row| row.name.clone()).collect(),
-        stations: STATION_MEASURES.iter().map(|(_, of)| report.stations.iter().map(of).collect()).collect(),
+        stations: of_stations().map(|(_, quantity)| report.stations.iter().map(quantity.of).collect()).collect(),
     }
 }
 
@@ -340,9 +289,10 @@ pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py,
     let table = PyDict::new(py);
     table.set_item("point", PyArray1::from_iter(py, rows.iter().map(|row| row.point as i64)))?;
     table.set_item("n", PyArray1::from_iter(py, rows.iter().map(|row| row.cell[0].n)))?;
-    for (index, (name, _, _)) in MEASURES.iter().enumerate() {
+    for (index, cell) in CELL.iter().enumerate() {
+        let name = cell.quantity.name;
         let column = |get: fn(Estimate) -> f64| PyArray1::from_iter(py, rows.iter().map(|row| get(row.cell[index])));
-        table.set_item(*name, column(mean))?;
+        table.set_item(name, column(mean))?;
         table.set_item(format!("{name}_ci95"), column(ci95))?;
     }
     let names: Vec<&str> = rows.iter().flat_map(|row| row.names.iter().map(String::as_str)).collect();
@@ -352,7 +302,7 @@ pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py,
     });
     table.set_item("offsets", PyArray1::from_iter(py, std::iter::once(0).chain(ends).collect::<Vec<i32>>()))?;
     table.set_item("station", names)?;
-    for (index, (name, _)) in STATION_MEASURES.iter().enumerate() {
+    for (index, (name, _)) in of_stations().enumerate() {
         let column = |get: fn(Estimate) -> f64| {
             PyArray1::from_iter(
                 py,

@@ -1,6 +1,6 @@
 //! Tables of a report as columns: an estimate `x` becomes `x` and its 95 % half-width `x_ci95`.
 
-use fairair_core::metrics::{Column, Estimate};
+use fairair_core::metrics::{Estimate, Quantity};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -8,15 +8,15 @@ use pyo3::types::PyDict;
 /// Puts `columns` of `rows` into `table` as arrays of float64; what does not exist is NaN.
 pub(crate) fn estimates<'a, Row: 'a>(
     table: &Bound<'_, PyDict>,
-    columns: &[Column<Row>],
+    columns: &[Quantity<Row>],
     rows: impl Iterator<Item = &'a Row> + Clone,
 ) -> PyResult<()> {
-    for (name, of) in columns {
+    for Quantity { name, of, .. } in columns {
         let column = |get: fn(Estimate) -> f64| PyArray1::from_iter(table.py(), rows.clone().map(|row| get(of(row))));
         table.set_item(*name, column(mean))?;
         table.set_item(format!("{name}_ci95"), column(ci95))?;
     }
-    if let Some((_, of)) = columns.first() {
+    if let Some(Quantity { of, .. }) = columns.first() {
         table.set_item("n", PyArray1::from_iter(table.py(), rows.map(|row| of(row).n)))?;
     }
     Ok(())

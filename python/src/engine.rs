@@ -22,8 +22,8 @@ use crate::watch::watched;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Sim,
-    /// The unified model, or the one that is named.
-    Model(Model),
+    /// The model that applies, or the one that is named.
+    Model(Option<Model>),
 }
 
 impl Engine {
@@ -31,13 +31,13 @@ impl Engine {
         match engine {
             "sim" => Ok(Engine::Sim),
             "model" => {
-                let models = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Unified];
-                let name = model.unwrap_or(Model::Unified.name());
-                let found = models.into_iter().find(|model| model.name() == name);
-                found.map(Engine::Model).ok_or_else(|| {
-                    let fix = format!("use one of: {}", models.map(Model::name).join(", "));
-                    BadInput::new("model", format!("there is no model called {name:?}"), fix)
-                })
+                let named = |name: &str| {
+                    name.parse().map_err(|_| {
+                        let fix = format!("use one of: {}", Model::ALL.map(Model::name).join(", "));
+                        BadInput::new("model", format!("there is no model called {name:?}"), fix)
+                    })
+                };
+                Ok(Engine::Model(model.map(named).transpose()?))
             }
             other => Err(BadInput::new(
                 "engine",
@@ -56,8 +56,8 @@ impl Engine {
                 Ok(metrics::Report::in_brief(scenario, &records, simulated(replicas)))
             }
             Engine::Model(model) => {
-                let prediction = predict(scenario, Some(model))
-                    .map_err(|error| BadInput::of_model(format!("model {}", model.name()), &error))?;
+                let place = model.map_or_else(|| "model".to_owned(), |model| format!("model {}", model.name()));
+                let prediction = predict(scenario, model).map_err(|error| BadInput::of_model(place, &error))?;
                 Ok(prediction.report(scenario, env!("CARGO_PKG_VERSION")))
             }
         }

@@ -38,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan::apply_snippet, module)?)?;
     module.add_function(wrap_pyfunction!(models::call, module)?)?;
     module.add_function(wrap_pyfunction!(batch::measures, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::quantities, module)?)?;
     module.add_class::<batch::Batch>()?;
     module.add_class::<result::Report>()
 }

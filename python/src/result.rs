@@ -1,40 +1,15 @@
 //! A report in Python: whole as JSON, its tables as columns.
 
-use fairair_core::metrics::{
-    self, ByClass, Column, EnforceStation, FLOW_COLUMNS, FlowReport, QueueReport, STATION_COLUMNS, Transport,
-};
+use fairair_core::metrics::quantity::{BOX, CELL, DROPS, FLOW, QUEUE, STATION};
+use fairair_core::metrics::{self, ByClass, CellQuantity, FlowReport, Transport};
 use fairair_core::packet::Direction;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch;
-use crate::columns::estimates;
+use crate::columns::{ci95, estimates, mean};
 use crate::error::BadInput;
-
-const QUEUES: [Column<QueueReport>; 10] = [
-    ("mean_packets", |row| row.mean_packets),
-    ("mean_sojourn_s", |row| row.mean_sojourn_s),
-    ("p95_sojourn_s", |row| row.p95_sojourn_s),
-    ("p99_sojourn_s", |row| row.p99_sojourn_s),
-    ("arrivals_data", |row| row.arrivals.data),
-    ("arrivals_ack", |row| row.arrivals.ack),
-    ("arrivals_other", |row| row.arrivals.other),
-    ("drop_probability_data", |row| row.drop_probability.data),
-    ("drop_probability_ack", |row| row.drop_probability.ack),
-    ("drop_probability_other", |row| row.drop_probability.other),
-];
-
-const DROPS: [Column<ByClass>; 3] = [("data", |row| row.data), ("ack", |row| row.ack), ("other", |row| row.other)];
-
-const BOX: [Column<EnforceStation>; 6] = [
-    ("passed_up_bps", |row| row.passed_up_bps),
-    ("passed_down_bps", |row| row.passed_down_bps),
-    ("bypassed_bps", |row| row.bypassed_bps),
-    ("mean_packets", |row| row.mean_packets),
-    ("mean_sojourn_s", |row| row.mean_sojourn_s),
-    ("drop_probability", |row| row.drop_probability),
-];
 
 /// What an engine answered.
 #[pyclass(frozen, module = "fairair._native")]
@@ -84,13 +59,22 @@ impl Report {
         batch::columns(py, &[batch::row(point, &self.report)])
     }
 
+    /// The cell in brief, a row a quantity: name, mean, half-width, n and unit; what does not exist is NaN.
+    fn summary(&self) -> Vec<(&'static str, f64, f64, u32, &'static str)> {
+        let row = |cell: &CellQuantity| {
+            let estimate = cell.of(&self.report);
+            (cell.quantity.name, mean(estimate), ci95(estimate), estimate.n, cell.quantity.unit.symbol())
+        };
+        CELL.iter().filter(|cell| cell.in_summary).map(row).collect()
+    }
+
     /// One row a station.
     fn stations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = &self.report.stations;
         let table = PyDict::new(py);
         table.set_item("station", rows.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())?;
         table.set_item("group", rows.iter().map(|row| row.group.as_str()).collect::<Vec<_>>())?;
-        estimates(&table, &STATION_COLUMNS, rows.iter())?;
+        estimates(&table, STATION, rows.iter())?;
         Ok(table)
     }
 
@@ -103,7 +87,7 @@ impl Report {
         table.set_item("station", rows.iter().map(|row| row.station.as_str()).collect::<Vec<_>>())?;
         table.set_item("direction", rows.iter().map(direction).collect::<Vec<_>>())?;
         table.set_item("transport", rows.iter().map(transport).collect::<Vec<_>>())?;
-        estimates(&table, &FLOW_COLUMNS, rows.iter())?;
+        estimates(&table, FLOW, rows.iter())?;
         Ok(table)
     }
 
@@ -111,7 +95,7 @@ impl Report {
     fn queues<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let table = PyDict::new(py);
         table.set_item("queue", ["ap", "ap_uplink"])?;
-        estimates(&table, &QUEUES, [&self.report.ap_queue, &self.report.ap_uplink_queue].into_iter())?;
+        estimates(&table, QUEUE, [&self.report.ap_queue, &self.report.ap_uplink_queue].into_iter())?;
         Ok(table)
     }
 
@@ -125,7 +109,7 @@ impl Report {
         let table = PyDict::new(py);
         table.set_item("queue", rows.iter().map(|row| row.0).collect::<Vec<_>>())?;
         table.set_item("reason", rows.iter().map(|row| row.1).collect::<Vec<_>>())?;
-        estimates(&table, &DROPS, rows.iter().map(|row| row.2))?;
+        estimates(&table, DROPS, rows.iter().map(|row| row.2))?;
         Ok(table)
     }
 
@@ -134,7 +118,7 @@ impl Report {
         let Some(enforce) = &self.report.enforce else { return Ok(None) };
         let table = PyDict::new(py);
         table.set_item("station", enforce.stations.iter().map(|row| row.name.as_str()).collect::<Vec<_>>())?;
-        estimates(&table, &BOX, enforce.stations.iter())?;
+        estimates(&table, BOX, enforce.stations.iter())?;
         Ok(Some(table))
     }
 

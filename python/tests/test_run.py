@@ -356,3 +356,31 @@ def test_progress_goes_to_whoever_looks(
     fairair.run(short.with_({"run.duration": "300 s"}), progress=True, replicas=4)
     assert "replicas" in drawn[before]
     assert capsys.readouterr().err == ""
+
+
+def test_the_model_that_applies_answers_by_default_as_on_the_command_line(cell: Scenario) -> None:
+    boxed = cell.with_({"enforce": {"policy": "per-station", "capacity": "4 Mbit/s"}})
+    for scenario, name in [(cell, "unified"), (boxed, "shares")]:
+        assert fairair.run(scenario, engine="model").to_dict()["model"]["name"] == name
+    with pytest.raises(FairAirError, match="shares"):
+        fairair.run(cell, engine="model", model="magic")
+
+
+def test_what_a_model_does_not_know_is_nothing_and_not_zero(cell: Scenario) -> None:
+    summary = fairair.run(cell, engine="model").summary
+    report = fairair.run(cell, engine="model").to_dict()
+    assert summary.loc["goodput_bps", "n"] == 1
+    for direction in ("up", "down"):
+        assert report["directions"][direction]["timeouts"] == {"mean": None, "ci95": None, "n": 0}
+        assert report["directions"][direction]["transfers"]["count"]["n"] == 0
+    assert report["ap_uplink_queue"]["mean_packets"] == {"mean": None, "ci95": None, "n": 0}
+
+
+def test_the_catalogue_names_what_tables_and_sweeps_have(cell: Scenario) -> None:
+    catalogue = fairair.quantities()
+    units = {quantity.name: quantity.unit for quantity in catalogue if quantity.level == "cell"}
+    data = fairair.sweep(cell.with_({"run.duration": "3 s"}), {"ap.queue.limit": [20]}, replicas=1)
+    assert {name: data[name].attrs["units"] for name in units} == units
+    columns = {quantity.name for quantity in catalogue if quantity.level == "station"}
+    assert columns < set(fairair.run(cell.with_({"run.duration": "3 s"}), replicas=1).stations.columns)
+    assert all(quantity.what for quantity in catalogue)

@@ -5,7 +5,9 @@ mod format;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use fairair_core::model::Model;
 use fairair_core::scenario::MOST_REPLICAS;
 use fairair_core::units::Duration;
 
@@ -270,27 +272,18 @@ pub struct ModelArgs {
     pub scenario: PathBuf,
 
     /// Which model answers [default: the one that applies].
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub model: Option<ModelName>,
+    #[arg(long, value_parser = models(), value_name = "NAME")]
+    pub model: Option<Model>,
 
     /// What to print on stdout.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
 }
 
-/// The models, docs/models.md has them all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ModelName {
-    /// Fairness between stations of an AP that loses packets; the total from the capacity model.
-    Detti2011,
-    /// An AP with a dual queue.
-    Ha2009,
-    /// Channel errors and buffer losses, one flow a station, all stations alike.
-    Pokhrel2016,
-    /// What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours.
-    Shares,
-    /// All of it at once; ours.
-    Unified,
+/// Reads a model's name; the models describe themselves.
+fn models() -> impl TypedValueParser<Value = Model> {
+    let known = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.what()));
+    PossibleValuesParser::new(known).try_map(|name| name.parse::<Model>())
 }
 
 /// Options of `fairair check`.

@@ -1,11 +1,8 @@
 //! `fairair compare`: one scenario under each remedy.
 
-use std::cmp::Ordering;
-
-use fairair_core::metrics::Estimate;
+use fairair_core::metrics::CellQuantity;
 use fairair_core::remedy::{REMEDIES, Remedy};
 use fairair_core::scenario::Scenario;
-use fairair_sim::Row;
 
 use crate::args::{CompareArgs, Format, SortKey};
 use crate::engines::compare_engines;
@@ -33,7 +30,7 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
     let pool = work::pool(args.jobs)?;
     let mut comparison = work::watched(|watch| fairair_sim::compare(&scenario, &remedies, &pool, watch));
     if let Some(key) = args.sort {
-        comparison.rows.sort_by(|a, b| in_order(key, a, b));
+        comparison.sort_by(sorted_by(key));
     }
     let table = |page| comparison::table(&comparison, page);
     let json =
@@ -67,25 +64,18 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Remedy>, CliError> {
     Ok(names.iter().filter_map(|name| Remedy::named(name)).collect())
 }
 
-/// The best first; what does not exist last; equal ones stay in the order of the list.
-fn in_order(key: SortKey, a: &Row, b: &Row) -> Ordering {
-    let distance_from_one = |estimate: Estimate| estimate.mean.map(|mean| mean.max(f64::MIN_POSITIVE).ln().abs());
-    let badness = |row: &Row| {
-        let report = &row.report;
-        match key {
-            SortKey::Goodput => report.totals.goodput_bps.mean.map(|goodput| -goodput),
-            SortKey::Jain => report.indices.jain_stations.mean.map(|jain| -jain),
-            SortKey::JainFlows => report.indices.jain_flows.mean.map(|jain| -jain),
-            SortKey::Level => distance_from_one(report.indices.fairness_level_first_station),
-            SortKey::Ratio => distance_from_one(report.indices.up_down_ratio),
-            SortKey::Delay => report.ap_queue.p95_sojourn_s.mean,
-            SortKey::ShortFiles => report.transfers.first().and_then(|short| short.transfers.mean_s.mean),
-        }
+/// The quantity behind a key.
+fn sorted_by(key: SortKey) -> &'static CellQuantity {
+    let name = match key {
+        SortKey::Goodput => "goodput_bps",
+        SortKey::Jain => "jain_stations",
+        SortKey::JainFlows => "jain_flows",
+        SortKey::Level => "fairness_level",
+        SortKey::Ratio => "up_down_ratio",
+        SortKey::Delay => "ap_queue_p95_sojourn_s",
+        SortKey::ShortFiles => "small_transfer_s",
     };
-    match (badness(a), badness(b)) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a, b) => a.is_none().cmp(&b.is_none()),
-    }
+    CellQuantity::named(name).expect("a name of the catalogue")
 }
 
 #[cfg(test)]

@@ -25,8 +25,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use args::{
-    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, ModelName, Percent, PlanArgs, RunArgs,
-    SortKey,
+    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, Percent, PlanArgs, RunArgs, SortKey,
 };
 pub use capture::simulate_captured;
 pub use check::check_command;

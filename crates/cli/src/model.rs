@@ -2,10 +2,10 @@
 
 use std::io::IsTerminal;
 
-use fairair_core::model::{Model, predict};
+use fairair_core::model::predict;
 use fairair_core::scenario::Scenario;
 
-use crate::args::{Format, ModelArgs, ModelName};
+use crate::args::{Format, ModelArgs};
 use crate::error::{CliError, Exit};
 use crate::output::{self, Style};
 
@@ -15,15 +15,8 @@ use crate::output::{self, Style};
 /// When the file is not a scenario, or the model knows nothing about it.
 pub fn model_command(args: &ModelArgs) -> Result<Exit, CliError> {
     let scenario = Scenario::load(&args.scenario)?;
-    let model = args.model.map(|name| match name {
-        ModelName::Detti2011 => Model::Detti2011,
-        ModelName::Ha2009 => Model::Ha2009,
-        ModelName::Pokhrel2016 => Model::Pokhrel2016,
-        ModelName::Shares => Model::Shares,
-        ModelName::Unified => Model::Unified,
-    });
-    let prediction = predict(&scenario, model).map_err(|error| CliError::Usage {
-        what: model.map_or_else(
+    let prediction = predict(&scenario, args.model).map_err(|error| CliError::Usage {
+        what: args.model.map_or_else(
             || format!("no model answers this: {error}"),
             |model| format!("no answer by {}: {error}", model.name()),
         ),

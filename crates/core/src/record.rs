@@ -47,10 +47,10 @@ pub struct FlowRecord {
     pub sent_packets: u64,
     /// Segments retransmitted.
     pub retransmits: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
+    /// Retransmission timeouts; `None` where a kernel's TCP keeps them to itself.
+    pub timeouts: Option<u64>,
     /// Fast retransmits.
-    pub fast_retransmits: u64,
+    pub fast_retransmits: Option<u64>,
     /// Transfer times of the files that ended within the measured time: from the first SYN to the last ACK.
     pub transfer_times: Vec<Duration>,
 }

@@ -1,6 +1,6 @@
 //! One scenario under several remedies.
 
-use fairair_core::metrics::Report;
+use fairair_core::metrics::{CellQuantity, Report};
 use fairair_core::record::Record;
 use fairair_core::remedy::{Remedy, cautions};
 use fairair_core::scenario::Scenario;
@@ -47,6 +47,16 @@ pub struct Row {
     /// The records behind the report.
     #[serde(skip)]
     pub records: Vec<Record>,
+}
+
+impl Comparison {
+    /// Sorts the rows: the best first, those in which the quantity does not exist last, equal ones as they were.
+    pub fn sort_by(&mut self, quantity: &CellQuantity) {
+        self.rows.sort_by(|a, b| match (quantity.badness(&a.report), quantity.badness(&b.report)) {
+            (Some(a), Some(b)) => a.total_cmp(&b),
+            (a, b) => a.is_none().cmp(&b.is_none()),
+        });
+    }
 }
 
 /// Simulates a scenario under each remedy, all replicas in one pool. A remedy's replicas use the same random streams as

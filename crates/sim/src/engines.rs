@@ -1,6 +1,7 @@
 //! One scenario by several engines, value by value.
 
-use fairair_core::metrics::{Estimate, Report};
+use fairair_core::metrics::quantity::{CELL, STATION};
+use fairair_core::metrics::{Estimate, Report, Unit};
 use fairair_core::model::{Model, ModelError, predict};
 use fairair_core::scenario::Scenario;
 use serde::Serialize;
@@ -56,6 +57,9 @@ pub struct EngineComparison {
 pub struct Value {
     /// Its path in a result.
     pub key: String,
+    /// Its unit.
+    #[serde(skip)]
+    pub unit: Unit,
     /// What each engine says of it.
     pub estimates: Vec<Estimate>,
     /// Each engine's mean over the reference's, less 1; null where one of them does not exist.
@@ -76,39 +80,25 @@ impl EngineComparison {
     }
 }
 
-/// A path in a result and what is there.
-type Path = (&'static str, fn(&Report) -> Estimate);
-
-/// What all engines may know of the whole cell.
-const PATHS: [Path; 10] = [
-    ("totals.goodput_bps", |r| r.totals.goodput_bps),
-    ("totals.packets_per_second", |r| r.totals.packets_per_second),
-    ("directions.up.mean_flow_goodput_bps", |r| r.directions.up.mean_flow_goodput_bps),
-    ("directions.down.mean_flow_goodput_bps", |r| r.directions.down.mean_flow_goodput_bps),
-    ("indices.up_down_ratio", |r| r.indices.up_down_ratio),
-    ("indices.fairness_level_first_station", |r| r.indices.fairness_level_first_station),
-    ("indices.jain_stations", |r| r.indices.jain_stations),
-    ("ap_queue.mean_packets", |r| r.ap_queue.mean_packets),
-    ("ap_queue.drop_probability.data", |r| r.ap_queue.drop_probability.data),
-    ("ap_queue.drop_probability.ack", |r| r.ap_queue.drop_probability.ack),
-];
-
 fn values(reports: &[Report]) -> Vec<Value> {
-    let value = |key: String, of: &dyn Fn(&Report) -> Estimate| {
+    let value = |key: String, unit: Unit, of: &dyn Fn(&Report) -> Estimate| {
         let estimates: Vec<Estimate> = reports.iter().map(of).collect();
         let reference = estimates.last().and_then(|estimate| estimate.mean).filter(|mean| *mean != 0.0);
         let error = |estimate: &Estimate| Some(estimate.mean? / reference? - 1.0);
-        Value { key, relative_errors: estimates.iter().map(error).collect(), estimates }
+        Value { key, unit, relative_errors: estimates.iter().map(error).collect(), estimates }
     };
-    let mut values: Vec<Value> = PATHS.iter().map(|(key, of)| value((*key).to_owned(), of)).collect();
-    let stations = reports.first().map_or(0, |report| report.stations.len());
-    for index in 0..stations {
-        let name = &reports[0].stations[index].name;
-        values.push(value(format!("stations[{name}].goodput_bps"), &|r| r.stations[index].goodput_bps));
-        values.push(value(format!("stations[{name}].uplink_queue_mean_packets"), &|r| {
-            r.stations[index].uplink_queue_mean_packets
-        }));
+    let cell = CELL.iter().filter(|cell| cell.by_engines);
+    let mut values: Vec<Value> =
+        cell.map(|cell| value(cell.quantity.key.to_owned(), cell.quantity.unit, &|r| cell.of(r))).collect();
+    for (index, station) in reports.first().iter().flat_map(|report| report.stations.iter().enumerate()) {
+        for of in STATION.iter().filter(|of| OF_STATIONS.contains(&of.name)) {
+            let key = format!("stations[{}].{}", station.name, of.key);
+            values.push(value(key, of.unit, &|r| (of.of)(&r.stations[index])));
+        }
     }
     values.retain(|value| value.estimates.iter().any(|estimate| estimate.mean.is_some()));
     values
 }
+
+/// What all engines may know of a station.
+const OF_STATIONS: [&str; 2] = ["goodput_bps", "uplink_queue_mean_packets"];

@@ -227,8 +227,8 @@ impl Flow {
             delivered_bytes: self.delivered - delivered,
             sent_packets: stats.sent - base.sent,
             retransmits: stats.retransmits - base.retransmits,
-            timeouts: stats.timeouts - base.timeouts,
-            fast_retransmits: stats.fast_retransmits - base.fast_retransmits,
+            timeouts: Some(stats.timeouts - base.timeouts),
+            fast_retransmits: Some(stats.fast_retransmits - base.fast_retransmits),
             transfer_times: self.transfer_times.clone(),
         }
     }

@@ -30,7 +30,7 @@ fn line(name: &str, record: &Record) -> String {
         attempts,
         collisions,
         sum(|flow| flow.retransmits),
-        sum(|flow| flow.timeouts),
+        sum(|flow| flow.timeouts.unwrap_or_default()),
         sum(|flow| flow.transfer_times.len() as u64),
     )
 }

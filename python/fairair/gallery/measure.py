@@ -10,6 +10,7 @@ import numpy as np
 
 from fairair._errors import FairAirError
 from fairair.gallery.curve import Curve
+from fairair.result import quantity
 
 __all__ = ["TRACES", "measure", "trace"]
 
@@ -23,12 +24,17 @@ def _pair(aggregate: Any, scale: float = 1.0) -> Pair:
     return (math.nan if mean is None else mean * scale, math.nan if ci is None else ci * scale)
 
 
-def _direction(name: str, key: str, scale: float) -> Callable[[Report, str], Pair]:
-    return lambda report, _: _pair(report["directions"][name][key], scale)
+def _named(name: str, scale: float = 1.0) -> Callable[[Report, str], Pair]:
+    """Return how a quantity of the catalogue is had from a report, in `scale` of its unit."""
+    path = quantity(name).key.split(".")
 
+    def value(report: Report, _: str) -> Pair:
+        at: Any = report
+        for key in path:
+            at = at[key]
+        return _pair(at, scale)
 
-def _index(key: str) -> Callable[[Report, str], Pair]:
-    return lambda report, _: _pair(report["indices"][key])
+    return value
 
 
 def _down_up(report: Report, _: str) -> Pair:
@@ -98,20 +104,20 @@ def _discard_ap(report: Report, _: str) -> Pair:
 
 
 _SCALARS: dict[str, Callable[[Report, str], Pair]] = {
-    "level": _index("fairness_level_first_station"),
-    "up_down": _index("up_down_ratio"),
+    "level": _named("fairness_level"),
+    "up_down": _named("up_down_ratio"),
     "down_up": _down_up,
-    "jain": _index("jain_flows"),
-    "jain_stations": _index("jain_stations"),
-    "total_kbps": lambda report, _: _pair(report["totals"]["goodput_bps"], 1e-3),
-    "total_mbps": lambda report, _: _pair(report["totals"]["goodput_bps"], 1e-6),
-    "up_kbps": _direction("up", "mean_flow_goodput_bps", 1e-3),
-    "down_kbps": _direction("down", "mean_flow_goodput_bps", 1e-3),
-    "up_mbps": _direction("up", "goodput_bps", 1e-6),
-    "down_mbps": _direction("down", "goodput_bps", 1e-6),
-    "up_spread": _direction("up", "sigma_over_mean", 1.0),
-    "down_spread": _direction("down", "sigma_over_mean", 1.0),
-    "ap_queue": lambda report, _: _pair(report["ap_queue"]["mean_packets"]),
+    "jain": _named("jain_flows"),
+    "jain_stations": _named("jain_stations"),
+    "total_kbps": _named("goodput_bps", 1e-3),
+    "total_mbps": _named("goodput_bps", 1e-6),
+    "up_kbps": _named("flow_goodput_up_bps", 1e-3),
+    "down_kbps": _named("flow_goodput_down_bps", 1e-3),
+    "up_mbps": _named("goodput_up_bps", 1e-6),
+    "down_mbps": _named("goodput_down_bps", 1e-6),
+    "up_spread": _named("sigma_over_mean_up"),
+    "down_spread": _named("sigma_over_mean_down"),
+    "ap_queue": _named("ap_queue_packets"),
     "station_queue": lambda report, name: _pair(_station(report, name)["uplink_queue_mean_packets"]),
     "station_mbps": lambda report, name: _pair(_station(report, name)["goodput_bps"], 1e-6),
     "stations_ratio": _quotient,

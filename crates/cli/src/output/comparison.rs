@@ -1,6 +1,7 @@
 //! A comparison for people and for spreadsheets: a row a remedy.
 
-use fairair_core::metrics::{Column, Estimate, Report};
+use fairair_core::metrics::quantity::CELL;
+use fairair_core::metrics::{CellQuantity, Estimate};
 use fairair_sim::{Comparison, Row};
 
 use super::csv;
@@ -9,31 +10,9 @@ use super::quantity::Quantity;
 use super::starving;
 use super::{Page, Style};
 
-/// The estimates of a row, by name.
-const COLUMNS: &[Column<Row>] = &[
-    ("goodput_bps", |row| row.report.totals.goodput_bps),
-    ("up_mean_flow_goodput_bps", |row| row.report.directions.up.mean_flow_goodput_bps),
-    ("down_mean_flow_goodput_bps", |row| row.report.directions.down.mean_flow_goodput_bps),
-    ("up_down_ratio", |row| row.report.indices.up_down_ratio),
-    ("fairness_level_first_station", |row| row.report.indices.fairness_level_first_station),
-    ("jain_stations", |row| row.report.indices.jain_stations),
-    ("jain_flows", |row| row.report.indices.jain_flows),
-    ("up_sigma_over_mean", |row| row.report.directions.up.sigma_over_mean),
-    ("down_sigma_over_mean", |row| row.report.directions.down.sigma_over_mean),
-    ("delay_mean_s", |row| row.report.ap_queue.mean_sojourn_s),
-    ("delay_p95_s", |row| row.report.ap_queue.p95_sojourn_s),
-    ("delay_p99_s", |row| row.report.ap_queue.p99_sojourn_s),
-    ("box_delay_mean_s", |row| row.report.box_sojourn_s()),
-    ("short_file_mean_s", |row| short_files(&row.report).0),
-    ("short_file_cov", |row| short_files(&row.report).1),
-    ("starved_flows", |row| row.report.indices.starved_flows),
-    ("starved_stations", |row| row.report.indices.starved_stations),
-];
-
-/// Mean transfer time and its coefficient of variation of the smallest files.
-fn short_files(report: &Report) -> (Estimate, Estimate) {
-    let nothing = Estimate { mean: None, ci95: None, n: 0 };
-    report.transfers.first().map_or((nothing, nothing), |short| (short.transfers.mean_s, short.transfers.cov))
+/// The value of the quantity called `name` in a row.
+fn value(row: &Row, name: &str) -> Estimate {
+    CellQuantity::named(name).map(|cell| cell.of(&row.report)).expect("a name of the catalogue")
 }
 
 /// The comparison as text, ending with a line break.
@@ -48,28 +27,29 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     let mut table = Table::default();
     table.add(Keep::Always, titled("remedy", rows.iter().map(|row| row.remedy.to_owned()).collect(), Align::Left));
     table.add(Keep::Useful, titled("change", rows.iter().map(|row| row.deploy.to_owned()).collect(), Align::Left));
-    let mut add = |keep: Keep, title: &str, of: &dyn Fn(&Row) -> Quantity| {
-        let cells: Vec<Quantity> = rows.iter().map(of).collect();
+    let mut add = |keep: Keep, title: &str, name: &str, show: &dyn Fn(Estimate) -> Quantity| {
+        let cells: Vec<Quantity> = rows.iter().map(|row| show(value(row, name))).collect();
         // A column that no remedy has (no uploads, no files) says nothing.
         if cells.iter().any(|cell| *cell != Quantity::none()) {
             table.add(keep, quantities(title, &cells));
         }
     };
-    let plain = |estimate: Estimate| Quantity::plain(estimate);
-    add(Keep::Always, "starved", &|row| bare(row.report.indices.starved_flows, 1.0));
-    add(Keep::Always, "total", &|row| Quantity::rate(row.report.totals.goodput_bps));
-    add(Keep::Useful, "up, a flow", &|row| flow_rate(row.report.directions.up.mean_flow_goodput_bps));
-    add(Keep::Useful, "down, a flow", &|row| flow_rate(row.report.directions.down.mean_flow_goodput_bps));
-    add(Keep::Always, "up/down", &|row| plain(row.report.indices.up_down_ratio));
-    add(Keep::Always, "level", &|row| plain(row.report.indices.fairness_level_first_station));
-    add(Keep::Useful, "Jain, stations", &|row| bare(row.report.indices.jain_stations, 1.0));
-    add(Keep::Extra, "Jain, flows", &|row| bare(row.report.indices.jain_flows, 1.0));
-    add(Keep::Extra, "delay, mean ms", &|row| bare(row.report.ap_queue.mean_sojourn_s, 1e3));
-    add(Keep::Always, "delay, p95 ms", &|row| bare(row.report.ap_queue.p95_sojourn_s, 1e3));
-    add(Keep::Extra, "p99 ms", &|row| bare(row.report.ap_queue.p99_sojourn_s, 1e3));
-    add(Keep::Useful, "box ms", &|row| bare(row.report.box_sojourn_s(), 1e3));
-    add(Keep::Useful, "short file s", &|row| bare(short_files(&row.report).0, 1.0));
-    add(Keep::Extra, "CoV", &|row| bare(short_files(&row.report).1, 1.0));
+    let ms = |estimate| bare(estimate, 1e3);
+    let number = |estimate| bare(estimate, 1.0);
+    add(Keep::Always, "starved", "starved_flows", &number);
+    add(Keep::Always, "total", "goodput_bps", &Quantity::rate);
+    add(Keep::Useful, "up, a flow", "flow_goodput_up_bps", &flow_rate);
+    add(Keep::Useful, "down, a flow", "flow_goodput_down_bps", &flow_rate);
+    add(Keep::Always, "up/down", "up_down_ratio", &Quantity::plain);
+    add(Keep::Always, "level", "fairness_level", &Quantity::plain);
+    add(Keep::Useful, "Jain, stations", "jain_stations", &number);
+    add(Keep::Extra, "Jain, flows", "jain_flows", &number);
+    add(Keep::Extra, "delay, mean ms", "ap_queue_sojourn_s", &ms);
+    add(Keep::Always, "delay, p95 ms", "ap_queue_p95_sojourn_s", &ms);
+    add(Keep::Extra, "p99 ms", "ap_queue_p99_sojourn_s", &ms);
+    add(Keep::Useful, "box ms", "box_sojourn_s", &ms);
+    add(Keep::Useful, "short file s", "small_transfer_s", &number);
+    add(Keep::Extra, "CoV", "small_transfer_cov", &number);
     lines.extend(table.lines(page));
     lines.push(String::new());
     let note = "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, \
@@ -128,6 +108,10 @@ fn bare(estimate: Estimate, scale: f64) -> Quantity {
 
 /// One row a remedy; an estimate becomes two columns.
 pub(crate) fn csv(comparison: &Comparison) -> String {
+    let column = |cell: &'static CellQuantity| -> Option<csv::Column<Row>> {
+        Some((cell.compared_as?, Box::new(|row: &Row| cell.of(&row.report))))
+    };
+    let columns: Vec<_> = CELL.iter().filter_map(column).collect();
     let labels = |(_, row): (usize, &Row)| vec![row.remedy.to_owned(), row.deploy.to_owned(), row.needs.to_owned()];
-    csv::table(&["remedy", "change", "needs"], COLUMNS, &comparison.rows, labels, |row| row.report.replicas)
+    csv::table(&["remedy", "change", "needs"], &columns, &comparison.rows, labels, |row| row.report.replicas)
 }

@@ -1,14 +1,13 @@
 //! Tables for spreadsheets: an estimate becomes two columns, `x` and `x_ci95`.
 
-use fairair_core::metrics::{
-    Column, Estimate, FLOW_COLUMNS, FlowReport, Report, STATION_COLUMNS, StationReport, Transport,
-};
+use fairair_core::metrics::quantity::{FLOW, Quantity, STATION};
+use fairair_core::metrics::{Estimate, FlowReport, Report, StationReport, Transport};
 use fairair_core::packet::Direction;
 
 /// One row a station.
 pub(crate) fn stations(report: &Report) -> String {
     let labels = |(_, row): (usize, &StationReport)| vec![row.name.clone(), row.group.clone()];
-    table(&["station", "group"], &STATION_COLUMNS, &report.stations, labels, |row| row.goodput_bps.n)
+    table(&["station", "group"], &columns(STATION), &report.stations, labels, |row| row.goodput_bps.n)
 }
 
 /// One row a flow, numbered from 0 in the scenario's order.
@@ -25,7 +24,14 @@ pub(crate) fn flows(report: &Report) -> String {
         vec![number.to_string(), row.station.clone(), direction.to_owned(), transport.to_owned()]
     };
     let names = ["flow", "station", "direction", "transport"];
-    table(&names, &FLOW_COLUMNS, &report.flows, labels, |row| row.goodput_bps.n)
+    table(&names, &columns(FLOW), &report.flows, labels, |row| row.goodput_bps.n)
+}
+
+/// A column's name and where a row has it.
+pub(super) type Column<'a, Row> = (&'a str, Box<dyn Fn(&Row) -> Estimate + 'a>);
+
+fn columns<Row>(quantities: &'static [Quantity<Row>]) -> Vec<Column<'static, Row>> {
+    quantities.iter().map(|quantity| -> Column<Row> { (quantity.name, Box::new(quantity.of)) }).collect()
 }
 
 pub(super) fn table<Row>(

@@ -1,6 +1,6 @@
 //! EngineComparison side by side: a row a value.
 
-use fairair_core::metrics::Estimate;
+use fairair_core::metrics::{Estimate, Unit};
 use fairair_sim::{EngineComparison, Value};
 
 use super::Style;
@@ -13,7 +13,7 @@ pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {
     let values = &engines.values;
     let mut columns = vec![titled("value", values.iter().map(|value| value.key.clone()).collect(), Align::Left)];
     for (index, engine) in engines.engines.iter().enumerate() {
-        let cells: Vec<Quantity> = values.iter().map(|value| quantity(&value.key, value.estimates[index])).collect();
+        let cells: Vec<Quantity> = values.iter().map(|value| quantity(value.unit, value.estimates[index])).collect();
         columns.push(quantities(engine, &cells));
         if index + 1 < engines.engines.len() {
             columns.push(titled("error", values.iter().map(|value| error(value, index)).collect(), Align::Right));
@@ -34,13 +34,14 @@ pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {
     lines.join("\n") + "\n"
 }
 
-fn quantity(key: &str, estimate: Estimate) -> Quantity {
-    match key {
-        _ if key.ends_with("_bps") => Quantity::rate(estimate),
-        _ if key.contains("probability") => Quantity::percent(estimate),
-        _ if key.ends_with("_packets") => Quantity::scaled(estimate, 1.0, "pkt"),
-        _ if key.ends_with("_per_second") => Quantity::scaled(estimate, 1.0, "pkt/s"),
-        _ => Quantity::plain(estimate),
+fn quantity(unit: Unit, estimate: Estimate) -> Quantity {
+    match unit {
+        Unit::Bps => Quantity::rate(estimate),
+        Unit::Share => Quantity::percent(estimate),
+        Unit::Packets => Quantity::scaled(estimate, 1.0, "pkt"),
+        Unit::PerSecond => Quantity::scaled(estimate, 1.0, "pkt/s"),
+        Unit::Seconds => Quantity::scaled(estimate, 1.0, "s"),
+        Unit::Frames | Unit::Files | Unit::One => Quantity::plain(estimate),
     }
 }
 

@@ -105,8 +105,8 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         },
         sent_packets: 1500,
         retransmits: 15 + replica,
-        timeouts: 2,
-        fast_retransmits: 10,
+        timeouts: Some(2),
+        fast_retransmits: Some(10),
         transfer_times: Vec::new(),
     });
     let mac = |attempts: u64, airtime: u64| MacStats {

@@ -1,6 +1,7 @@
 //! A plan for people: what to change, what it brings, what to paste, and what else can be had.
 
-use fairair_core::metrics::{Column, Estimate};
+use fairair_core::metrics::Estimate;
+use fairair_core::metrics::quantity::CELL;
 use fairair_sim::plan::{Plan, Point, Prediction, Row};
 
 use super::csv;
@@ -98,7 +99,6 @@ fn points(points: &[Point], page: Page) -> Vec<String> {
 
 /// What models say of the same rows, each value beside the simulated one.
 fn predictions(plan: &Plan, page: Page) -> Vec<String> {
-    let known = |value: Option<f64>| Estimate { mean: value, ci95: None, n: 1 };
     let pairs = |title: &str, of: &dyn Fn(&Prediction) -> Quantity| {
         let cell = |row: &Row| {
             let (model, simulated) = (of(&row.prediction), of(&Prediction::values(&row.report)));
@@ -113,10 +113,10 @@ fn predictions(plan: &Plan, page: Page) -> Vec<String> {
     };
     let mut table = Table::default();
     table.add(Keep::Always, titled("model", plan.rows.iter().map(|row| model(&row.prediction)).collect(), Align::Left));
-    table.add(Keep::Always, pairs("total", &|p| Quantity::rate(known(p.goodput_bps))));
-    table.add(Keep::Useful, pairs("level", &|p| Quantity::plain(known(p.fairness_level_first_station))));
-    table.add(Keep::Useful, pairs("up/down", &|p| Quantity::plain(known(p.up_down_ratio))));
-    table.add(Keep::Useful, pairs("mean delay", &|p| Quantity::scaled(known(p.delay_mean_s), 1e3, "ms")));
+    table.add(Keep::Always, pairs("total", &|p| Quantity::rate(predicted(p.goodput_bps))));
+    table.add(Keep::Useful, pairs("level", &|p| Quantity::plain(predicted(p.fairness_level_first_station))));
+    table.add(Keep::Useful, pairs("up/down", &|p| Quantity::plain(predicted(p.up_down_ratio))));
+    table.add(Keep::Useful, pairs("mean delay", &|p| Quantity::scaled(predicted(p.delay_mean_s), 1e3, "ms")));
     table.add(Keep::Extra, titled("", plan.rows.iter().map(outside).collect(), Align::Left));
     let mut lines = vec![page.style.dim("The same rows as models predict them / as they were simulated:")];
     lines.extend(table.lines(page));
@@ -200,22 +200,29 @@ fn prices(plan: &Plan) -> Vec<String> {
 
 /// One row a candidate of the last round.
 pub(crate) fn csv(plan: &Plan) -> String {
-    const COLUMNS: &[Column<Row>] = &[
-        ("goodput_bps", |row| row.report.totals.goodput_bps),
-        ("fairness_level_first_station", |row| row.report.indices.fairness_level_first_station),
-        ("jain_stations", |row| row.report.indices.jain_stations),
-        ("up_down_ratio", |row| row.report.indices.up_down_ratio),
-        ("delay_p95_s", |row| row.report.ap_queue.p95_sojourn_s),
-        ("delay_mean_s", |row| row.report.ap_queue.mean_sojourn_s),
-        ("predicted_goodput_bps", |row| predicted(row.prediction.goodput_bps)),
-        ("predicted_fairness_level_first_station", |row| predicted(row.prediction.fairness_level_first_station)),
-        ("predicted_up_down_ratio", |row| predicted(row.prediction.up_down_ratio)),
-        ("predicted_delay_mean_s", |row| predicted(row.prediction.delay_mean_s)),
+    let simulated = |name: &'static str| -> csv::Column<Row> {
+        let cell = CELL.iter().find(|cell| cell.compared_as == Some(name)).expect("a name of the catalogue");
+        (name, Box::new(|row: &Row| cell.of(&row.report)))
+    };
+    let said = |name: &'static str, of: fn(&Prediction) -> Option<f64>| -> csv::Column<Row> {
+        (name, Box::new(move |row: &Row| predicted(of(&row.prediction))))
+    };
+    let columns = [
+        simulated("goodput_bps"),
+        simulated("fairness_level_first_station"),
+        simulated("jain_stations"),
+        simulated("up_down_ratio"),
+        simulated("delay_p95_s"),
+        simulated("delay_mean_s"),
+        said("predicted_goodput_bps", |p| p.goodput_bps),
+        said("predicted_fairness_level_first_station", |p| p.fairness_level_first_station),
+        said("predicted_up_down_ratio", |p| p.up_down_ratio),
+        said("predicted_delay_mean_s", |p| p.delay_mean_s),
     ];
     let labels = |(_, row): (usize, &Row)| {
         vec![row.meets.to_string(), row.deploy.to_owned(), row.starved.len().to_string(), short(&row.snippet)]
     };
-    csv::table(&["meets", "change", "starved", "remedy"], COLUMNS, &plan.rows, labels, |row| row.report.replicas)
+    csv::table(&["meets", "change", "starved", "remedy"], &columns, &plan.rows, labels, |row| row.report.replicas)
 }
 
 fn predicted(value: Option<f64>) -> Estimate {

@@ -74,11 +74,6 @@ fn measure(scenario: &Scenario, options: Options, jobs: u16, capture: Option<&Ca
         until_ci: None,
     };
     let mut report = Report::new(scenario, &records, provenance);
-    for flow in &mut report.flows {
-        // The kernel's knowledge, not the emulation's.
-        flow.timeouts = Estimate::default();
-        flow.fast_retransmits = Estimate::default();
-    }
     report.testbed = Some(section(scenario, options, &outcomes));
     Ok(report)
 }

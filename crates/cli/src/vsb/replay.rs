@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use fairair_core::control::log::{Replayed, replay};
 use fairair_core::control::{CapacityParams, Decision};
-use fairair_core::units::{Instant, plural};
+use fairair_core::units::{Instant, plural, word};
 use fairair_linux::enforce::config::Config;
 use fairair_linux::enforce::log::read;
 
@@ -64,5 +64,5 @@ fn beside(ap: &str, told: &Replayed) -> String {
 
 fn shown(decision: &Decision) -> String {
     let mbps = decision.capacity.as_bps() as f64 / 1e6;
-    format!("{mbps:8.3} Mbit/s {:?} {:?}", decision.state, decision.reason)
+    format!("{mbps:8.3} Mbit/s {} {}", word(&decision.state), word(&decision.reason))
 }

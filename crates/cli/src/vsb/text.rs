@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use fairair_core::units::word;
 use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Status, WanReport};
 use fairair_linux::enforce::settings::Setting;
 use unicode_width::UnicodeWidthStr as _;
@@ -61,8 +62,8 @@ fn status(status: &Status) -> String {
             pool.interface.clone(),
             pool.capacity.to_string(),
             pool.control.clone(),
-            format!("{:?}", pool.state).to_uppercase(),
-            format!("{:?}", pool.reason).to_lowercase(),
+            word(&pool.state),
+            word(&pool.reason),
             pool.rate.to_string(),
             pool.stations.to_string(),
             pool.backlog.to_string(),
@@ -82,7 +83,7 @@ fn wan(links: &[WanReport]) -> String {
         vec![["link", "carries", "in use", "bottleneck", "stations waiting", "waiting", "dropped"].map(str::to_owned)];
     rows.extend(links.iter().map(|link| {
         [
-            format!("{:?}", link.direction).to_lowercase(),
+            word(&link.direction),
             link.capacity.to_string(),
             link.rate.to_string(),
             if link.binds { "yes" } else { "no" }.to_owned(),
@@ -116,7 +117,7 @@ fn stations(stations: &[StationReport]) -> String {
             station.rate.to_string(),
             station.backlog.to_string(),
             station.drops.to_string(),
-            format!("{:?}", station.source).to_lowercase(),
+            word(&station.source),
             match &station.setting {
                 None => "-".to_owned(),
                 Some(setting) => setting.until.map_or_else(|| "unset".to_owned(), |until| until.to_string()),

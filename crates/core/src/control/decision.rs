@@ -114,3 +114,15 @@ pub struct ControlStats {
     /// Times that C fell.
     pub falls: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::word;
+
+    #[test]
+    fn states_and_reasons_have_the_words_of_the_docs() {
+        assert_eq!(State::ALL.map(|state| word(&state)), ["run", "idle", "no-signal", "blind"]);
+        assert_eq!(word(&Reason::DelayVeryLow), "delay-very-low");
+    }
+}

@@ -44,7 +44,22 @@ impl Report {
     /// As [`Report::new`], without the scenario and the fingerprint: they take longer than all the rest when a sweep
     /// reduces short runs to numbers.
     pub fn in_brief(scenario: &Scenario, records: &[Record], provenance: Provenance) -> Report {
-        let cell = Cell::new(scenario, records);
+        Report::of_cell(&Cell::new(scenario, records, true), records, provenance)
+    }
+
+    /// As [`Report::new`] for an engine that knows goodputs only: of `record` the flows' bytes and the time count. What
+    /// else the engine knows it adds itself; all the rest is null.
+    pub fn of_goodputs(scenario: &Scenario, record: &Record, provenance: Provenance) -> Report {
+        let records = std::slice::from_ref(record);
+        Report {
+            scenario: serde_json::to_value(scenario).unwrap_or_default(),
+            fingerprint: fingerprint(records),
+            ..Report::of_cell(&Cell::new(scenario, records, false), records, provenance)
+        }
+    }
+
+    fn of_cell(cell: &Cell, records: &[Record], provenance: Provenance) -> Report {
+        let scenario = cell.scenario;
         Report {
             schema: SCHEMA.to_owned(),
             engine: provenance.engine,
@@ -82,15 +97,16 @@ impl Cell<'_> {
         Totals {
             goodput_bps: self.mean(|replica| Some(replica.total())),
             packets_per_second: self.mean(|replica| {
-                let stations: u64 = replica.record.stations.iter().map(|station| station.mac.delivered).sum();
-                Some((replica.record.ap_mac.delivered + stations) as f64 / replica.seconds)
+                let record = replica.record()?;
+                let stations: u64 = record.stations.iter().map(|station| station.mac.delivered).sum();
+                Some((record.ap_mac.delivered + stations) as f64 / replica.seconds)
             }),
         }
     }
 
     fn direction(&self, direction: Direction) -> DirectionReport {
-        let count = |replica: &Replica, counter: fn(&FlowRecord) -> u64| {
-            replica.flows_of(direction).map(|(flow, _)| counter(flow)).sum::<u64>() as f64
+        let count = |replica: &Replica, counter: fn(&FlowRecord) -> Option<u64>| {
+            flows_of(replica.record()?, direction).map(counter).sum::<Option<u64>>().map(|sum| sum as f64)
         };
         DirectionReport {
             flows: self.scenario.flows().filter(|(_, flow)| flow.direction == direction).count() as u32,
@@ -98,10 +114,10 @@ impl Cell<'_> {
             mean_flow_goodput_bps: self.mean(|replica| mean(&replica.goodputs_of(direction))),
             sigma_over_mean: self.mean(|replica| sigma_over_mean(&replica.goodputs_of(direction))),
             retransmit_share: self.ratio(|replica| {
-                Some((count(replica, |flow| flow.retransmits), count(replica, |flow| flow.sent_packets)))
+                Some((count(replica, |flow| Some(flow.retransmits))?, count(replica, |flow| Some(flow.sent_packets))?))
             }),
-            timeouts: self.mean(|replica| Some(count(replica, |flow| flow.timeouts))),
-            transfers: self.transfers(|replica| replica.flows_of(direction).map(|(flow, _)| flow)),
+            timeouts: self.mean(|replica| count(replica, |flow| flow.timeouts)),
+            transfers: self.transfers(|record| flows_of(record, direction)),
         }
     }
 
@@ -113,8 +129,8 @@ impl Cell<'_> {
         let sizes: Vec<Option<u64>> = self.scenario.flows().map(|(_, flow)| size(flow.traffic)).collect();
         let distinct: BTreeSet<u64> = sizes.iter().copied().flatten().collect();
         let of_size = |wanted: u64| {
-            self.transfers(|replica| {
-                let flows = replica.record.flows.iter().zip(&sizes);
+            self.transfers(|record| {
+                let flows = record.flows.iter().zip(&sizes);
                 flows.filter(move |(_, size)| **size == Some(wanted)).map(|(flow, _)| flow)
             })
         };
@@ -193,8 +209,8 @@ impl Cell<'_> {
         let flows = self.scenario.flows().enumerate();
         flows
             .map(|(index, (station, flow))| {
-                let count = |counter: fn(&FlowRecord) -> u64| {
-                    self.mean(|replica| replica.record.flows.get(index).map(|flow| counter(flow) as f64))
+                let count = |counter: fn(&FlowRecord) -> Option<u64>| {
+                    self.mean(|replica| counter(replica.record()?.flows.get(index)?).map(|count| count as f64))
                 };
                 FlowReport {
                     station: self.scenario.stations[station].name.clone(),
@@ -204,15 +220,20 @@ impl Cell<'_> {
                         Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. } => Transport::Udp,
                     },
                     goodput_bps: self.mean(|replica| replica.flows.get(index).copied()),
-                    sent_packets: count(|flow| flow.sent_packets),
-                    retransmits: count(|flow| flow.retransmits),
+                    sent_packets: count(|flow| Some(flow.sent_packets)),
+                    retransmits: count(|flow| Some(flow.retransmits)),
                     timeouts: count(|flow| flow.timeouts),
                     fast_retransmits: count(|flow| flow.fast_retransmits),
-                    transfers: self.transfers(|replica| replica.record.flows.get(index).into_iter()),
+                    transfers: self.transfers(|record| record.flows.get(index).into_iter()),
                 }
             })
             .collect()
     }
+}
+
+/// The flows of a direction.
+fn flows_of(record: &Record, direction: Direction) -> impl Iterator<Item = &FlowRecord> {
+    record.flows.iter().filter(move |flow| flow.direction == direction)
 }
 
 /// The time series of replica 0, if it has one.

@@ -6,12 +6,13 @@ use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::Scenario;
-use crate::units::Duration;
+use crate::units::{Duration, word};
 
 /// A replica's record with the goodputs that most quantities are made of.
 pub(super) struct Replica<'a> {
-    /// Its counters.
-    pub(super) record: &'a Record,
+    record: &'a Record,
+    /// Whether the record's counters were counted; else goodputs are all that is known.
+    counted: bool,
     /// Measured seconds, more than zero.
     pub(super) seconds: f64,
     /// Goodput of each flow in bit/s.
@@ -21,7 +22,7 @@ pub(super) struct Replica<'a> {
 }
 
 impl<'a> Replica<'a> {
-    fn new(record: &'a Record) -> Option<Self> {
+    fn new(record: &'a Record, counted: bool) -> Option<Self> {
         let seconds = record.measured.as_secs_f64();
         if seconds <= 0.0 {
             return None;
@@ -33,7 +34,12 @@ impl<'a> Replica<'a> {
                 station[flow.direction as usize] += goodput;
             }
         }
-        Some(Replica { record, seconds, flows, stations })
+        Some(Replica { record, counted, seconds, flows, stations })
+    }
+
+    /// Its counters; `None` where only goodputs are known, so that no quantity takes what nobody counted for a zero.
+    pub(super) fn record(&self) -> Option<&'a Record> {
+        self.counted.then_some(self.record)
     }
 
     /// Goodput of the cell, bit/s.
@@ -47,8 +53,8 @@ impl<'a> Replica<'a> {
     }
 
     /// Counters of a station.
-    pub(super) fn station_record(&self, index: usize) -> Option<&StationRecord> {
-        self.record.stations.get(index)
+    pub(super) fn station_record(&self, index: usize) -> Option<&'a StationRecord> {
+        self.record()?.stations.get(index)
     }
 
     /// The flows of a direction with their goodputs in bit/s.
@@ -71,32 +77,31 @@ pub(super) struct Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    pub(super) fn new(scenario: &'a Scenario, records: &'a [Record]) -> Self {
-        Cell { scenario, replicas: records.iter().filter_map(Replica::new).collect() }
+    /// `counted`: whether the records' counters were counted, or stand for goodputs alone.
+    pub(super) fn new(scenario: &'a Scenario, records: &'a [Record], counted: bool) -> Self {
+        let replicas = records.iter().filter_map(|record| Replica::new(record, counted)).collect();
+        Cell { scenario, replicas }
     }
 
     /// Estimate of a quantity that each replica has.
-    pub(super) fn mean(&self, quantity: impl Fn(&Replica) -> Option<f64>) -> Estimate {
+    pub(super) fn mean(&self, quantity: impl Fn(&Replica<'a>) -> Option<f64>) -> Estimate {
         Estimate::of_mean(self.replicas.iter().map(quantity))
     }
 
     /// Estimate of a quotient, from its two sides in each replica.
-    pub(super) fn ratio(&self, sides: impl Fn(&Replica) -> Option<(f64, f64)>) -> Estimate {
+    pub(super) fn ratio(&self, sides: impl Fn(&Replica<'a>) -> Option<(f64, f64)>) -> Estimate {
         Estimate::of_ratio(self.replicas.iter().map(sides))
     }
 
     /// Transfers of the flows that `flows` picks from a replica.
-    pub(super) fn transfers<'r, I>(&'r self, flows: impl Fn(&'r Replica<'a>) -> I) -> Transfers
+    pub(super) fn transfers<I>(&self, flows: impl Fn(&'a Record) -> I) -> Transfers
     where
-        I: Iterator<Item = &'r FlowRecord>,
+        I: Iterator<Item = &'a FlowRecord>,
     {
-        let times: Vec<Vec<f64>> = self
-            .replicas
-            .iter()
-            .map(|replica| {
-                flows(replica).flat_map(|flow| &flow.transfer_times).map(|time| time.as_secs_f64()).collect()
-            })
-            .collect();
+        let seconds = |record: &'a Record| -> Vec<f64> {
+            flows(record).flat_map(|flow| &flow.transfer_times).map(|time| time.as_secs_f64()).collect()
+        };
+        let times: Vec<Vec<f64>> = self.replicas.iter().filter_map(Replica::record).map(seconds).collect();
         Transfers {
             count: Estimate::of_mean(times.iter().map(|times| Some(times.len() as f64))),
             mean_s: Estimate::of_mean(times.iter().map(|times| mean(times))),
@@ -105,60 +110,58 @@ impl<'a> Cell<'a> {
     }
 
     /// A queue, by where a record has it.
-    pub(super) fn queue(&self, stats: impl Fn(&Record) -> &QueueStats) -> QueueReport {
+    pub(super) fn queue(&self, stats: fn(&Record) -> &QueueStats) -> QueueReport {
         let by_class = |estimate: &dyn Fn(Class) -> Estimate| ByClass {
             data: estimate(Class::Data),
             ack: estimate(Class::Ack),
             other: estimate(Class::Other),
         };
-        let quantile =
-            |q: f64| self.mean(|replica| stats(replica.record).delays.quantile(q).map(Duration::as_secs_f64));
-        let arrivals = |replica: &Replica, class: Class| stats(replica.record).arrivals[class.index()] as f64;
+        let of = |replica: &Replica<'a>| replica.record().map(&stats);
+        let quantile = |q: f64| self.mean(|replica| of(replica)?.delays.quantile(q).map(Duration::as_secs_f64));
+        let arrivals = |replica: &Replica<'a>, class: Class| Some(of(replica)?.arrivals[class.index()] as f64);
+        let is_counted = self.replicas.iter().any(|replica| replica.counted);
         QueueReport {
-            mean_packets: self.mean(|replica| Some(mean_packets(stats(replica.record), replica))),
-            mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(stats(replica.record)))),
+            mean_packets: self.mean(|replica| Some(mean_packets(of(replica)?, replica))),
+            mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(of(replica)?))),
             p95_sojourn_s: quantile(0.95),
             p99_sojourn_s: quantile(0.99),
-            arrivals: by_class(&|class| self.mean(|replica| Some(arrivals(replica, class)))),
+            arrivals: by_class(&|class| self.mean(|replica| arrivals(replica, class))),
             drops: DropReason::ALL
                 .into_iter()
+                .filter(|_| is_counted || self.replicas.is_empty())
                 .map(|reason| {
-                    let drops = |replica: &Replica, class: Class| {
-                        stats(replica.record).drops[reason.index()][class.index()] as f64
+                    let drops = |replica: &Replica<'a>, class: Class| {
+                        Some(of(replica)?.drops[reason.index()][class.index()] as f64)
                     };
-                    (key(reason), by_class(&|class| self.mean(|replica| Some(drops(replica, class)))))
+                    (word(&reason), by_class(&|class| self.mean(|replica| drops(replica, class))))
                 })
                 .collect(),
             drop_probability: by_class(&|class| {
-                self.ratio(|replica| Some((stats(replica.record).dropped(class) as f64, arrivals(replica, class))))
+                self.ratio(|replica| Some((of(replica)?.dropped(class) as f64, arrivals(replica, class)?)))
             }),
         }
     }
 
     /// A transmitter, by where a record has it.
     pub(super) fn mac(&self, stats: impl Fn(&Record) -> Option<MacStats>) -> MacReport {
-        let count = |counter: fn(&MacStats) -> u64| {
-            self.mean(|replica| stats(replica.record).map(|stats| counter(&stats) as f64))
-        };
-        let qos = self.replicas.iter().any(|replica| {
-            let stations = replica.record.stations.iter().map(|station| station.mac);
-            stations.chain([replica.record.ap_mac]).any(|mac| mac.qos.txops > 0)
+        let of = |replica: &Replica<'a>| replica.record().and_then(&stats);
+        let count = |counter: fn(&MacStats) -> u64| self.mean(|replica| Some(counter(&of(replica)?) as f64));
+        let qos = self.replicas.iter().filter_map(Replica::record).any(|record| {
+            let stations = record.stations.iter().map(|station| station.mac);
+            stations.chain([record.ap_mac]).any(|mac| mac.qos.txops > 0)
         });
         let of_qos = |counter: fn(&MacStats) -> u64| qos.then(|| count(counter));
         MacReport {
             attempts: count(|mac| mac.attempts),
             collision_probability: self
-                .ratio(|replica| stats(replica.record).map(|stats| (stats.collisions as f64, stats.attempts as f64))),
+                .ratio(|replica| of(replica).map(|stats| (stats.collisions as f64, stats.attempts as f64))),
             frame_errors: count(|mac| mac.frame_errors),
             delivered: count(|mac| mac.delivered),
             discards: count(|mac| mac.discards),
-            airtime_share: self
-                .mean(|replica| stats(replica.record).map(|stats| stats.airtime.as_secs_f64() / replica.seconds)),
+            airtime_share: self.mean(|replica| of(replica).map(|stats| stats.airtime.as_secs_f64() / replica.seconds)),
             ppdus: of_qos(|mac| mac.qos.ppdus),
             mpdus_per_ppdu: qos.then(|| {
-                self.ratio(|replica| {
-                    stats(replica.record).map(|stats| (stats.qos.mpdus as f64, stats.qos.ppdus as f64))
-                })
+                self.ratio(|replica| of(replica).map(|stats| (stats.qos.mpdus as f64, stats.qos.ppdus as f64)))
             }),
             txops: of_qos(|mac| mac.qos.txops),
             mpdu_retries: of_qos(|mac| mac.qos.mpdu_retries),
@@ -182,12 +185,4 @@ pub(super) fn mean_packets(stats: &QueueStats, replica: &Replica) -> f64 {
 /// Sum of the waiting times in seconds, and packets served.
 pub(super) fn sojourn_sides(stats: &QueueStats) -> (f64, f64) {
     (stats.sojourn.as_secs_f64(), stats.departures.iter().sum::<u64>() as f64)
-}
-
-/// The name that a reason has in files.
-fn key(reason: DropReason) -> String {
-    match serde_json::to_value(reason) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{reason:?}"),
-    }
 }

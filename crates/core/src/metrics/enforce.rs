@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides};
-use crate::control::{Reason, State};
 use crate::packet::{Class, Direction};
 use crate::record::EnforceRecord;
 use crate::shaper::StationStats;
+use crate::units::word;
 
 /// The box.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,8 +59,8 @@ impl Cell<'_> {
     /// The box, if the scenario has one.
     pub(super) fn enforce(&self) -> Option<EnforceReport> {
         self.scenario.enforce.as_ref()?;
-        let first = self.replicas.first().and_then(|replica| replica.record.enforce.as_ref());
-        let control = |replica: &Replica| replica.record.enforce.as_ref().map(|enforce| enforce.control);
+        let first = self.replicas.first().and_then(|replica| replica.record()?.enforce.as_ref());
+        let control = |replica: &Replica| replica.record()?.enforce.as_ref().map(|enforce| enforce.control);
         Some(EnforceReport {
             stations: (0..self.scenario.stations.len()).map(|index| self.enforce_station(index)).collect(),
             probes: self.mean(|replica| control(replica).map(|control| control.probes as f64)),
@@ -71,7 +71,7 @@ impl Cell<'_> {
 
     fn enforce_station(&self, index: usize) -> EnforceStation {
         fn stats<'r>(replica: &'r Replica, index: usize) -> Option<&'r StationStats> {
-            replica.record.enforce.as_ref()?.stations.get(index)
+            replica.record()?.enforce.as_ref()?.stations.get(index)
         }
         let bps = |bytes: fn(&StationStats) -> u64| {
             self.mean(|replica| stats(replica, index).map(|stats| bytes(stats) as f64 * 8.0 / replica.seconds))
@@ -97,15 +97,7 @@ fn trace(record: Option<&EnforceRecord>) -> CapacityTrace {
     CapacityTrace {
         at_s: trace.iter().map(|decision| decision.at.as_secs_f64()).collect(),
         capacity_bps: trace.iter().map(|decision| decision.capacity.as_bps()).collect(),
-        state: trace.iter().map(|decision| word::<State>(&decision.state)).collect(),
-        reason: trace.iter().map(|decision| word::<Reason>(&decision.reason)).collect(),
-    }
-}
-
-/// The name that a value has in files.
-fn word<T: Serialize + std::fmt::Debug>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(name)) => name,
-        _ => format!("{value:?}"),
+        state: trace.iter().map(|decision| word(&decision.state)).collect(),
+        reason: trace.iter().map(|decision| word(&decision.reason)).collect(),
     }
 }

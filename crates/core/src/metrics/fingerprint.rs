@@ -109,8 +109,10 @@ impl Fnv1a {
         self.number(*station as u64);
         self.number(u64::from(*direction == Direction::Down));
         self.number(u64::from(*tcp));
-        for count in [delivered_bytes, sent_packets, retransmits, timeouts, fast_retransmits] {
-            self.number(*count);
+        // What an engine does not know counts as zero, as it did before a record could say so.
+        let [timeouts, fast_retransmits] = [timeouts, fast_retransmits].map(|count| count.unwrap_or_default());
+        for count in [*delivered_bytes, *sent_packets, *retransmits, timeouts, fast_retransmits] {
+            self.number(count);
         }
         self.numbers(transfer_times.iter().map(|time| time.as_nanos()));
     }

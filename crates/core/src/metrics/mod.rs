@@ -5,23 +5,23 @@
 
 mod aggregate;
 mod cell;
-mod columns;
 mod enforce;
 mod estimate;
 mod fingerprint;
 mod indices;
+pub mod quantity;
 mod report;
 mod rows;
 mod starvation;
 
 pub use aggregate::Provenance;
-pub use columns::{Column, FLOW_COLUMNS, STATION_COLUMNS};
 pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
 pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
+pub use quantity::{CellQuantity, Quantity, Unit};
 pub use report::{
     Assumption, Directions, Indices, MacSection, ModelSection, ProbeTrips, Report, RoundTrips, SCHEMA, SeriesReport,
     TestbedLosses, TestbedMinute, TestbedSection, Totals, UntilCi, ValueSource, json_schema,

@@ -13,15 +13,15 @@ use crate::packet::Direction;
 pub struct DirectionReport {
     /// How many flows, TCP and UDP.
     pub flows: u32,
-    /// Goodput of all of them.
+    /// Goodput of all flows of the direction.
     pub goodput_bps: Estimate,
-    /// Goodput of one of them on average.
+    /// Mean goodput of a flow of the direction.
     pub mean_flow_goodput_bps: Estimate,
     /// Population standard deviation over mean of the flows' goodputs (detti2005 Table 1); mean over replicas.
     pub sigma_over_mean: Estimate,
     /// Retransmitted segments over segments sent with payload.
     pub retransmit_share: Estimate,
-    /// Retransmission timeouts a replica, all flows added.
+    /// Retransmission timeouts a replica, all flows of the direction added.
     pub timeouts: Estimate,
     /// Finite files.
     pub transfers: Transfers,

@@ -83,8 +83,8 @@ fn flow_record(station: usize, direction: Direction, delivered_bytes: u64) -> Fl
         delivered_bytes,
         sent_packets: 100,
         retransmits: 10,
-        timeouts: 1,
-        fast_retransmits: 2,
+        timeouts: Some(1),
+        fast_retransmits: Some(2),
         transfer_times: Vec::new(),
     }
 }

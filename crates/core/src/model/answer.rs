@@ -1,7 +1,7 @@
 //! A prediction in the schema of results.
 
 use super::prediction::Prediction;
-use crate::metrics::{ByClass, Estimate, MacReport, Provenance, Report, Transfers};
+use crate::metrics::{ByClass, Estimate, Provenance, Report};
 use crate::qdisc::QueueStats;
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::Scenario;
@@ -19,8 +19,9 @@ impl Prediction {
             interrupted: false,
             until_ci: None,
         };
-        let mut report = Report::new(scenario, &[self.record(scenario, measured)], provenance);
-        self.blank(&mut report);
+        let record = self.record(scenario, measured);
+        let mut report = Report::of_goodputs(scenario, &record, provenance);
+        self.add(&mut report, &record);
         report.model = Some(self.section.clone());
         report
     }
@@ -36,8 +37,8 @@ impl Prediction {
             delivered_bytes: (goodput * seconds / 8.0).round() as u64,
             sent_packets: 0,
             retransmits: 0,
-            timeouts: 0,
-            fast_retransmits: 0,
+            timeouts: None,
+            fast_retransmits: None,
             transfer_times: Vec::new(),
         };
         let station = |index: usize| StationRecord {
@@ -61,43 +62,25 @@ impl Prediction {
         }
     }
 
-    /// Takes out what the model does not know.
-    fn blank(&self, report: &mut Report) {
-        let none = Estimate::default();
-        let no_mac = MacReport::default();
-        let no_transfers = Transfers::default();
-        if self.packets.is_none() {
-            report.totals.packets_per_second = none;
-        }
-        for direction in [&mut report.directions.up, &mut report.directions.down] {
-            (direction.retransmit_share, direction.timeouts, direction.transfers) = (none, none, no_transfers);
-        }
-        let known = |value: Option<f64>| value.map_or(none, |value| Estimate { mean: Some(value), ci95: None, n: 1 });
-        let loss = known(self.ap_loss);
-        for queue in [&mut report.ap_queue, &mut report.ap_uplink_queue] {
-            queue.mean_sojourn_s = none;
-            queue.arrivals = ByClass::default();
-            queue.drop_probability = ByClass::default();
-            queue.drops.clear();
-        }
-        report.ap_uplink_queue.mean_packets = none;
-        (report.ap_queue.drop_probability.data, report.ap_queue.drop_probability.ack) = (loss, loss);
-        if self.ap_queue.is_none() {
-            report.ap_queue.mean_packets = none;
-        }
+    /// Adds what the model knows beside goodputs, to a report in which all else is null.
+    fn add(&self, report: &mut Report, record: &Record) {
+        let known = |value: Option<f64>| match value {
+            Some(value) => Estimate { mean: Some(value), ci95: None, n: 1 },
+            None => Estimate::default(),
+        };
+        let seconds = record.measured.as_secs_f64();
+        let mean_packets = |queue: &QueueStats| queue.occupancy as f64 / 1e9 / seconds;
         let services = self.ap_services.filter(|services| *services > 0.0);
-        report.ap_queue.mean_sojourn_s = known(self.ap_queue.zip(services).map(|(queue, services)| queue / services));
-        (report.mac.ap, report.mac.stations) = (no_mac, no_mac);
-        for station in &mut report.stations {
-            (station.airtime_share, station.airtime_down_share, station.mac) = (none, none, no_mac);
-            (station.uplink_queue_mean_sojourn_s, station.uplink_queue_drop_probability) = (none, none);
-            if self.station_queues.is_none() {
-                station.uplink_queue_mean_packets = none;
+        report.totals.packets_per_second = known(self.packets.map(|_| record.ap_mac.delivered as f64 / seconds));
+        let queue = &mut report.ap_queue;
+        queue.mean_packets = known(self.ap_queue.map(|_| mean_packets(&record.ap_queue)));
+        queue.mean_sojourn_s = known(self.ap_queue.zip(services).map(|(queue, services)| queue / services));
+        let loss = known(self.ap_loss);
+        queue.drop_probability = ByClass { data: loss, ack: loss, ..ByClass::default() };
+        if self.station_queues.is_some() {
+            for (row, station) in report.stations.iter_mut().zip(&record.stations) {
+                row.uplink_queue_mean_packets = known(Some(mean_packets(&station.uplink_queue)));
             }
-        }
-        for flow in &mut report.flows {
-            (flow.sent_packets, flow.retransmits, flow.timeouts, flow.fast_retransmits) = (none, none, none, none);
-            flow.transfers = no_transfers;
         }
     }
 }

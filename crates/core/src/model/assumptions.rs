@@ -1,6 +1,5 @@
 //! Which of a model's assumptions a scenario keeps.
 
-use super::prediction::Model;
 use crate::metrics::Assumption;
 use crate::packet::Direction;
 use crate::qdisc::{QdiscSpec, Share, ShareRule};
@@ -11,17 +10,10 @@ use crate::tcp::Variant;
 const LOW_PRIORITY: f64 = 0.5;
 
 /// What is asked of a scenario: name, whether it is kept, what it is.
-type Check = (&'static str, bool, &'static str);
+pub(super) type Check = (&'static str, bool, &'static str);
 
-/// The assumptions of `model`, and whether `scenario` keeps each. `starvation` is what the unified model says.
-pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Assumption> {
-    let checks = match model {
-        Model::Detti2011 => detti2011(scenario, starvation),
-        Model::Ha2009 => ha2009(scenario),
-        Model::Shares => shares(scenario),
-        Model::Pokhrel2016 => pokhrel2016(scenario),
-        Model::Unified => unified(scenario, starvation),
-    };
+/// A model's `checks` of `scenario` as assumptions, with what all models assume.
+pub(super) fn of(scenario: &Scenario, checks: Vec<Check>) -> Vec<Assumption> {
     let row = |(name, holds, what): Check| Assumption { name: name.to_owned(), holds, what: what.to_owned() };
     // All models are of DCF; cells of 802.11a, b and g keep this by their kind.
     let dcf = scenario.radio.qos.is_some().then_some(("dcf", false, "one frame an access: 802.11a, b or g"));
@@ -31,7 +23,7 @@ pub(super) fn of(scenario: &Scenario, model: Model, starvation: bool) -> Vec<Ass
     dcf.into_iter().chain(one_phy).chain(checks).map(row).collect()
 }
 
-fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
+pub(super) fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
     let beta = scenario.stations.iter().all(|station| station.beta >= LOW_PRIORITY);
     vec![
         ("a1", no_wired_delay(scenario), "the radio is the bottleneck, and the wire adds no delay"),
@@ -48,7 +40,7 @@ fn detti2011(scenario: &Scenario, starvation: bool) -> Vec<Check> {
     ]
 }
 
-fn ha2009(scenario: &Scenario) -> Vec<Check> {
+pub(super) fn ha2009(scenario: &Scenario) -> Vec<Check> {
     let (mut feedback, mut known) = (false, true);
     if let QdiscSpec::DualQueue(dual) = scenario.ap.queue {
         feedback = dual.p == Share::Rule(ShareRule::Auto);
@@ -65,7 +57,7 @@ fn ha2009(scenario: &Scenario) -> Vec<Check> {
     ]
 }
 
-fn shares(scenario: &Scenario) -> Vec<Check> {
+pub(super) fn shares(scenario: &Scenario) -> Vec<Check> {
     vec![
         ("losses", no_errors(scenario), "the channel gives up no segment: no channel errors"),
         ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
@@ -73,7 +65,7 @@ fn shares(scenario: &Scenario) -> Vec<Check> {
     ]
 }
 
-fn pokhrel2016(scenario: &Scenario) -> Vec<Check> {
+pub(super) fn pokhrel2016(scenario: &Scenario) -> Vec<Check> {
     let up: u32 =
         scenario.flows().filter(|(_, flow)| flow.direction == Direction::Up).map(|(_, flow)| flow.tcp.window).sum();
     let fits = super::kinds::buffer(scenario).is_ok_and(|buffer| f64::from(up) <= buffer);
@@ -94,7 +86,7 @@ fn pokhrel2016(scenario: &Scenario) -> Vec<Check> {
     ]
 }
 
-fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
+pub(super) fn unified(scenario: &Scenario, starvation: bool) -> Vec<Check> {
     vec![
         ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
         ("stations", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),

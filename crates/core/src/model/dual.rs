@@ -66,7 +66,7 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         section: ModelSection {
             name: Model::Ha2009.name().to_owned(),
             values: sources(&values),
-            assumptions: assumptions::of(scenario, Model::Ha2009, false),
+            assumptions: assumptions::of(scenario, assumptions::ha2009(scenario)),
             starvation: false,
         },
     })

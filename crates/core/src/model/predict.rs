@@ -1,7 +1,7 @@
 //! From a scenario to a report: which model answers, what each value comes from, and which assumptions the scenario
 //! breaks.
 
-use super::assumptions;
+use super::assumptions::{self, Check};
 use super::error::ModelError;
 use super::kinds::{Kinds, buffer};
 use super::prediction::{Model, Prediction, capacity_of, sources};
@@ -43,12 +43,13 @@ fn section(
     kinds: &Kinds,
     model: Model,
     values: &[(&str, &str)],
+    checks: fn(&Scenario, bool) -> Vec<Check>,
 ) -> Result<ModelSection, ModelError> {
     let starvation = kinds.cell.solve()?.starves(&kinds.cell);
     Ok(ModelSection {
         name: model.name().to_owned(),
         values: sources(values),
-        assumptions: assumptions::of(scenario, model, starvation),
+        assumptions: assumptions::of(scenario, checks(scenario, starvation)),
         starvation,
     })
 }
@@ -77,7 +78,7 @@ fn by_unified(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelErr
         ap_services: Some(answer.ap_packets),
         station_queues: Some(kinds.station.iter().map(|kind| answer.q[*kind]).collect()),
         packets: Some(answer.packets),
-        section: section(scenario, kinds, Model::Unified, &values)?,
+        section: section(scenario, kinds, Model::Unified, &values, assumptions::unified)?,
     })
 }
 
@@ -121,7 +122,7 @@ fn by_detti2011(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, ModelE
         ap_services: None,
         station_queues: Some(solution.q.clone()),
         packets: None,
-        section: section(scenario, kinds, Model::Detti2011, &values)?,
+        section: section(scenario, kinds, Model::Detti2011, &values, assumptions::detti2011)?,
     })
 }
 
@@ -170,7 +171,9 @@ fn by_pokhrel2016(scenario: &Scenario, kinds: &Kinds) -> Result<Prediction, Mode
         ap_services: None,
         station_queues: None,
         packets: None,
-        section: section(scenario, kinds, Model::Pokhrel2016, &values)?,
+        section: section(scenario, kinds, Model::Pokhrel2016, &values, |scenario, _| {
+            assumptions::pokhrel2016(scenario)
+        })?,
     })
 }
 

@@ -32,12 +32,29 @@ impl Model {
 
     /// Its key.
     pub const fn name(self) -> &'static str {
+        self.words().0
+    }
+
+    /// What it is for, in a line.
+    pub const fn what(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Model::Detti2011 => "detti2011",
-            Model::Ha2009 => "ha2009",
-            Model::Pokhrel2016 => "pokhrel2016",
-            Model::Shares => "shares",
-            Model::Unified => "unified",
+            Model::Detti2011 => (
+                "detti2011",
+                "Fairness between stations of an AP that loses packets; the total from the capacity model",
+            ),
+            Model::Ha2009 => ("ha2009", "An AP with a dual queue"),
+            Model::Pokhrel2016 => {
+                ("pokhrel2016", "Channel errors and buffer losses, one flow a station, all stations alike")
+            }
+            Model::Shares => (
+                "shares",
+                "What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours",
+            ),
+            Model::Unified => ("unified", "All of it at once; ours"),
         }
     }
 }
@@ -46,7 +63,10 @@ impl FromStr for Model {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        Model::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| format!("{name} is no model"))
+        Model::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| {
+            let known = Model::ALL.map(Model::name).join(", ");
+            format!("there is no model `{name}`: use one of {known}")
+        })
     }
 }
 

@@ -88,7 +88,7 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         _ => {}
     }
     let flows: Vec<f64> = shares.iter().map(|share| share * total).collect();
-    let mut kept = assumptions::of(scenario, Model::Shares, false);
+    let mut kept = assumptions::of(scenario, assumptions::shares(scenario));
     kept.push(crate::metrics::Assumption {
         name: "backlogged".to_owned(),
         holds: can_use_it(scenario, &kinds, &flows),

@@ -31,17 +31,12 @@ fn specs() -> Vec<QdiscSpec> {
 /// The kind with little room.
 fn small(spec: QdiscSpec) -> QdiscSpec {
     match spec {
-        QdiscSpec::Droptail { .. } => QdiscSpec::Droptail { limit: 3 },
-        QdiscSpec::Las(_) => QdiscSpec::Las(LasParams { limit: 3 }),
         QdiscSpec::Tlas(params) => QdiscSpec::Tlas(TlasParams { limit: 3, threshold: 2, ..params }),
         QdiscSpec::TlasSaf(params) => QdiscSpec::TlasSaf(TlasSafParams { limit: 3, threshold: 2, ..params }),
         QdiscSpec::DualQueue(params) => {
             QdiscSpec::DualQueue(DualQueueParams { data: 2, ack: 2, other: 1, p: Share::Fixed(0.6), ..params })
         }
-        QdiscSpec::PerFlowFq(params) => QdiscSpec::PerFlowFq(FairQueueParams { limit: 3, ..params }),
-        QdiscSpec::PerStationFq(params) => QdiscSpec::PerStationFq(FairQueueParams { limit: 3, ..params }),
         QdiscSpec::FqCodel(params) => QdiscSpec::FqCodel(FqCodelParams { limit: 6, quantum: 100, ..params }),
-        QdiscSpec::AirtimeFq(params) => QdiscSpec::AirtimeFq(AirtimeFqParams { limit: 3, ..params }),
         QdiscSpec::Admission(params) => QdiscSpec::Admission(AdmissionParams {
             limit: 3,
             p_b: Probability::new(0.3).expect("a probability"),
@@ -50,26 +45,23 @@ fn small(spec: QdiscSpec) -> QdiscSpec {
         QdiscSpec::AdaptiveBuffer(_) => {
             QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t: Duration::from_millis(2), a: 1, alpha: 0.5, b_max: 4 })
         }
-        QdiscSpec::SharedFifo(params) => QdiscSpec::SharedFifo(SharedFifoParams { limit: 3, ..params }),
         QdiscSpec::Mac80211(params) => QdiscSpec::Mac80211(Mac80211Params { limit: 6, quantum: 100, ..params }),
+        spec => with_limit(spec, 3),
     }
+}
+
+/// The kind with another `limit`, which all but a few have.
+fn with_limit(spec: QdiscSpec, limit: usize) -> QdiscSpec {
+    let mut fields = serde_json::to_value(spec).expect("a specification is a table");
+    fields["limit"] = limit.into();
+    serde_json::from_value(fields).expect("it has a limit, or has an arm of its own above")
 }
 
 /// Most packets that may wait.
 fn capacity(spec: QdiscSpec) -> usize {
     match spec {
-        QdiscSpec::Droptail { limit } => limit,
-        QdiscSpec::Las(params) => params.limit,
-        QdiscSpec::Tlas(params) => params.limit,
-        QdiscSpec::TlasSaf(params) => params.limit,
-        QdiscSpec::DualQueue(params) => params.data + params.ack + params.other,
-        QdiscSpec::PerFlowFq(params) | QdiscSpec::PerStationFq(params) => params.limit,
-        QdiscSpec::FqCodel(params) => params.limit,
-        QdiscSpec::AirtimeFq(params) => params.limit,
-        QdiscSpec::Admission(params) => params.limit,
-        QdiscSpec::AdaptiveBuffer(params) => params.b_max,
-        QdiscSpec::SharedFifo(params) => params.limit,
-        QdiscSpec::Mac80211(params) => params.limit,
+        QdiscSpec::DualQueue(params) => spec.limit() + params.other,
+        _ => spec.limit(),
     }
 }
 

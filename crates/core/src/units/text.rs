@@ -227,6 +227,14 @@ macro_rules! as_text {
 
 as_text!(Duration, Bytes, Bitrate);
 
+/// The one spelling of a value of an enumeration, for files, tables, texts and metrics alike: that of JSON.
+pub fn word(value: &impl serde::Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        other => other.map(|value| value.to_string()).unwrap_or_default(),
+    }
+}
+
 /// `1 station`, `2 stations`, `3 classes`: `count` and the right form of `noun`, which is given in the singular.
 pub fn plural(count: usize, noun: &str) -> String {
     let ending = match count {

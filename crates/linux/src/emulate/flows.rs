@@ -122,8 +122,8 @@ impl Flows {
                 delivered_bytes: counters.delivered_bytes,
                 sent_packets: counters.sent_packets,
                 retransmits: counters.retransmits,
-                timeouts: 0,
-                fast_retransmits: 0,
+                timeouts: None,
+                fast_retransmits: None,
                 transfer_times: transfer_times.clone(),
             })
             .collect()

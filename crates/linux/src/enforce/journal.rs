@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime};
 
 use fairair_core::control::Decision;
+use fairair_core::units::word;
 use rusqlite::{Connection, params};
 
 use super::config;
@@ -87,14 +88,11 @@ impl Journal {
 
     /// A machine decided.
     pub fn decision(&self, ap: &str, decision: &Decision) {
-        let word = |value: serde_json::Result<serde_json::Value>| {
-            value.ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
-        };
         self.put(Entry::Decision {
             ap: ap.to_owned(),
             capacity_bps: decision.capacity.as_bps() as i64,
-            state: word(serde_json::to_value(decision.state)),
-            reason: word(serde_json::to_value(decision.reason)),
+            state: word(&decision.state),
+            reason: word(&decision.reason),
         });
     }
 

@@ -3,7 +3,7 @@
 use fairair_core::control::{CapacityParams, Reason, State};
 use fairair_core::shaper::QueueRule;
 use fairair_core::shaper::limit::QUEUE_TIME;
-use fairair_core::units::{Bitrate, plural};
+use fairair_core::units::{Bitrate, plural, word};
 
 use super::super::config::Matcher;
 use super::super::datapath::{leaf_minor, newcomers_minor};
@@ -233,9 +233,4 @@ impl Daemon {
         }
         because
     }
-}
-
-/// An enumeration as files spell it.
-fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }

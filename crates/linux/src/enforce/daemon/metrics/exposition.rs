@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use fairair_core::control::State;
+use fairair_core::units::word;
 use prometheus_client::encoding::EncodeMetric;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -122,7 +123,7 @@ fn pools(registry: &mut Registry, status: &Status) {
             above.get_or_create(&ap()).set(seconds);
         }
         for own in State::ALL {
-            let name = format!("{own:?}").to_lowercase();
+            let name = word(&own);
             let labels = vec![label("ap", &pool.ap), label("state", &name)];
             state.get_or_create(&labels).set(i64::from(own == pool.state));
         }
