@@ -182,10 +182,12 @@ impl Radio {
         tc(&self.ap, &lines)
     }
 
-    /// The radio carries `rate` from now on, as `tc` spells it.
-    pub(crate) fn carry(&self, rate: &str) -> Result<()> {
-        let words = format!("rate {rate} ceil {rate} burst 2500 cburst 2500");
-        tc(&self.ap, &format!("class change dev radio parent 1: classid 1:1 htb {words}\n"))
+    /// Another access point, which carries `mbps`, after `pause` without any.
+    pub(crate) fn replace(&self, mbps: u32, pause: Duration) -> Result<()> {
+        self.ap.ip("link set wire down\n").map_err(text)?;
+        std::thread::sleep(pause);
+        tc(&self.ap, &format!("class change dev radio parent 1: classid 1:1 {}\n", air(mbps)))?;
+        self.ap.ip("link set wire up\n").map_err(text)
     }
 
     /// Stations answer no ping.

@@ -33,7 +33,8 @@ struct Case {
     is_blind: bool,
     /// The host sends at most so many kbit/s to each station.
     demand: Option<u32>,
-    /// After so many seconds nothing passes for four more, and then the cell carries three times as much: time counts from there.
+    /// After so many seconds there is no access point for four more, and then one that carries three times as much: time
+    /// counts from there.
     replaced_after: Option<u64>,
     /// What must be said; nothing else may be.
     expects: Option<&'static str>,
@@ -122,10 +123,7 @@ fn watch(fairair: &Path, case: &Case, number: usize, watched: Duration) -> Resul
     live.start()?;
     if let Some(after) = case.replaced_after {
         sleep(Duration::from_secs(after));
-        // Ten bytes a second: nothing.
-        radio.carry("80bit")?;
-        sleep(Duration::from_secs(4));
-        radio.carry(&format!("{}mbit", 3 * MBPS))?;
+        radio.replace(3 * MBPS, Duration::from_secs(4))?;
     }
     let begin = Instant::now();
     let mut said: Vec<(f64, String)> = Vec::new();
