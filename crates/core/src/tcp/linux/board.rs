@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::rate::{RateEstimator, Snapshot};
+use crate::tcp::ranges::Ranges;
 use crate::units::{Duration, Instant};
 
 /// A segment that is not acknowledged cumulatively.
@@ -40,9 +41,20 @@ pub(super) struct News {
 }
 
 /// The retransmission queue with its scoreboard.
+///
+/// No acknowledgement looks at more segments than it tells of: an index finds what SACK blocks name for the first time, a log keeps
+/// the order of sending (Linux' `tsorted_sent_queue`), a mark the first segment that may have to go again (`retransmit_skb_hint`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Board {
     out: VecDeque<Out>,
+    /// Segments that have left `out`: the number of its first one.
+    gone: u64,
+    /// What of `out` has been sacked.
+    sacked_ranges: Ranges,
+    /// Transmissions in their order: when, and the number of the segment. What is older than the first entry is sacked or lost.
+    log: VecDeque<(Instant, u64)>,
+    /// No segment with a lower number is lost and waits to go again.
+    first_lost: u64,
     sacked: u32,
     lost: u32,
     again: u32,
@@ -82,13 +94,17 @@ impl Board {
     pub(super) fn push(&mut self, now: Instant, seq: u64, end: u64, push: bool) {
         let snapshot = self.rate.sent(now, self.out.is_empty());
         let (sacked, lost, again, repeated) = (false, false, false, false);
+        self.log.push_back((now, self.gone + self.out.len() as u64));
         self.out.push_back(Out { seq, end, sent: now, push, sacked, lost, again, repeated, snapshot });
     }
 
     /// The first lost segment that is not on its way again; it is from now on.
     pub(super) fn retransmit(&mut self, now: Instant) -> Option<Out> {
-        let index = self.out.iter().position(|out| out.lost && !out.again)?;
-        Some(self.repeat(now, index))
+        let from = (self.first_lost.saturating_sub(self.gone) as usize).min(self.out.len());
+        let ahead = self.out.range(from..).position(|out| out.lost && !out.again);
+        let index = from + ahead.unwrap_or(self.out.len() - from);
+        self.first_lost = self.gone + index as u64;
+        ahead.map(|_| self.repeat(now, index))
     }
 
     /// The last segment, sent again as a probe.
@@ -104,6 +120,7 @@ impl Board {
         out.sent = now;
         out.snapshot = self.rate.sent(now, false);
         self.again += 1;
+        self.log.push_back((now, self.gone + index as u64));
         *out
     }
 
@@ -112,18 +129,26 @@ impl Board {
         let mut news = News::default();
         let mut repeated_rtt = None;
         for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end > ack) {
-            for index in 0..self.out.len() {
-                let out = self.out[index];
-                if !out.sacked && out.seq >= *start && out.end <= *end {
-                    news.sacked = true;
-                    if !out.repeated {
-                        news.newest_rtt = Some(now.saturating_since(out.sent));
-                    }
-                    self.arrived(now, out, high, &mut news, &mut repeated_rtt);
-                    self.forget(index);
-                    self.out[index].sacked = true;
-                    self.sacked += 1;
+            let mut index = self.first_at(self.sacked_ranges.skip(*start));
+            let mut named = None;
+            while let Some(out) = self.out.get(index).copied().filter(|out| out.end <= *end) {
+                if out.sacked {
+                    index = self.first_at(self.sacked_ranges.skip(out.seq)).max(index + 1);
+                    continue;
                 }
+                news.sacked = true;
+                if !out.repeated {
+                    news.newest_rtt = Some(now.saturating_since(out.sent));
+                }
+                self.arrived(now, out, high, &mut news, &mut repeated_rtt);
+                self.forget(index);
+                self.out[index].sacked = true;
+                self.sacked += 1;
+                named = Some((named.map_or(out.seq, |(first, _)| first), out.end));
+                index += 1;
+            }
+            if let Some((first, last)) = named {
+                self.sacked_ranges.insert(first, last);
             }
         }
         let by_sack = news.rtt.take();
@@ -139,6 +164,10 @@ impl Board {
                 self.forget(0);
             }
             self.out.pop_front();
+            self.gone += 1;
+        }
+        if !self.sacked_ranges.is_empty() {
+            self.sacked_ranges.advance(ack);
         }
         news.newest_rtt = news.newest_rtt.or(newest_rtt.filter(|_| !copies));
         news.rtt = news.rtt.or(by_sack);
@@ -147,6 +176,11 @@ impl Board {
         }
         news.rtt = news.rtt.or(repeated_rtt);
         news
+    }
+
+    /// Position of the first segment that begins at `seq` or behind it.
+    fn first_at(&self, seq: u64) -> usize {
+        self.out.partition_point(|out| out.seq < seq)
     }
 
     /// A round trip of something that was sent once only.
@@ -187,19 +221,30 @@ impl Board {
         let Some((newest, end, rtt)) = self.newest else { return (0, None) };
         let patience = rtt + self.reordering(srtt, aggressive);
         let (mut marked, mut wait) = (0, None);
-        for index in 0..self.out.len() {
-            let out = self.out[index];
-            if out.sacked || (out.lost && !out.again) || (out.sent, out.end) >= (newest, end) {
-                continue;
+        // Entries of the log that were looked at, and how many of the first are over for good.
+        let (mut position, mut over) = (0, 0);
+        while let Some((sent, number)) = self.log.get(position).copied()
+            && sent <= newest
+        {
+            let index = number.checked_sub(self.gone).map_or(usize::MAX, |index| index as usize);
+            let out = self.out.get(index).filter(|out| out.sent == sent && !out.sacked && (!out.lost || out.again));
+            let mut is_over = out.is_none();
+            if let Some(out) = out
+                && (sent, out.end) < (newest, end)
+            {
+                let age = now.saturating_since(sent);
+                if age >= patience {
+                    self.mark_lost(index);
+                    marked += 1;
+                    is_over = true;
+                } else {
+                    wait = wait.max(Some(patience.saturating_sub(age)));
+                }
             }
-            let age = now.saturating_since(out.sent);
-            if age >= patience {
-                self.mark_lost(index);
-                marked += 1;
-            } else {
-                wait = wait.max(Some(patience.saturating_sub(age)));
-            }
+            over += usize::from(is_over && over == position);
+            position += 1;
         }
+        self.log.drain(..over);
         (marked, wait)
     }
 
@@ -219,6 +264,7 @@ impl Board {
         }
         self.again -= u32::from(std::mem::take(&mut out.again));
         self.lost += u32::from(!std::mem::replace(&mut out.lost, true));
+        self.first_lost = self.first_lost.min(self.gone + index as u64);
     }
 
     /// `tcp_timeout_mark_lost`: the head, and what was sent as long ago as a round trip lasts.
@@ -236,5 +282,8 @@ impl Board {
     pub(super) fn unmark(&mut self) {
         self.out.iter_mut().for_each(|out| out.lost = false);
         self.lost = 0;
+        let sent = self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, number));
+        self.log = sent.collect();
+        self.log.make_contiguous().sort_by_key(|(sent, _)| *sent);
     }
 }
