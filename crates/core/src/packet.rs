@@ -192,6 +192,12 @@ pub trait Packet {
     fn enqueued_at(&self) -> Instant;
     /// Stamp the entry into a queue.
     fn set_enqueued_at(&mut self, now: Instant);
+    /// It is dropped or has arrived: whoever made it may use again what it is made of.
+    fn discard(self)
+    where
+        Self: Sized,
+    {
+    }
 }
 
 /// Up to three SACK blocks (RFC 2018) as `[start, end)` in bytes, the most recent first; an empty block ends the list.
@@ -260,23 +266,28 @@ pub struct Segment {
 pub const NO_SACK: SackBlocks = [(0, 0); 3];
 
 impl Packet for Segment {
+    #[inline]
     fn ip_len(&self) -> Bytes {
         let header = if self.kind.is_tcp() { TCP_IP_HEADER } else { UDP_IP_HEADER };
         Bytes(header + u64::from(self.payload))
     }
 
+    #[inline]
     fn station(&self) -> NodeId {
         self.station
     }
 
+    #[inline]
     fn flow(&self) -> FlowId {
         self.flow
     }
 
+    #[inline]
     fn direction(&self) -> Direction {
         self.direction
     }
 
+    #[inline]
     fn class(&self) -> Class {
         match self.kind {
             Kind::Data | Kind::Syn => Class::Data,
@@ -285,10 +296,12 @@ impl Packet for Segment {
         }
     }
 
+    #[inline]
     fn category(&self) -> Category {
         self.category
     }
 
+    #[inline]
     fn tcp(&self) -> Option<TcpView> {
         self.kind.is_tcp().then_some(TcpView {
             seq: self.seq,
@@ -299,16 +312,19 @@ impl Packet for Segment {
         })
     }
 
+    #[inline]
     fn clamp_window(&mut self, window: Bytes) {
         if self.kind.is_tcp() {
             self.window = self.window.min(u32::try_from(window.0).unwrap_or(u32::MAX));
         }
     }
 
+    #[inline]
     fn enqueued_at(&self) -> Instant {
         self.enqueued_at
     }
 
+    #[inline]
     fn set_enqueued_at(&mut self, now: Instant) {
         self.enqueued_at = now;
     }

@@ -3,13 +3,14 @@
 use fairair_core::cell::{Cell, Output};
 use fairair_core::control::Probe;
 use fairair_core::mac::AirFrame;
-use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Segment};
+use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Packet, Segment};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::tcp::Sender;
 use fairair_core::units::Instant;
 
 use crate::flow::{BLANK, Flow, Next};
+use crate::parcel::Parcel;
 
 /// Sees every frame on the air.
 pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
@@ -39,7 +40,7 @@ struct Wakeups {
 /// A simulation of one replica.
 pub(crate) struct Simulation<'a> {
     scenario: &'a Scenario,
-    cell: Cell<'a, Segment, Timer>,
+    cell: Cell<'a, Parcel, Timer>,
     flows: Vec<Flow>,
     /// Flows that refill their station's queue whenever it has room, by station.
     refill: Vec<Vec<FlowId>>,
@@ -84,12 +85,15 @@ impl<'a> Simulation<'a> {
         let end = Instant::ZERO + self.scenario.run.duration;
         while let Some((now, output)) = self.cell.advance(end) {
             match output {
-                Output::Arrival(segment) => self.arrive(now, segment),
+                Output::Arrival(parcel) => {
+                    self.arrive(now, &parcel);
+                    parcel.discard();
+                }
                 // Stations talk to fixed hosts only.
                 Output::Relay(segment) => self.cell.forward_to_wire(now, segment),
                 Output::Probe(Probe { station, id }) => {
                     let request = self.echo(station, Kind::Echo, id);
-                    self.cell.forward_to_station(now, request);
+                    self.cell.forward_to_station(now, Parcel::new(request));
                 }
                 Output::Fetched(node) => self.refill(now, node),
                 Output::Timer(timer) => self.wake(now, timer),
@@ -97,11 +101,11 @@ impl<'a> Simulation<'a> {
                 Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
             }
             if let Some(monitor) = &mut monitor {
-                self.cell.drain_air().for_each(|frame| monitor(&frame));
+                self.cell.drain_air().for_each(|frame| show(monitor, frame));
             }
         }
         if let Some(monitor) = &mut monitor {
-            self.cell.drain_air().for_each(|frame| monitor(&frame));
+            self.cell.drain_air().for_each(|frame| show(monitor, frame));
         }
         self.record(end)
     }
@@ -143,7 +147,7 @@ impl<'a> Simulation<'a> {
             Some((payload, Some(interval))) => {
                 if let Some(datagram) = flow.datagram(payload) {
                     self.cell.set_timer(now + flow.pause(interval), Timer::Application(index as u32));
-                    self.cell.send(now, datagram);
+                    self.cell.send(now, Parcel::new(datagram));
                 }
             }
             Some((_, None)) => {
@@ -171,7 +175,7 @@ impl<'a> Simulation<'a> {
             if let Some((payload, None)) = flow.datagrams(self.cell.rate(station))
                 && let Some(datagram) = flow.datagram(payload)
             {
-                self.cell.send(now, datagram);
+                self.cell.send(now, Parcel::new(datagram));
             }
         }
     }
@@ -182,7 +186,7 @@ impl<'a> Simulation<'a> {
             && let Some(transmission) = sender.poll_transmit(now)
         {
             let segment = self.flows[index].data(transmission);
-            self.cell.send(now, segment);
+            self.cell.send(now, Parcel::new(segment));
         }
         let deadline = self.flows[index].sender.as_ref().and_then(Sender::poll_timeout);
         arm(&mut self.cell, &mut self.wakeups.senders[index], deadline, Timer::Sender(index as u32));
@@ -191,30 +195,30 @@ impl<'a> Simulation<'a> {
     fn pump_receiver(&mut self, now: Instant, index: usize) {
         while let Some(acknowledgement) = self.flows[index].receiver.poll_transmit() {
             let segment = self.flows[index].ack(acknowledgement);
-            self.cell.send(now, segment);
+            self.cell.send(now, Parcel::new(segment));
         }
         let deadline = self.flows[index].receiver.poll_timeout();
         arm(&mut self.cell, &mut self.wakeups.receivers[index], deadline, Timer::Receiver(index as u32));
     }
 
     /// A segment reaches the far end of its flow, or a probe its station.
-    fn arrive(&mut self, now: Instant, segment: Segment) {
+    fn arrive(&mut self, now: Instant, segment: &Segment) {
         let index = segment.flow.index();
         match segment.kind {
             Kind::Echo => {
                 let reply = self.echo(segment.station, Kind::EchoReply, segment.seq);
-                self.cell.send(now, reply);
+                self.cell.send(now, Parcel::new(reply));
             }
             // The box takes the replies to its probes.
             Kind::EchoReply => {}
-            Kind::Udp => self.flows[index].deliver(now, &segment),
+            Kind::Udp => self.flows[index].deliver(now, segment),
             Kind::Syn | Kind::Data => {
-                self.flows[index].deliver(now, &segment);
+                self.flows[index].deliver(now, segment);
                 self.pump_receiver(now, index);
             }
             Kind::SynAck | Kind::Ack => {
                 let flow = &mut self.flows[index];
-                flow.acknowledge(now, &segment);
+                flow.acknowledge(now, segment);
                 if let Next::At(at) = flow.after_ack(now) {
                     self.cell.set_timer(at, Timer::Application(index as u32));
                 }
@@ -245,8 +249,17 @@ impl<'a> Simulation<'a> {
     }
 }
 
+/// Shows a frame with the segments that it carries.
+fn show(monitor: &mut Monitor, frame: AirFrame<Parcel>) {
+    monitor(&frame.map(|parcel| {
+        let segment = *parcel;
+        parcel.discard();
+        segment
+    }));
+}
+
 /// Makes sure that `timer` fires at `deadline` or before; timers that fire earlier look again.
-fn arm(cell: &mut Cell<Segment, Timer>, wakeup: &mut Instant, deadline: Option<Instant>, timer: Timer) {
+fn arm(cell: &mut Cell<Parcel, Timer>, wakeup: &mut Instant, deadline: Option<Instant>, timer: Timer) {
     if let Some(deadline) = deadline
         && deadline < *wakeup
     {

@@ -8,6 +8,7 @@ mod compare;
 mod endpoints;
 mod engines;
 mod flow;
+mod parcel;
 pub mod plan;
 mod replica;
 pub mod replicas;

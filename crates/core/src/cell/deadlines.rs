@@ -58,22 +58,38 @@ impl<T> PartialEq for Entry<T> {
 
 impl<T> Eq for Entry<T> {}
 
+/// Links that come up for almost every packet: their wake-ups stand beside the heap. [`Deadline::Link`] with these numbers.
+pub(super) const BUSY_LINKS: usize = 2;
+
 /// Deadlines in the order of time; equal times in the order of scheduling.
 #[derive(Debug)]
 pub(super) struct Deadlines<T> {
     heap: BinaryHeap<Entry<T>>,
+    /// Wake-ups of the busy links with their numbers, the next one last. There are few: each is set before the one that was set last.
+    links: [Vec<(Instant, u64)>; BUSY_LINKS],
+    /// When and where the first of all is due.
+    first: (Instant, u64),
     scheduled: u64,
 }
 
 impl<T: Copy> Deadlines<T> {
     pub(super) const fn new() -> Self {
-        Deadlines { heap: BinaryHeap::new(), scheduled: 0 }
+        let first = (Instant::FAR_FUTURE, 0);
+        Deadlines { heap: BinaryHeap::new(), links: [const { Vec::new() }; BUSY_LINKS], first, scheduled: 0 }
     }
 
     #[inline]
     pub(super) fn schedule(&mut self, at: Instant, deadline: Deadline<T>) {
         self.scheduled += 1;
-        self.heap.push(Entry { at, number: self.scheduled, deadline });
+        self.first = self.first.min((at, self.scheduled));
+        match deadline {
+            Deadline::Link(link) if (link as usize) < BUSY_LINKS => {
+                let wakeups = &mut self.links[link as usize];
+                let later = wakeups.iter().rposition(|(other, _)| *other > at).map_or(0, |position| position + 1);
+                wakeups.insert(later, (at, self.scheduled));
+            }
+            _ => self.heap.push(Entry { at, number: self.scheduled, deadline }),
+        }
     }
 
     /// Makes sure that `deadline` comes up at `at` or before; what comes up before looks again.
@@ -92,12 +108,24 @@ impl<T: Copy> Deadlines<T> {
     /// When the next deadline is due; [`Instant::FAR_FUTURE`] when there is none.
     #[inline]
     pub(super) fn next_at(&self) -> Instant {
-        self.heap.peek().map_or(Instant::FAR_FUTURE, |entry| entry.at)
+        self.first.0
     }
 
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Deadline<T>> {
-        self.heap.pop().map(|entry| entry.deadline)
+        let first = self.first;
+        let link = self.links.iter().position(|wakeups| wakeups.last() == Some(&first));
+        let deadline = match link {
+            Some(link) => self.links[link].pop().map(|_| Deadline::Link(link as u32)),
+            None => self.heap.pop().map(|entry| entry.deadline),
+        };
+        self.first = self.heap.peek().map_or((Instant::FAR_FUTURE, 0), |entry| (entry.at, entry.number));
+        for wakeups in &self.links {
+            if let Some(wakeup) = wakeups.last() {
+                self.first = self.first.min(*wakeup);
+            }
+        }
+        deadline
     }
 }
 

@@ -126,7 +126,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     /// When something is due; [`Instant::FAR_FUTURE`] when the cell waits for packets. Holds when [`Self::advance`] has given `None`.
     #[inline]
     pub fn poll_timeout(&self) -> Instant {
-        self.deadlines.next_at().min(self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE))
+        self.deadlines.next_at().min(self.bss.next_at())
     }
 
     /// Does all that is due before `end`, each thing at its own time, up to the next output; `None`: nothing is left.
@@ -141,7 +141,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
                 return Some((self.now, output));
             }
             let wired = self.deadlines.next_at();
-            let radio = self.bss.poll_timeout().unwrap_or(Instant::FAR_FUTURE);
+            let radio = self.bss.next_at();
             let now = wired.min(radio);
             if now >= end {
                 return None;

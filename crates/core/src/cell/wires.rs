@@ -43,7 +43,7 @@ impl<P: Packet + Send + 'static> Wires<P> {
     }
 
     /// The AP's end of the common wire.
-    pub(super) fn uplink(&mut self) -> &mut Queue<P> {
+    pub(super) fn uplink(&mut self) -> &mut Queue<P, DropTail<P>> {
         &mut self.links[UP].queue
     }
 
@@ -108,7 +108,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
 /// [`poll_timeout`](Self::poll_timeout) until it is `None`.
 struct Link<P> {
     /// Packets that wait for the wire.
-    queue: Queue<P>,
+    queue: Queue<P, DropTail<P>>,
     rate: Bitrate,
     delay: Duration,
     /// When the last bit of the packet in transmission leaves.
@@ -121,7 +121,7 @@ impl<P: Packet + Send + 'static> Link<P> {
     /// A link with room for `limit` waiting packets.
     fn new(limit: usize, rate: Bitrate, delay: Duration) -> Self {
         Link {
-            queue: Queue::new(Box::new(DropTail::new(limit))),
+            queue: Queue::new(DropTail::new(limit)),
             rate,
             delay,
             busy_until: Instant::ZERO,
@@ -131,9 +131,14 @@ impl<P: Packet + Send + 'static> Link<P> {
 
     /// A packet arrives at the sending end.
     #[inline]
-    fn enqueue(&mut self, now: Instant, packet: P) {
-        self.queue.enqueue(now, packet);
-        if self.busy_until <= now {
+    fn enqueue(&mut self, now: Instant, mut packet: P) {
+        if self.busy_until > now {
+            self.queue.enqueue(now, packet);
+        } else if self.queue.is_empty() {
+            self.queue.pass(now, &mut packet);
+            self.transmit(now, packet);
+        } else {
+            self.queue.enqueue(now, packet);
             self.serve(now);
         }
     }
@@ -161,8 +166,13 @@ impl<P: Packet + Send + 'static> Link<P> {
     #[inline]
     fn serve(&mut self, now: Instant) {
         if let Some(packet) = self.queue.dequeue(now) {
-            self.busy_until = now + packet.ip_len().time_at(self.rate);
-            self.in_flight.push_back((self.busy_until + self.delay, packet));
+            self.transmit(now, packet);
         }
+    }
+
+    #[inline]
+    fn transmit(&mut self, now: Instant, packet: P) {
+        self.busy_until = now + packet.ip_len().time_at(self.rate);
+        self.in_flight.push_back((self.busy_until + self.delay, packet));
     }
 }

@@ -32,10 +32,17 @@ enum Fate {
 struct Mpdu<P> {
     /// `None` once it was handed up or given up.
     packet: Option<P>,
-    len: u64,
     entered: Instant,
-    fails: u32,
+    /// IP bytes.
+    len: u32,
+    fails: u16,
     fate: Fate,
+}
+
+impl<P> Mpdu<P> {
+    fn len(&self) -> u64 {
+        u64::from(self.len)
+    }
 }
 
 /// What limits the PPDU that is built.
@@ -113,7 +120,7 @@ impl<P: Packet> Session<P> {
         self.waiting += 1;
         self.waiting_bytes += len;
         self.held += 1;
-        self.mpdus.push_back(Mpdu { packet: Some(packet), len, entered, fails: 0, fate: Fate::Waiting });
+        self.mpdus.push_back(Mpdu { packet: Some(packet), entered, len: len as u32, fails: 0, fate: Fate::Waiting });
     }
 
     /// Packets that were not handed up or given up yet.
@@ -153,6 +160,7 @@ impl<P: Packet> Session<P> {
                     Some(packet) if packet.enqueued_at() < limits.expired => {
                         self.expired.discarded += 1;
                         self.expired.bytes += packet.ip_len();
+                        packet.discard();
                         continue;
                     }
                     Some(packet) => self.push(packet),
@@ -166,16 +174,16 @@ impl<P: Packet> Session<P> {
             }
             if mpdu.entered < limits.expired {
                 mpdu.fate = Fate::GivenUp;
-                mpdu.packet = None;
+                mpdu.packet.take().into_iter().for_each(Packet::discard);
                 self.held -= 1;
                 self.expired.discarded += 1;
-                self.expired.bytes += Bytes(mpdu.len);
+                self.expired.bytes += Bytes(mpdu.len());
                 self.waiting -= 1;
-                self.waiting_bytes -= mpdu.len;
+                self.waiting_bytes -= mpdu.len();
                 index += 1;
                 continue;
             }
-            let bytes = mpdu.len + MPDU_OVERHEAD;
+            let bytes = mpdu.len() + MPDU_OVERHEAD;
             let (psdu, fits) = if load.mpdus == 0 {
                 let psdu = limits.alone + bytes;
                 (psdu, psdu <= limits.lone_psdu || limits.first_always)
@@ -192,7 +200,7 @@ impl<P: Packet> Session<P> {
             load.psdu = psdu;
             subframes += (DELIMITER + bytes).next_multiple_of(4);
             self.waiting -= 1;
-            self.waiting_bytes -= mpdu.len;
+            self.waiting_bytes -= mpdu.len();
             index += 1;
         }
         self.span = index;
@@ -204,7 +212,7 @@ impl<P: Packet> Session<P> {
         for mpdu in self.mpdus.iter_mut().take(self.span).filter(|mpdu| mpdu.fate == Fate::OnAir) {
             mpdu.fate = Fate::Waiting;
             self.waiting += 1;
-            self.waiting_bytes += mpdu.len;
+            self.waiting_bytes += mpdu.len();
         }
         self.span = 0;
     }
@@ -222,7 +230,7 @@ impl<P: Packet> Session<P> {
             if mpdu.fate != Fate::OnAir {
                 continue;
             }
-            let (len, own) = (mpdu.len, mpdu.len + MPDU_OVERHEAD);
+            let (len, own) = (mpdu.len(), mpdu.len() + MPDU_OVERHEAD);
             bytes += (DELIMITER + own).next_multiple_of(4);
             if lose(own) {
                 mpdu.fate = Fate::Lost;
@@ -287,17 +295,17 @@ impl<P: Packet> Session<P> {
         for mpdu in self.mpdus.iter_mut().take(self.span) {
             match mpdu.fate {
                 Fate::Lost => {
-                    mpdu.fails += 1;
-                    if mpdu.fails < limit {
+                    mpdu.fails = mpdu.fails.saturating_add(1);
+                    if u32::from(mpdu.fails) < limit {
                         mpdu.fate = Fate::Waiting;
                         self.waiting += 1;
-                        self.waiting_bytes += mpdu.len;
+                        self.waiting_bytes += mpdu.len();
                     } else {
                         mpdu.fate = Fate::GivenUp;
-                        mpdu.packet = None;
+                        mpdu.packet.take().into_iter().for_each(Packet::discard);
                         self.held -= 1;
                         settled.discarded += 1;
-                        settled.bytes += Bytes(mpdu.len);
+                        settled.bytes += Bytes(mpdu.len());
                     }
                 }
                 Fate::Waiting | Fate::OnAir | Fate::Received | Fate::GivenUp => {}
@@ -309,12 +317,10 @@ impl<P: Packet> Session<P> {
 
     /// Forgets what is acknowledged or given up and handed up: the window moves on.
     pub(super) fn advance(&mut self) {
-        while self.handed_up > 0 {
-            self.mpdus.pop_front();
-            self.handed_up -= 1;
-            self.span = self.span.saturating_sub(1);
-            self.sequence = (self.sequence + 1) % 4096;
-        }
+        let gone = std::mem::take(&mut self.handed_up);
+        self.mpdus.drain(..gone);
+        self.span = self.span.saturating_sub(gone);
+        self.sequence = ((usize::from(self.sequence) + gone) % 4096) as u16;
     }
 
     /// Instant before which packets have outlived `lifetime`.

@@ -121,11 +121,18 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// When to call [`Self::handle_timeout`]; `None` when the cell waits for packets.
     pub fn poll_timeout(&self) -> Option<Instant> {
+        Some(self.next_at()).filter(|at| *at < Instant::FAR_FUTURE)
+    }
+
+    /// [`Self::poll_timeout`], or [`Instant::FAR_FUTURE`].
+    #[inline]
+    pub fn next_at(&self) -> Instant {
         let arrival = self.deliveries.front().map_or(Instant::FAR_FUTURE, |(at, _)| *at);
-        Some(self.medium.timeout().min(arrival)).filter(|at| *at < Instant::FAR_FUTURE)
+        self.medium.timeout().min(arrival)
     }
 
     /// Does what is due at `now`, which must be what [`Self::poll_timeout`] said.
+    #[inline]
     pub fn handle_timeout(&mut self, now: Instant) {
         self.now = now;
         if self.medium.timeout() > now {
@@ -145,6 +152,7 @@ impl<P: Packet + Clone> Bss<P> {
     }
 
     /// A packet that the last step brought over the radio.
+    #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let now = self.now;
         let (_, delivery) = self.deliveries.pop_front_if(|(at, _)| *at <= now)?;
@@ -281,7 +289,7 @@ impl<P: Packet + Clone> Bss<P> {
         if access.stage >= self.params.retry_limit {
             access.stage = 0;
             let node = &mut self.nodes[id];
-            node.in_service = None;
+            node.in_service.take().into_iter().for_each(Packet::discard);
             node.stats.discards += 1;
             self.fetch(now, id);
         }

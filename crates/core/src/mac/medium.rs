@@ -68,6 +68,7 @@ impl Medium {
     }
 
     /// When the medium is to be looked at; [`Instant::FAR_FUTURE`] when it waits for packets.
+    #[inline]
     pub(super) fn timeout(&self) -> Instant {
         match self.state {
             State::Idle { attempt: at }

@@ -48,6 +48,40 @@ pub trait Qdisc<P: Packet>: Send {
     fn observe_airtime(&mut self, _now: Instant, _station: NodeId, _direction: Direction, _airtime: Duration) {}
 }
 
+impl<P: Packet, D: Qdisc<P> + ?Sized> Qdisc<P> for Box<D> {
+    fn enqueue(&mut self, now: Instant, packet: P, drops: &mut Drops<P>) {
+        (**self).enqueue(now, packet, drops);
+    }
+
+    fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<P> {
+        (**self).dequeue(now, drops)
+    }
+
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn is_empty(&self) -> bool {
+        (**self).is_empty()
+    }
+
+    fn poll_timeout(&self) -> Option<Instant> {
+        (**self).poll_timeout()
+    }
+
+    fn as_txq(&mut self) -> Option<&mut dyn Txq<P>> {
+        (**self).as_txq()
+    }
+
+    fn observe_uplink(&mut self, now: Instant, packet: &P) {
+        (**self).observe_uplink(now, packet);
+    }
+
+    fn observe_airtime(&mut self, now: Instant, station: NodeId, direction: Direction, airtime: Duration) {
+        (**self).observe_airtime(now, station, direction, airtime);
+    }
+}
+
 /// What the MAC holds of one category's packets that have left the queue and are not acknowledged yet.
 pub trait Held {
     /// When the oldest packet for `station` that the MAC holds entered the queue; `None` when it holds none.

@@ -27,6 +27,9 @@ impl Histogram {
 
     /// Counts a duration, when enabled.
     pub fn record(&mut self, duration: Duration) {
+        if self.0.is_empty() {
+            return;
+        }
         if let Some(count) = self.0.get_mut(bucket(duration.as_nanos() / UNIT_NANOS)) {
             *count += 1;
         }
