@@ -67,8 +67,9 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
 
     #[inline]
     pub(super) fn onto_wire(&mut self, now: Instant, link: usize, packet: P) {
-        self.wires.links[link].enqueue(now, packet);
-        self.arm_link(link);
+        if self.wires.links[link].enqueue(now, packet) {
+            self.arm_link(link);
+        }
     }
 
     /// Whether the link is to be asked for packets with [`Self::off_the_wire`] now.
@@ -121,7 +122,7 @@ impl<P: Packet + Send + 'static> Link<P> {
     /// A link with room for `limit` waiting packets.
     fn new(limit: usize, rate: Bitrate, delay: Duration) -> Self {
         Link {
-            queue: Queue::new(DropTail::new(limit)),
+            queue: Queue::of(DropTail::new(limit)),
             rate,
             delay,
             busy_until: Instant::ZERO,
@@ -129,9 +130,10 @@ impl<P: Packet + Send + 'static> Link<P> {
         }
     }
 
-    /// A packet arrives at the sending end.
+    /// A packet arrives at the sending end. Whether [`Self::poll_timeout`] may now be earlier.
     #[inline]
-    fn enqueue(&mut self, now: Instant, mut packet: P) {
+    fn enqueue(&mut self, now: Instant, mut packet: P) -> bool {
+        let (waited, flying) = (self.queue.len(), self.in_flight.len());
         if self.busy_until > now {
             self.queue.enqueue(now, packet);
         } else if self.queue.is_empty() {
@@ -141,6 +143,7 @@ impl<P: Packet + Send + 'static> Link<P> {
             self.queue.enqueue(now, packet);
             self.serve(now);
         }
+        waited == 0 && !self.queue.is_empty() || flying == 0
     }
 
     /// When to call [`Self::poll_delivery`]: a packet arrives, or the next one may be sent.

@@ -37,9 +37,16 @@ pub struct Queue<P, D = Box<dyn Qdisc<P>>> {
     counted_to: Instant,
 }
 
-impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
+impl<P: Packet> Queue<P> {
     /// An empty queue.
-    pub fn new(discipline: D) -> Self {
+    pub fn new(discipline: Box<dyn Qdisc<P>>) -> Self {
+        Queue::of(discipline)
+    }
+}
+
+impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
+    /// An empty queue of one kind, which is called without indirection.
+    pub fn of(discipline: D) -> Self {
         Queue { discipline, stats: QueueStats::default(), drops: Vec::new(), counted_to: Instant::ZERO }
     }
 

@@ -1,5 +1,6 @@
 //! Flow queues of all stations: `include/net/fq_impl.h`, with CoDel in each (`include/net/codel_impl.h`).
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use super::Mac80211Params;
@@ -62,6 +63,8 @@ pub(super) struct Fq<P> {
     codel: CodelParams,
     /// The hashed flows, then one default flow a tin; made when they are first needed.
     flows: Vec<Option<Box<Flow<P>>>>,
+    /// Which of them were made.
+    made: Vec<FlowId>,
     tins: Vec<Tin>,
     waiting: [usize; 4],
 }
@@ -75,7 +78,7 @@ impl<P: Packet> Fq<P> {
         // `local->cparams.mtu` is 0: one packet may be dropped, too.
         let codel = CodelParams { target: params.target, interval: params.interval, max_packet: 0 };
         let flows = (0..params.flows).map(|_| None).collect();
-        Fq { params, codel, flows, tins: Vec::new(), waiting: [0; 4] }
+        Fq { params, codel, flows, made: Vec::new(), tins: Vec::new(), waiting: [0; 4] }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -91,7 +94,10 @@ impl<P: Packet> Fq<P> {
     }
 
     fn flow(&mut self, id: FlowId) -> &mut Flow<P> {
-        self.flows[id].get_or_insert_with(|| Box::new(Flow::new()))
+        self.flows[id].get_or_insert_with(|| {
+            self.made.push(id);
+            Box::new(Flow::new())
+        })
     }
 
     /// `fq_flow_classify`: the flow that the hash names, or the tin's default flow where another tin has that one.
@@ -129,10 +135,10 @@ impl<P: Packet> Fq<P> {
 
     /// `fq_find_fattest_flow`, `fq_flow_drop`: half of the fattest flow goes, from its head.
     fn relieve(&mut self, drops: &mut Drops<P>) {
-        let bytes = |flow: &Option<Box<Flow<P>>>| flow.as_ref().map_or(0, |flow| flow.bytes);
+        let bytes = |id: FlowId| self.flows[id].as_ref().map_or(0, |flow| flow.bytes);
         // Of several fattest the first.
         let fattest =
-            (0..self.flows.len()).rev().max_by_key(|id| bytes(&self.flows[*id])).expect("a flow has a packet");
+            self.made.iter().copied().max_by_key(|id| (bytes(*id), Reverse(*id))).expect("a flow has a packet");
         let flow = self.flow(fattest);
         let batch = (flow.packets.len() / 2).clamp(1, DROP_BATCH);
         let tin = flow.tin.expect("a flow with packets has a tin");

@@ -51,8 +51,8 @@ pub(super) struct Board {
     gone: u64,
     /// What of `out` has been sacked.
     sacked_ranges: Ranges,
-    /// Transmissions in their order: when, and the number of the segment. What is older than the first entry is sacked or lost.
-    log: VecDeque<(Instant, u64)>,
+    /// Transmissions in their order: when, the end of the segment, and its number. What is older than the first entry is sacked or lost.
+    log: VecDeque<(Instant, u64, u64)>,
     /// No segment with a lower number is lost and waits to go again.
     first_lost: u64,
     sacked: u32,
@@ -94,7 +94,7 @@ impl Board {
     pub(super) fn push(&mut self, now: Instant, seq: u64, end: u64, push: bool) {
         let snapshot = self.rate.sent(now, self.out.is_empty());
         let (sacked, lost, again, repeated) = (false, false, false, false);
-        self.log.push_back((now, self.gone + self.out.len() as u64));
+        self.log.push_back((now, end, self.gone + self.out.len() as u64));
         self.out.push_back(Out { seq, end, sent: now, push, sacked, lost, again, repeated, snapshot });
     }
 
@@ -120,7 +120,10 @@ impl Board {
         out.sent = now;
         out.snapshot = self.rate.sent(now, false);
         self.again += 1;
-        self.log.push_back((now, self.gone + index as u64));
+        let entry = (now, out.end, self.gone + index as u64);
+        // Segments that are sent at one instant stand in their order.
+        let earlier = self.log.iter().rposition(|other| *other < entry).map_or(0, |position| position + 1);
+        self.log.insert(earlier, entry);
         *out
     }
 
@@ -223,24 +226,23 @@ impl Board {
         let (mut marked, mut wait) = (0, None);
         // Entries of the log that were looked at, and how many of the first are over for good.
         let (mut position, mut over) = (0, 0);
-        while let Some((sent, number)) = self.log.get(position).copied()
-            && sent <= newest
+        while let Some((sent, to, number)) = self.log.get(position).copied()
+            && (sent, to) < (newest, end)
         {
             let index = number.checked_sub(self.gone).map_or(usize::MAX, |index| index as usize);
             let out = self.out.get(index).filter(|out| out.sent == sent && !out.sacked && (!out.lost || out.again));
-            let mut is_over = out.is_none();
-            if let Some(out) = out
-                && (sent, out.end) < (newest, end)
-            {
-                let age = now.saturating_since(sent);
-                if age >= patience {
+            let is_over = match out.map(|_| now.saturating_since(sent)) {
+                None => true,
+                Some(age) if age >= patience => {
                     self.mark_lost(index);
                     marked += 1;
-                    is_over = true;
-                } else {
-                    wait = wait.max(Some(patience.saturating_sub(age)));
+                    true
                 }
-            }
+                Some(age) => {
+                    wait = wait.max(Some(patience.saturating_sub(age)));
+                    false
+                }
+            };
             over += usize::from(is_over && over == position);
             position += 1;
         }
@@ -282,8 +284,7 @@ impl Board {
     pub(super) fn unmark(&mut self) {
         self.out.iter_mut().for_each(|out| out.lost = false);
         self.lost = 0;
-        let sent = self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, number));
-        self.log = sent.collect();
-        self.log.make_contiguous().sort_by_key(|(sent, _)| *sent);
+        self.log = self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, out.end, number)).collect();
+        self.log.make_contiguous().sort_unstable();
     }
 }
