@@ -9,13 +9,38 @@ use fairair_core::cell::CellPacket;
 use fairair_core::packet::{Category, Class, Direction, FlowId, NodeId, Packet, Segment, TcpView};
 use fairair_core::units::{Bytes, Instant};
 
+use crate::flow::BLANK;
+
 /// Segments that a thread keeps at most; cells hold more than this only while buffers without limit fill.
-const KEPT: usize = 1 << 14;
+const MOST_KEPT: usize = 1 << 14;
+/// Segments that are made at first. When none is left, as many again are made as there are: new maxima of packets under way stay rare events.
+const FIRST_MADE: usize = 512;
+
+/// Segments of a thread that carry nothing now.
+#[allow(clippy::vec_box)] // What is kept is the allocation.
+struct Pool {
+    kept: Vec<Box<Segment>>,
+    made: usize,
+}
 
 thread_local! {
     /// A replica runs on one thread from its beginning to its end.
-    #[allow(clippy::vec_box)] // What is kept is the allocation.
-    static KEPT_SEGMENTS: RefCell<Vec<Box<Segment>>> = const { RefCell::new(Vec::new()) };
+    static POOL: RefCell<Pool> = const { RefCell::new(Pool { kept: Vec::new(), made: 0 }) };
+}
+
+impl Pool {
+    #[inline]
+    fn take(&mut self) -> Box<Segment> {
+        self.kept.pop().unwrap_or_else(|| self.grow())
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Box<Segment> {
+        let batch = self.made.clamp(FIRST_MADE, MOST_KEPT);
+        self.made += batch;
+        self.kept.extend((1..batch).map(|_| Box::new(BLANK)));
+        Box::new(BLANK)
+    }
 }
 
 /// A segment behind a handle.
@@ -25,13 +50,9 @@ pub(crate) struct Parcel(Box<Segment>);
 impl Parcel {
     #[inline]
     pub(crate) fn new(segment: Segment) -> Self {
-        match KEPT_SEGMENTS.with_borrow_mut(Vec::pop) {
-            Some(mut kept) => {
-                *kept = segment;
-                Parcel(kept)
-            }
-            None => Parcel(Box::new(segment)),
-        }
+        let mut parcel = POOL.with_borrow_mut(Pool::take);
+        *parcel = segment;
+        Parcel(parcel)
     }
 }
 
@@ -96,9 +117,11 @@ impl Packet for Parcel {
 
     #[inline]
     fn discard(self) {
-        KEPT_SEGMENTS.with_borrow_mut(|kept| {
-            if kept.len() < KEPT {
-                kept.push(self.0);
+        POOL.with_borrow_mut(|pool| {
+            if pool.kept.len() < MOST_KEPT {
+                pool.kept.push(self.0);
+            } else {
+                pool.made = pool.made.saturating_sub(1);
             }
         });
     }
