@@ -1,26 +1,13 @@
-//! Frames as bytes: radiotap, IEEE 802.11, LLC/SNAP, IPv4, TCP and UDP.
+//! Frames as bytes: IEEE 802.11, LLC/SNAP, IPv4, TCP and UDP.
 
 use std::io;
 
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
-use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, Phy, PpduRules, Preamble, Reception};
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, PpduRules};
 use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
-use fairair_core::units::{Bytes, Duration};
+use fairair_core::units::Bytes;
 use fairair_linux::emulate::{EthernetFrame, addresses};
-
-/// Radiotap fields TSFT, flags, rate and channel (bits 0 to 3 of the presence mask).
-const RADIOTAP_PRESENT: u32 = 0b1111;
-const RADIOTAP_LEN: u16 = 22;
-
-const FLAG_SHORT_PREAMBLE: u8 = 0x02;
-const FLAG_FCS_AT_END: u8 = 0x10;
-const FLAG_BAD_FCS: u8 = 0x40;
-
-const CHANNEL_CCK: u16 = 0x0020;
-const CHANNEL_OFDM: u16 = 0x0040;
-const CHANNEL_2_GHZ: u16 = 0x0080;
-const CHANNEL_5_GHZ: u16 = 0x0100;
 
 const FRAME_DATA: u8 = 0x08;
 const FRAME_ACK: u8 = 0xd4;
@@ -108,35 +95,6 @@ impl Captured for EthernetFrame {
     }
 }
 
-/// Appends the radiotap header.
-pub(super) fn radiotap<P>(out: &mut Vec<u8>, frame: &AirFrame<P>, radio: &Radio) {
-    // Radiotap's clock reads the start of the MAC frame, not of the preamble (20 us with OFDM).
-    let preamble = radio.preamble.at(frame.tx.rate());
-    // In a cell of 802.11b and g each frame has its own.
-    let phy = if radio.qos.is_some() { radio.phy } else { frame.tx.phy() };
-    let (plcp, frequency_mhz, channel) = match phy {
-        Phy::B => (preamble.duration(), 2437_u16, CHANNEL_2_GHZ | CHANNEL_CCK),
-        Phy::G => (Duration::from_micros(20), 2437, CHANNEL_2_GHZ | CHANNEL_OFDM),
-        Phy::A | Phy::N | Phy::Ac | Phy::Ax => (Duration::from_micros(20), 5180, CHANNEL_5_GHZ | CHANNEL_OFDM),
-    };
-    let mut flags = FLAG_FCS_AT_END;
-    if phy == Phy::B && preamble == Preamble::Short {
-        flags |= FLAG_SHORT_PREAMBLE;
-    }
-    if frame.reception != Reception::Decoded {
-        flags |= FLAG_BAD_FCS;
-    }
-    let half_mbps = (frame.tx.rate().as_bps() / 500_000).min(255) as u8;
-
-    out.extend([0, 0]); // version, padding
-    out.extend(RADIOTAP_LEN.to_le_bytes());
-    out.extend(RADIOTAP_PRESENT.to_le_bytes());
-    out.extend(((frame.at + plcp).as_nanos() / 1_000).to_le_bytes());
-    out.extend([flags, half_mbps]);
-    out.extend(frequency_mhz.to_le_bytes());
-    out.extend(channel.to_le_bytes());
-}
-
 /// Appends the MAC frame with its FCS and returns the position in `out` after the MAC header.
 pub(super) fn mac_frame<P: Captured>(
     out: &mut Vec<u8>,
@@ -146,28 +104,22 @@ pub(super) fn mac_frame<P: Captured>(
 ) -> io::Result<usize> {
     let start = out.len();
     let header_end = match &frame.body {
-        AirBody::Ack => control::<P>(out, FRAME_ACK, frame.receiver, None),
-        AirBody::Cts => control::<P>(out, FRAME_CTS, frame.receiver, None),
-        AirBody::CtsToSelf { nav } => {
-            out.extend([FRAME_CTS, 0]);
-            out.extend(whole_micros(*nav).to_le_bytes());
-            out.extend(P::mac_of(frame.receiver));
-            out.len()
-        }
-        AirBody::Rts => control::<P>(out, FRAME_RTS, frame.receiver, Some(frame.transmitter)),
+        AirBody::Ack => control(out, FRAME_ACK, frame, false),
+        AirBody::Cts | AirBody::CtsToSelf { .. } => control(out, FRAME_CTS, frame, false),
+        AirBody::Rts => control(out, FRAME_RTS, frame, true),
         AirBody::CfEnd => {
             out.extend([FRAME_CF_END, 0, 0, 0]);
             out.extend([BROADCAST, P::mac_of(NodeId::AP)].as_flattened());
             out.len()
         }
         AirBody::BlockAckReq { start } => {
-            control::<P>(out, FRAME_BLOCK_ACK_REQ, frame.receiver, Some(frame.transmitter));
+            control(out, FRAME_BLOCK_ACK_REQ, frame, true);
             out.extend(COMPRESSED_BITMAP.to_le_bytes());
             out.extend((start << 4).to_le_bytes());
             out.len()
         }
         AirBody::BlockAck { start, received } => {
-            control::<P>(out, FRAME_BLOCK_ACK, frame.receiver, Some(frame.transmitter));
+            control(out, FRAME_BLOCK_ACK, frame, true);
             out.extend(COMPRESSED_BITMAP.to_le_bytes());
             // The fragment number says how long the bitmap is (802.11-2020 Table 9-30: 0 is 64 bits; 802.11ax: 4 is 256).
             let rules = PpduRules::standard(radio.band(), radio.preamble);
@@ -177,7 +129,7 @@ pub(super) fn mac_frame<P: Captured>(
             out.len()
         }
         AirBody::Data { packet, sequence, retry } => {
-            data_header(out, frame, packet.beyond_ap(), *sequence, *retry, radio);
+            data_header(out, frame, packet.beyond_ap(), *sequence, *retry);
             let header_end = out.len();
             packet.write(out, flows)?;
             header_end
@@ -188,28 +140,22 @@ pub(super) fn mac_frame<P: Captured>(
     Ok(header_end)
 }
 
-/// Appends the header of a control frame: no NAV, addresses of receiver and, if it has one, of the transmitter.
-fn control<P: Captured>(out: &mut Vec<u8>, kind: u8, receiver: NodeId, transmitter: Option<NodeId>) -> usize {
-    out.extend([kind, 0, 0, 0]);
-    out.extend(P::mac_of(receiver));
-    if let Some(transmitter) = transmitter {
-        out.extend(P::mac_of(transmitter));
+/// Appends the header of a control frame: the address of its receiver and, where `names_sender`, that of its transmitter.
+fn control<P: Captured>(out: &mut Vec<u8>, kind: u8, frame: &AirFrame<P>, names_sender: bool) -> usize {
+    out.extend([kind, 0]);
+    out.extend(nav_micros(frame).to_le_bytes());
+    out.extend(P::mac_of(frame.receiver));
+    if names_sender {
+        out.extend(P::mac_of(frame.transmitter));
     }
     out.len()
 }
 
-fn data_header<P: Captured>(
-    out: &mut Vec<u8>,
-    frame: &AirFrame<P>,
-    beyond_ap: [u8; 6],
-    sequence: u16,
-    retry: bool,
-    radio: &Radio,
-) {
+fn data_header<P: Captured>(out: &mut Vec<u8>, frame: &AirFrame<P>, beyond_ap: [u8; 6], sequence: u16, retry: bool) {
     let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
     let qos = frame.tx.phy().has_mcs();
     out.extend([if qos { FRAME_QOS_DATA } else { FRAME_DATA }, ds | if retry { RETRY } else { 0 }]);
-    out.extend(nav_micros(frame, radio).to_le_bytes());
+    out.extend(nav_micros(frame).to_le_bytes());
     // To the DS: BSSID, source, destination; from it: destination, BSSID, source.
     out.extend([P::mac_of(frame.receiver), P::mac_of(frame.transmitter), beyond_ap].as_flattened());
     out.extend((sequence << 4).to_le_bytes()); // fragment 0
@@ -218,17 +164,9 @@ fn data_header<P: Captured>(
     }
 }
 
-/// Duration field of a data frame: until the end of its ACK.
-fn nav_micros<P>(frame: &AirFrame<P>, radio: &Radio) -> u16 {
-    let band = radio.band();
-    let ack = radio.response(frame.tx);
-    let rules = PpduRules::standard(band, radio.preamble);
-    whole_micros(radio.phy.sifs(band) + ack.ppdu_time(Bytes(MAC_ACK), &rules))
-}
-
-/// A Duration field, in microseconds.
-fn whole_micros(nav: Duration) -> u16 {
-    nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16
+/// What the Duration field holds.
+fn nav_micros<P>(frame: &AirFrame<P>) -> u16 {
+    frame.nav.as_nanos().div_ceil(1_000).min(0x7fff) as u16
 }
 
 fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> io::Result<()> {

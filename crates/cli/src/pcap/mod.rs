@@ -9,6 +9,9 @@
 //! - **Time.** The simulation starts at the epoch. A record's timestamp is the start of the preamble; the radiotap TSFT
 //!   is the start of the MAC frame after the PLCP, as radiotap defines it; Wireshark's preference
 //!   `wlan_radio.tsf_at_end`, on by default, takes it for the end.
+//! - **HT, VHT and HE PPDUs** have radiotap's MCS, VHT or HE field in place of a rate. The MPDUs of an A-MPDU are records with one
+//!   timestamp, and A-MPDU status tells which belong together and which is the last. The Duration field is what the cell's
+//!   transmitters announce.
 //! - **MAC addresses** are `02:fa:` and the [`NodeId`](fairair_core::packet::NodeId) (the AP and BSSID is
 //!   `02:fa:00:00:00:00`); the wired side behind the AP is `02:fb:00:00:00:00`.
 //! - **IP addresses.** A station is `10.0.0.0` plus its number (`10.0.0.1` is the first); a flow's wired host is
@@ -26,6 +29,7 @@
 
 mod bytes;
 mod file;
+mod radiotap;
 
 pub use bytes::Captured;
 pub use file::{FileError, PcapFile, STDOUT};
@@ -33,9 +37,10 @@ pub use file::{FileError, PcapFile, STDOUT};
 use std::io::{self, Write};
 use std::time::Duration;
 
-use fairair_core::mac::{AirFrame, Reception};
-use fairair_core::packet::Direction;
+use fairair_core::mac::{AirFrame, Place, Reception};
+use fairair_core::packet::{Direction, NodeId};
 use fairair_core::scenario::Radio;
+use fairair_core::units::Instant;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 
@@ -49,6 +54,8 @@ pub struct Writer<W: Write> {
     radio: Radio,
     /// Way of each flow's payload: the sender of it opens the connection.
     flows: Vec<Direction>,
+    /// The A-MPDU that was written last: its start, its transmitter, its number in the capture.
+    aggregate: Option<(Instant, NodeId, u32)>,
     /// The frame under construction, kept for its memory.
     buffer: Vec<u8>,
 }
@@ -74,6 +81,7 @@ impl<W: Write> Writer<W> {
             pcap: PcapWriter::with_header(inner, header).map_err(into_io)?,
             radio: *radio,
             flows: flows.into_iter().collect(),
+            aggregate: None,
             buffer: Vec::with_capacity(2048),
         })
     }
@@ -84,7 +92,8 @@ impl<W: Write> Writer<W> {
     /// As the inner writer's; `InvalidInput` when a packet is too long for IPv4, or later than 2106.
     pub fn write<P: Captured>(&mut self, frame: &AirFrame<P>) -> io::Result<()> {
         self.buffer.clear();
-        bytes::radiotap(&mut self.buffer, frame, &self.radio);
+        let aggregate = (frame.place != Place::Alone).then(|| self.number_of_aggregate(frame));
+        radiotap::write(&mut self.buffer, frame, &self.radio, aggregate);
         let mac_header_end = bytes::mac_frame(&mut self.buffer, frame, &self.radio, &self.flows)?;
         let kept = if frame.reception == Reception::Decoded { SNAPLEN } else { mac_header_end };
         let record = PcapPacket::new(
@@ -94,6 +103,17 @@ impl<W: Write> Writer<W> {
         );
         self.pcap.write_packet(&record).map_err(into_io)?;
         Ok(())
+    }
+
+    /// The MPDUs of an A-MPDU have one start and one transmitter.
+    fn number_of_aggregate<P>(&mut self, frame: &AirFrame<P>) -> u32 {
+        let number = match self.aggregate {
+            Some((at, transmitter, number)) if (at, transmitter) == (frame.at, frame.transmitter) => number,
+            Some((.., number)) => number.wrapping_add(1),
+            None => 0,
+        };
+        self.aggregate = Some((frame.at, frame.transmitter, number));
+        number
     }
 
     /// The writer that [`Writer::new`] was given.

@@ -2,7 +2,7 @@
 
 use fairair::pcap::Writer;
 use fairair_core::mac::{
-    AirBody, AirFrame, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, PpduRules, Preamble, Reception, TxVector,
+    AirBody, AirFrame, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Place, PpduRules, Preamble, Reception, TxVector,
 };
 use fairair_core::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
@@ -109,8 +109,14 @@ impl Air {
         reception: Reception,
         body: AirBody<Segment>,
     ) {
-        let duration = tx.ppdu_time(len, &PpduRules::standard(self.radio.band(), self.radio.preamble));
-        self.frames.push(AirFrame { at: self.now, duration, transmitter, receiver, tx, reception, body });
+        let (at, band) = (self.now, self.radio.band());
+        let rules = PpduRules::standard(band, self.radio.preamble);
+        let duration = tx.ppdu_time(len, &rules);
+        let answer = tx.response(self.radio.basic_rate, band).ppdu_time(Bytes(MAC_ACK), &rules);
+        let is_ack = body == AirBody::Ack;
+        let nav = if is_ack { Duration::ZERO } else { self.radio.phy.sifs(band) + answer };
+        let place = Place::Alone;
+        self.frames.push(AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body });
         self.now += duration;
     }
 

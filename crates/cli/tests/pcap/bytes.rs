@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use etherparse::{Ipv4Header, TcpHeader};
 use fairair::pcap::Writer;
-use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, Phy, Preamble, Reception};
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, Phy, Place, Preamble, Reception};
 use fairair_core::packet::{Direction, Kind, NodeId, Segment};
 use fairair_core::units::{Bitrate, Duration, Instant};
 
@@ -59,6 +59,8 @@ fn golden_bytes_of_a_cts_to_self() {
     let cts = AirFrame {
         at: at(1_000),
         duration: Duration::from_micros(248),
+        nav: Duration::from_micros(308),
+        place: Place::Alone,
         transmitter: station,
         receiver: station,
         tx: mixed.tx(Bitrate::mbps(2)),
@@ -68,7 +70,8 @@ fn golden_bytes_of_a_cts_to_self() {
     let data = Segment { payload: MSS, ..segment(0, Direction::Up, Kind::Data) };
     let body = AirBody::Data { packet: data, sequence: 1, retry: false };
     let tx = mixed.tx(Bitrate::mbps(54));
-    let data = AirFrame { at: at(1_258), duration: Duration::from_micros(254), receiver: NodeId::AP, tx, body, ..cts };
+    let (duration, nav) = (Duration::from_micros(254), Duration::from_micros(44));
+    let data = AirFrame { at: at(1_258), duration, nav, receiver: NodeId::AP, tx, body, ..cts };
     let capture = write(&mixed, &FLOWS, &[cts, data]);
     let first = [
         "00000000 40420f00 24000000 24000000",                  // 1 ms, 36 bytes

@@ -4,10 +4,12 @@ use std::fs;
 use std::io::Write;
 use std::process::Command;
 
-use fairair_core::mac::{AirBody, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Reception};
-use fairair_core::packet::{Packet, Segment};
+use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, MAC_ACK, MAC_HEADER_FCS, Phy, Place, Reception};
+use fairair_core::packet::{Direction, Packet, Segment};
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
 
-use crate::air::{RADIOTAP_LEN, conversation};
+use crate::air::{RADIOTAP_LEN, conversation, write};
 
 /// tshark's fields of a capture, a row a frame, or `None` where it is not installed.
 fn tshark(capture: &[u8], fields: &[&str]) -> Option<Vec<Vec<String>>> {
@@ -108,6 +110,126 @@ fn table(rows: &[Vec<String>]) -> String {
         cells.collect::<String>().trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
+}
+
+/// A cell of EDCA with all that it can put on the air: RTS and CTS, A-MPDUs, channel errors, BlockAckReq, TXOPs with CF-End.
+fn modern(radio: &str) -> (Vec<AirFrame<Segment>>, Vec<u8>) {
+    let text = format!(
+        r#"
+        name = "modern"
+        [run]
+        duration = "0.3 s"
+        warmup = "0 s"
+        start_spread = "50 ms"
+        [radio]
+        {radio}
+        frame_error = 0.05
+        bar = true
+        [wire]
+        delay = "1 ms"
+        [[station]]
+        name = "down"
+        count = 2
+        flows = [{{ direction = "down" }}]
+        [[station]]
+        name = "up"
+        count = 2
+        flows = [{{ direction = "up" }}, {{ direction = "up", kind = "udp", rate = "1 Mbit/s" }}]
+        "#
+    );
+    let scenario = Scenario::from_toml(&text, "modern.toml").unwrap();
+    let mut frames = Vec::new();
+    fairair_sim::run_monitored(&scenario, 0, Some(&mut |frame| frames.push(*frame)));
+    let flows: Vec<Direction> = scenario.flows().map(|(_, flow)| flow.direction).collect();
+    let capture = write(&scenario.radio, &flows, &frames);
+    (frames, capture)
+}
+
+/// Radio, and what tshark calls it: PHY of data frames, their MCS, streams, bandwidth, guard interval where it has such fields.
+const MODERN: [(&str, &str); 5] = [
+    (
+        "phy = \"802.11n\"\nwidth = \"40 MHz\"\nmcs = 7\nstreams = 2\nguard_interval = \"0.4 us\"\ntxop = \"4 ms\"\nrts = true",
+        "7",
+    ),
+    ("phy = \"802.11n\"\nband = \"2.4 GHz\"\nmcs = 3\naggregation = \"off\"", "7"),
+    ("phy = \"802.11ac\"\nwidth = \"80 MHz\"\nmcs = 9\nstreams = 2\nrts = true", "8"),
+    ("phy = \"802.11ax\"\nwidth = \"80 MHz\"\nmcs = 11\nguard_interval = \"0.8 us\"\ntxop = \"2 ms\"", "11"),
+    ("phy = \"802.11ax\"\nwidth = \"20 MHz\"\nmcs = 0\nguard_interval = \"3.2 us\"\nstreams = 3", "11"),
+];
+
+#[test]
+fn wireshark_decodes_modern_cells() {
+    for (radio, phy) in MODERN {
+        let (frames, capture) = modern(radio);
+        let fields = [
+            "_ws.malformed",
+            "wlan.fc.type_subtype",
+            "wlan.duration",
+            "wlan_radio.phy",
+            "wlan.fcs.status",
+            "radiotap.ampdu.reference",
+            "radiotap.ampdu.flags.last",
+            "_ws.expert.severity",
+        ];
+        let Some(rows) = tshark(&capture, &fields) else { return };
+        assert_eq!(rows.len(), frames.len(), "{radio}");
+        let mut kinds = std::collections::BTreeMap::<String, usize>::new();
+        let mut aggregates = 0;
+        for (index, (row, frame)) in rows.iter().zip(&frames).enumerate() {
+            let [malformed, kind, nav, seen, fcs, reference, last, severity] = row.as_slice() else { unreachable!() };
+            let place = format!("{radio}, frame {index}: {row:?} of {frame:?}");
+            assert_eq!(malformed, "", "{place}");
+            // 8388608: an error. A lost MPDU of a TCP segment is a warning of tshark's TCP analysis.
+            assert!(!severity.split(',').any(|severity| severity == "8388608"), "{place}");
+            assert_eq!(nav.parse::<u64>(), Ok(frame.nav.as_nanos().div_ceil(1_000)), "{place}");
+            let is_data = matches!(frame.body, AirBody::Data { .. });
+            assert_eq!(seen == phy, is_data, "{place}");
+            assert_ne!(fcs, "0", "{place}");
+            assert_eq!(reference.is_empty(), frame.place == Place::Alone, "{place}");
+            assert_eq!(last == "1", frame.place == Place::Last, "{place}");
+            aggregates += usize::from(frame.place == Place::Last);
+            *kinds.entry(kind.clone()).or_default() += 1;
+        }
+        // BlockAckReq is 0x0018, BlockAck 0x0019, RTS 0x001b, CTS 0x001c, ACK 0x001d, CF-End 0x001e, QoS data 0x0028.
+        let kinds: Vec<&str> = kinds.keys().map(String::as_str).collect();
+        let expects = |kind: &str, expected: bool| assert_eq!(kinds.contains(&kind), expected, "{radio}: {kinds:?}");
+        let aggregation = !radio.contains("off");
+        expects("0x0028", true);
+        expects("0x0018", aggregation);
+        expects("0x0019", aggregation);
+        expects("0x001b", radio.contains("rts"));
+        expects("0x001c", radio.contains("rts"));
+        expects("0x001e", radio.contains("txop"));
+        assert_eq!(aggregates > 0, aggregation, "{radio}");
+    }
+}
+
+/// Each frame of an exchange says how long the medium is taken until its end: SIFS, and the answer.
+#[test]
+fn durations_are_those_of_the_standard() {
+    for (radio, _) in MODERN {
+        let (frames, _) = modern(radio);
+        let sifs = Duration::from_micros(if radio.contains("2.4 GHz") { 10 } else { 16 });
+        let mut checked = 0;
+        for pair in frames.windows(2) {
+            let (frame, next) = (&pair[0], &pair[1]);
+            let follows = next.at == frame.at + frame.duration + sifs;
+            let answers = match frame.body {
+                AirBody::Data { .. } => matches!(next.body, AirBody::Ack | AirBody::BlockAck { .. }),
+                AirBody::BlockAckReq { .. } => matches!(next.body, AirBody::BlockAck { .. }),
+                AirBody::Rts => matches!(next.body, AirBody::Cts),
+                _ => false,
+            };
+            if follows && answers && frame.reception == Reception::Decoded {
+                assert_eq!(frame.nav, sifs + next.duration + next.nav, "{radio}: {frame:?}, {next:?}");
+                checked += 1;
+            }
+            if matches!(frame.body, AirBody::Cts) && follows {
+                assert_eq!(frame.nav, sifs + next.duration + next.nav, "{radio}: {frame:?}, {next:?}");
+            }
+        }
+        assert!(checked > 20, "{radio}: {checked} exchanges");
+    }
 }
 
 #[test]

@@ -15,6 +15,18 @@ pub enum Reception {
     Corrupted,
 }
 
+/// Where a frame stands in its PPDU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// It is the PSDU.
+    #[default]
+    Alone,
+    /// Others follow it in the A-MPDU.
+    Within,
+    /// It ends the A-MPDU, which it may be alone (S-MPDU).
+    Last,
+}
+
 /// The frame's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AirBody<P> {
@@ -61,6 +73,10 @@ pub struct AirFrame<P> {
     pub at: Instant,
     /// PPDU duration, PLCP included.
     pub duration: Duration,
+    /// How long it announces that the medium is taken beyond its end: what the Duration field says.
+    pub nav: Duration,
+    /// Its place in the PPDU.
+    pub place: Place,
     /// Who sends.
     pub transmitter: NodeId,
     /// Who is addressed.
@@ -76,8 +92,8 @@ pub struct AirFrame<P> {
 impl<P> AirFrame<P> {
     /// The same frame with the packets as `show` makes them.
     pub fn map<Q>(self, show: impl FnMut(P) -> Q) -> AirFrame<Q> {
-        let AirFrame { at, duration, transmitter, receiver, tx, reception, body } = self;
-        AirFrame { at, duration, transmitter, receiver, tx, reception, body: body.map(show) }
+        let AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body } = self;
+        AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body: body.map(show) }
     }
 }
 

@@ -1,12 +1,13 @@
 //! An exchange under EDCA, step by step: access, RTS and CTS, PPDU, answer, and what follows within the TXOP.
 
-use super::air::{AirBody, AirFrame, Reception};
+use super::air::{AirBody, AirFrame, Place, Reception};
 use super::block_ack::Session;
 use super::bss::Bss;
 use super::edca::{Edca, Job, Phase};
 use super::medium::{AccessId, State};
 use super::monitor::Sent;
 use super::node::Delivery;
+use super::phy::Phy;
 use super::rules::AfterNoAnswer;
 use crate::packet::{Direction, NodeId, Packet};
 use crate::units::{Bytes, Duration, Instant};
@@ -159,8 +160,9 @@ impl<P: Packet + Clone> Bss<P> {
     fn send_data(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
         let Bss { edca: Some(edca), nodes, params, links, deliveries, air, .. } = self else { return Duration::ZERO };
         let early = edca.params.hand_up_early;
+        let announces_txop = params.rules.announces_txop;
         let function = &mut edca.functions[id];
-        let Job { peer, load, .. } = function.job;
+        let Job { peer, load, answer, .. } = function.job;
         let station = function.station(peer);
         let (transmitter, receiver) = match function.node {
             0 => (NodeId::AP, NodeId::station(station)),
@@ -171,15 +173,25 @@ impl<P: Packet + Clone> Bss<P> {
         let session = &mut function.sessions[peer];
         let first_shown = air.as_mut().map(|air| {
             let first = air.len();
+            let mut nav = params.sifs + answer;
+            if announces_txop && function.txop > Duration::ZERO {
+                nav = nav.max(function.txop_end.saturating_since(now + duration));
+            }
+            let aggregate = load.mpdus > 1 || matches!(tx.phy(), Phy::Ac | Phy::Ax);
             air.extend(session.on_air().map(|(packet, sequence, retry)| AirFrame {
                 at: now,
                 duration,
+                nav,
+                place: if aggregate { Place::Within } else { Place::Alone },
                 transmitter,
                 receiver,
                 tx,
                 reception: if collision { Reception::Collided } else { Reception::Decoded },
                 body: AirBody::Data { packet: packet.clone(), sequence, retry },
             }));
+            if let Some(last) = air[first..].last_mut().filter(|_| aggregate) {
+                last.place = Place::Last;
+            }
             first
         });
         let (mut nth, mut spoilt) = (0, 0);

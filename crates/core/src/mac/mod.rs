@@ -22,7 +22,7 @@ mod radio;
 mod rules;
 mod tx_vector;
 
-pub use air::{AirBody, AirFrame, Reception};
+pub use air::{AirBody, AirFrame, Place, Reception};
 pub use bss::Bss;
 pub use counters::{MacStats, QosStats, StationRecord};
 pub use link::StationLink;

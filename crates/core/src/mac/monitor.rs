@@ -1,12 +1,12 @@
 //! Control frames of an exchange under EDCA, for whoever monitors the channel.
 
-use super::air::{AirBody, AirFrame, Reception};
+use super::air::{AirBody, AirFrame, Place, Reception};
 use super::bss::Bss;
 use super::edca::{Job, Phase};
 use super::medium::AccessId;
 use super::tx_vector::TxVector;
 use crate::packet::{NodeId, Packet};
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// Who of an exchange sends a frame.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,10 @@ impl<P: Packet + Clone> Bss<P> {
         reception: Reception,
         body: AirBody<P>,
     ) {
+        if self.air.is_none() {
+            return;
+        }
+        let nav = self.nav(id, at + duration, &body);
         let Bss { edca: Some(edca), air: Some(air), .. } = self else { return };
         let function = &edca.functions[id];
         let station = NodeId::station(function.station(function.job.peer));
@@ -38,7 +42,31 @@ impl<P: Packet + Clone> Bss<P> {
             Sent::ByHolder => (holder, other),
             Sent::ByReceiver => (other, holder),
         };
-        air.push(AirFrame { at, duration, transmitter, receiver, tx, reception, body });
+        let place = Place::Alone;
+        air.push(AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body });
+    }
+
+    /// What a frame of the exchange of `id` that ends at `end` announces: the rest of the exchange, as a TXOP with single protection
+    /// demands (802.11-2020 clause 9.2.5.2), or all of the TXOP (ns-3).
+    pub(super) fn nav(&self, id: AccessId, end: Instant, body: &AirBody<P>) -> Duration {
+        let Some(edca) = &self.edca else { return Duration::ZERO };
+        let function = &edca.functions[id];
+        let Job { peer, load, answer, .. } = function.job;
+        let sifs = self.params.sifs;
+        let answered = sifs + answer;
+        let data = sifs + self.links[function.station(peer)].tx.ppdu_time(Bytes(load.psdu), &self.params.ppdu);
+        let exchange = match body {
+            AirBody::Rts => sifs + edca.cts + data + answered,
+            AirBody::Cts => data + answered,
+            AirBody::Data { .. } | AirBody::BlockAckReq { .. } => answered,
+            AirBody::CfEnd => return Duration::ZERO,
+            AirBody::Ack | AirBody::BlockAck { .. } | AirBody::CtsToSelf { .. } => Duration::ZERO,
+        };
+        if self.params.rules.announces_txop && function.txop > Duration::ZERO {
+            exchange.max(function.txop_end.saturating_since(end))
+        } else {
+            exchange
+        }
     }
 
     /// Shows ACK or BlockAck.

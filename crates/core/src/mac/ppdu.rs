@@ -1,6 +1,6 @@
 //! What goes out as one, what becomes of it, what answers it: under DCF a single frame and its MAC ACK.
 
-use super::air::{AirBody, AirFrame, Reception};
+use super::air::{AirBody, AirFrame, Place, Reception};
 use super::bss::Bss;
 use super::link::Link;
 use super::medium::{AccessId, State};
@@ -38,19 +38,24 @@ impl<P: Packet + Clone> Bss<P> {
             let retry = self.medium.accesses[id.index()].stage > 0;
             if let Some(tx) = self.params.protection_tx(link.tx) {
                 let cts = link.protection - self.params.sifs;
+                let nav = duration - cts + self.params.sifs + link.ack_time;
                 air.push(AirFrame {
                     at: now,
                     duration: cts,
+                    nav,
+                    place: Place::Alone,
                     transmitter: id,
                     receiver: id,
                     tx,
                     reception: if collision { Reception::Collided } else { Reception::Decoded },
-                    body: AirBody::CtsToSelf { nav: duration - cts + self.params.sifs + link.ack_time },
+                    body: AirBody::CtsToSelf { nav },
                 });
             }
             air.push(AirFrame {
                 at: now + link.protection,
                 duration: duration - link.protection,
+                nav: self.params.sifs + link.ack_time,
+                place: Place::Alone,
                 transmitter: id,
                 receiver: if id == NodeId::AP { peer } else { NodeId::AP },
                 tx: link.tx,
@@ -83,6 +88,8 @@ impl<P: Packet + Clone> Bss<P> {
             air.push(AirFrame {
                 at: now + self.params.sifs,
                 duration: link.ack_time,
+                nav: Duration::ZERO,
+                place: Place::Alone,
                 transmitter: receiver,
                 receiver: sender,
                 tx: link.ack_tx,

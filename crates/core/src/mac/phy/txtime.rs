@@ -25,6 +25,14 @@ impl TxVector {
         }
     }
 
+    /// Duration of preamble and PHY header: the MAC frame begins then.
+    pub fn preamble_time(&self, rules: &PpduRules) -> Duration {
+        match (self.phy(), self.modulation()) {
+            (Phy::B, Modulation::Rate(rate)) => rules.preamble.at(rate).duration(),
+            _ => self.symbols(rules).preamble,
+        }
+    }
+
     /// The longest PSDU whose PPDU lasts at most `limit`; `None` if not even an empty one does.
     pub fn longest_psdu(&self, limit: Duration, rules: &PpduRules) -> Option<Bytes> {
         match (self.phy(), self.modulation()) {
