@@ -58,6 +58,53 @@ fn real_tcp_shares_an_emulated_cell_as_simulated_tcp_does() {
     assert_eq!(left, Vec::<String>::new(), "nothing is left behind");
 }
 
+/// 802.11n at 65 Mbit/s below mac80211: A-MPDUs, BlockAcks, EDCA.
+const MODERN: &str = r#"
+name = "modern"
+[run]
+duration = "8 s"
+warmup = "3 s"
+replicas = 1
+[radio]
+phy = "802.11n"
+mcs = 7
+guard_interval = "0.8 us"
+[ap]
+queue = { kind = "mac80211" }
+[wire]
+rate = "1 Gbit/s"
+delay = "2 ms"
+[[station]]
+name = "down"
+count = 2
+flows = [{ direction = "down" }]
+[[station]]
+name = "up"
+count = 2
+flows = [{ direction = "up" }]
+"#;
+
+/// Claim: real TCP fills a modern cell as simulated TCP does, in aggregates, and nobody starves below mac80211.
+#[test]
+fn a_modern_cell_runs_in_real_time() {
+    let Some(_turn) = turn("a_modern_cell_runs_in_real_time") else { return };
+    let directory = tempfile::tempdir().unwrap();
+    let file = scenario(&directory, MODERN);
+    let report = |arguments: &[&str]| -> Report {
+        let output = fairair().args(arguments).arg(&file).args(["--format", "json"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let (testbed, simulated) = (report(&["testbed", "run"]), report(&["run"]));
+    let total = |report: &Report| report.totals.goodput_bps.mean.unwrap();
+    let error = total(&testbed) / total(&simulated) - 1.0;
+    assert!(error.abs() < 0.15, "total goodput is off by {:.1} %", error * 100.0);
+    let jain = testbed.indices.jain_stations.mean.unwrap();
+    assert!(jain > 0.85, "mac80211 lets nobody starve: {jain:.3}");
+    let aggregate = testbed.mac.ap.mpdus_per_ppdu.and_then(|mean| mean.mean).unwrap();
+    assert!(aggregate > 5.0, "the AP sends aggregates: {aggregate:.1} MPDUs");
+}
+
 /// Claim: files take real TCP as long as the simulator says with the TCP of Linux, one after another with their pauses.
 #[test]
 fn files_take_as_long_as_the_simulator_says() {
