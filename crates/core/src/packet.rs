@@ -192,6 +192,10 @@ pub trait Packet {
     fn enqueued_at(&self) -> Instant;
     /// Stamp the entry into a queue.
     fn set_enqueued_at(&mut self, now: Instant);
+    /// Marks that it met congestion, if its ends know such marks (ECN); otherwise it has to be dropped.
+    fn mark(&mut self) -> bool {
+        false
+    }
     /// It is dropped or has arrived: whoever made it may use again what it is made of.
     fn discard(self)
     where
@@ -202,6 +206,25 @@ pub trait Packet {
 
 /// Up to three SACK blocks (RFC 2018) as `[start, end)` in bytes, the most recent first; an empty block ends the list.
 pub type SackBlocks = [(u64, u64); 3];
+
+/// Explicit congestion notification in the headers of a TCP segment (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Bits of headers: any may be set.
+pub struct Ecn {
+    /// ECT: a queue may mark the packet where it would drop it.
+    pub capable: bool,
+    /// CE: a queue did.
+    pub marked: bool,
+    /// ECE: the receiver has got a marked packet.
+    pub echo: bool,
+    /// CWR: the sender has reduced its window.
+    pub reduced: bool,
+}
+
+impl Ecn {
+    /// Both ends do without.
+    pub const NONE: Ecn = Ecn { capable: false, marked: false, echo: false, reduced: false };
+}
 
 /// What a simulated packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +281,8 @@ pub struct Segment {
     pub push: bool,
     /// SACK blocks.
     pub sack: SackBlocks,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
     /// Entry into the queue that holds it.
     pub enqueued_at: Instant,
 }
@@ -317,6 +342,12 @@ impl Packet for Segment {
         if self.kind.is_tcp() {
             self.window = self.window.min(u32::try_from(window.0).unwrap_or(u32::MAX));
         }
+    }
+
+    #[inline]
+    fn mark(&mut self) -> bool {
+        self.ecn.marked |= self.ecn.capable;
+        self.ecn.capable
     }
 
     #[inline]

@@ -30,6 +30,7 @@ fn segment(station: usize) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: fairair_core::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

@@ -22,6 +22,7 @@ pub(crate) const BLANK: Segment = Segment {
     cwnd: 0,
     push: false,
     sack: NO_SACK,
+    ecn: fairair_core::packet::Ecn::NONE,
     enqueued_at: Instant::ZERO,
 };
 
@@ -182,13 +183,13 @@ impl Flow {
     /// The segment for what the sender wants sent.
     pub(crate) fn data(&self, t: Transmission) -> Segment {
         let blank = self.blank(self.params.direction);
-        Segment { kind: t.kind, seq: t.seq, payload: t.payload, cwnd: t.cwnd, push: t.push, ..blank }
+        Segment { kind: t.kind, seq: t.seq, payload: t.payload, cwnd: t.cwnd, push: t.push, ecn: t.ecn, ..blank }
     }
 
     /// The segment for what the receiver wants sent.
     pub(crate) fn ack(&self, a: Acknowledgement) -> Segment {
         let blank = self.blank(self.params.direction.reverse());
-        Segment { kind: a.kind, ack: a.ack, window: a.window, sack: a.sack, ..blank }
+        Segment { kind: a.kind, ack: a.ack, window: a.window, sack: a.sack, ecn: a.ecn, ..blank }
     }
 
     /// Payload arrived at the receiving end.
@@ -196,7 +197,10 @@ impl Flow {
         if segment.kind == Kind::Udp {
             self.delivered += u64::from(segment.payload);
         } else if segment.incarnation == self.incarnation {
-            let Segment { kind, seq, payload, push, .. } = *segment;
+            let Segment { kind, seq, payload, push, ecn, .. } = *segment;
+            if kind == Kind::Data {
+                self.receiver.handle_ecn(ecn);
+            }
             self.delivered += self.receiver.handle_segment(now, kind, seq, payload, push);
         }
     }
@@ -206,6 +210,9 @@ impl Flow {
         if segment.incarnation == self.incarnation
             && let Some(sender) = &mut self.sender
         {
+            if segment.ecn.echo && segment.kind == Kind::Ack {
+                sender.handle_echo();
+            }
             sender.handle_ack(now, segment.kind, segment.ack, segment.window, &segment.sack);
         }
     }

@@ -115,6 +115,10 @@ impl Packet for Parcel {
         self.0.enqueued_at = now;
     }
 
+    fn mark(&mut self) -> bool {
+        self.0.mark()
+    }
+
     #[inline]
     fn discard(self) {
         POOL.with_borrow_mut(|pool| {

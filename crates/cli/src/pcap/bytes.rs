@@ -2,7 +2,7 @@
 
 use std::io;
 
-use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
+use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, PpduRules};
 use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
 use fairair_core::scenario::Radio;
@@ -182,7 +182,10 @@ fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> 
     };
     let too_long = || io::Error::new(io::ErrorKind::InvalidInput, "a packet is too long for IPv4");
     let transport_len = u16::try_from(packet.ip_len().0).map_err(|_| too_long())? - Ipv4Header::MIN_LEN_U16;
-    let ip = Ipv4Header::new(transport_len, TTL, protocol, source, destination).map_err(|_| too_long())?;
+    let mut ip = Ipv4Header::new(transport_len, TTL, protocol, source, destination).map_err(|_| too_long())?;
+    if packet.ecn.capable {
+        ip.ecn = if packet.ecn.marked { IpEcn::CongestionExperienced } else { IpEcn::Ect0 };
+    }
     let payload = &ZEROS[..packet.payload as usize];
 
     ip.write(out)?;
@@ -210,6 +213,7 @@ fn tcp_header(packet: &Segment, data_direction: Direction) -> TcpHeader {
     let mut tcp = TcpHeader::new(source_port, destination_port, 0, 0);
     tcp.syn = matches!(packet.kind, Kind::Syn | Kind::SynAck);
     tcp.ack = packet.kind != Kind::Syn;
+    (tcp.ece, tcp.cwr) = (packet.ecn.echo, packet.ecn.reduced);
     if packet.direction == data_direction {
         tcp.window_size = UNUSED_WINDOW;
         if !tcp.syn {

@@ -46,6 +46,7 @@ pub(crate) fn segment(flow: u32, direction: Direction, kind: Kind) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: fairair_core::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

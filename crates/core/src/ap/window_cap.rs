@@ -140,6 +140,7 @@ mod tests {
             cwnd: 0,
             push: false,
             sack: NO_SACK,
+            ecn: crate::packet::Ecn::NONE,
             enqueued_at: Instant::ZERO,
         }
     }

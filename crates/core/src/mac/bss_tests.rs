@@ -49,6 +49,7 @@ fn segment(station: NodeId, direction: Direction, payload: u32) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

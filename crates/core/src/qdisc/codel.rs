@@ -39,7 +39,8 @@ pub struct CodelState {
 }
 
 impl CodelState {
-    /// RFC 8289 section 5.5: the next packet to send; those dropped on the way go to `drops`.
+    /// RFC 8289 section 5.5: the next packet to send; those dropped on the way go to `drops`. A packet whose ends know ECN is marked
+    /// and sent where another is dropped, as in Linux (`codel_dequeue`).
     pub fn dequeue<P: Packet>(
         &mut self,
         now: Instant,
@@ -53,8 +54,12 @@ impl CodelState {
                 self.dropping = false;
             }
             while self.dropping && now >= self.drop_next {
-                drops.extend(packet.map(|packet| (packet, DropReason::Codel)));
                 self.count += 1;
+                if packet.as_mut().is_some_and(Packet::mark) {
+                    self.drop_next = control_law(params, self.drop_next, self.count);
+                    return packet;
+                }
+                drops.extend(packet.map(|packet| (packet, DropReason::Codel)));
                 (packet, ok_to_drop) = self.dodequeue(now, params, queue);
                 if ok_to_drop {
                     self.drop_next = control_law(params, self.drop_next, self.count);
@@ -63,8 +68,10 @@ impl CodelState {
                 }
             }
         } else if ok_to_drop {
-            drops.extend(packet.map(|packet| (packet, DropReason::Codel)));
-            (packet, _) = self.dodequeue(now, params, queue);
+            if !packet.as_mut().is_some_and(Packet::mark) {
+                drops.extend(packet.map(|packet| (packet, DropReason::Codel)));
+                (packet, _) = self.dodequeue(now, params, queue);
+            }
             self.dropping = true;
             // Dropping again soon after: start near the rate that controlled the queue last time.
             let delta = self.count - self.lastcount;
@@ -148,6 +155,7 @@ mod tests {
             cwnd: 0,
             push: false,
             sack: NO_SACK,
+            ecn: crate::packet::Ecn::NONE,
             enqueued_at: at,
         }
     }
@@ -170,6 +178,21 @@ mod tests {
     fn a_standing_queue_is_dropped_ever_faster() {
         let mut state = CodelState::default();
         assert_eq!(drops(1_000, 1_500, &mut state, 50, 9), [1_100, 1_200, 1_280, 1_330, 1_380, 1_430, 1_470]);
+    }
+
+    /// Where others are dropped, packets whose ends know ECN are marked and go on.
+    #[test]
+    fn packets_that_may_be_marked_are_not_dropped() {
+        let (mut state, mut marked) = (CodelState::default(), Vec::new());
+        let capable = crate::packet::Ecn { capable: true, ..crate::packet::Ecn::NONE };
+        for now in (1_000..1_500).step_by(10) {
+            let waiting = std::iter::repeat_n(Segment { ecn: capable, ..packet(ms(now - 50)) }, 9);
+            let (mut queue, mut drops) = (Fifo(waiting.collect()), Vec::new());
+            let sent = state.dequeue(ms(now), &PARAMS, &mut queue, &mut drops).unwrap();
+            assert_eq!((drops.len(), queue.0.len()), (0, 8));
+            marked.extend(sent.ecn.marked.then_some(now));
+        }
+        assert_eq!(marked, [1_100, 1_200, 1_280, 1_330, 1_380, 1_430, 1_470]);
     }
 
     #[test]

@@ -111,6 +111,7 @@ fn packet(flow: u32, incarnation: u32, number: u64) -> Segment {
         cwnd: (number % 8) as u32 + 1,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

@@ -22,6 +22,7 @@ fn packet(kind: Kind, station: usize, flow: u32, number: u64) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

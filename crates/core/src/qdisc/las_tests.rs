@@ -21,6 +21,7 @@ fn data(flow: u32, number: u64, cwnd: u32) -> Segment {
         cwnd,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

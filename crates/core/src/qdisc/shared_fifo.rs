@@ -133,6 +133,7 @@ mod tests {
             cwnd: 0,
             push: false,
             sack: NO_SACK,
+            ecn: crate::packet::Ecn::NONE,
             enqueued_at: Instant::ZERO + Duration::from_micros(at),
         }
     }

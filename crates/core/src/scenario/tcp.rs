@@ -16,6 +16,7 @@ pub(super) const KEYS: &[&str] = &[
     "initial_cwnd",
     "initial_ssthresh",
     "sack",
+    "ecn",
     "limited_transmit",
     "delayed_ack",
     "delayed_ack_timeout",
@@ -62,6 +63,7 @@ pub(super) fn params(table: &Table, base: TcpParams) -> Checked<TcpParams> {
             .optional_within("initial_ssthresh", 1..=LARGEST_WINDOW as u32)?
             .or(base.initial_ssthresh),
         sack: table.or("sack", base.sack)?,
+        ecn: table.or("ecn", base.ecn)?,
         limited_transmit: table.or("limited_transmit", base.limited_transmit)?,
         delayed_ack: table.or("delayed_ack", base.delayed_ack)?,
         // RFC 1122 section 4.2.3.2: an ACK must not wait longer than half a second.
@@ -88,7 +90,9 @@ fn profile(table: &Table, base: TcpParams) -> Checked<TcpParams> {
     let base = match (base.profile, profile) {
         (Profile::Rfc, Profile::Linux) => base.linux(),
         // A flow of its own rules among Linux hosts.
-        (Profile::Linux, Profile::Rfc) => TcpParams { mss: base.mss, window: base.window, ..TcpParams::default() },
+        (Profile::Linux, Profile::Rfc) => {
+            TcpParams { mss: base.mss, window: base.window, ecn: base.ecn, ..TcpParams::default() }
+        }
         _ => base,
     };
     if profile == Profile::Rfc {

@@ -30,6 +30,7 @@ fn packet(station: usize, direction: Direction, ip_len: u32, seq: u64) -> Segmen
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

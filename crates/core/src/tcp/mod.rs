@@ -6,6 +6,8 @@
 mod congestion;
 #[cfg(test)]
 mod conversation_tests;
+#[cfg(test)]
+mod ecn_tests;
 mod linux;
 mod params;
 mod ranges;

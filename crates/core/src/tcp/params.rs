@@ -35,6 +35,9 @@ pub struct TcpParams {
     pub initial_ssthresh: Option<u32>,
     /// Selective acknowledgements (RFC 2018) with RFC 6675 recovery.
     pub sack: bool,
+    /// Explicit congestion notification (RFC 3168): both ends know marks, queues that can mark do so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ecn: bool,
     /// Limited transmit (RFC 3042): the first two duplicate ACKs each release a new segment.
     pub limited_transmit: bool,
     /// Acknowledge every second segment or after `delayed_ack_timeout`; `false`: every segment.
@@ -65,6 +68,7 @@ impl Default for TcpParams {
             initial_cwnd: 3,
             initial_ssthresh: None,
             sack: false,
+            ecn: false,
             limited_transmit: true,
             delayed_ack: true,
             delayed_ack_timeout: Duration::from_millis(100),

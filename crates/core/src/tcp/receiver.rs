@@ -3,7 +3,7 @@
 use super::linux::Acks;
 use super::params::{Profile, TcpParams};
 use super::ranges::Ranges;
-use crate::packet::{Kind, NO_SACK, SackBlocks};
+use crate::packet::{Ecn, Kind, NO_SACK, SackBlocks};
 use crate::units::{Duration, Instant};
 
 /// What the receiver wants sent.
@@ -17,6 +17,8 @@ pub struct Acknowledgement {
     pub window: u32,
     /// SACK blocks, the most recent first.
     pub sack: SackBlocks,
+    /// What its headers say of ECN.
+    pub ecn: Ecn,
 }
 
 /// A TCP receiver whose application reads at once.
@@ -37,6 +39,9 @@ pub struct Receiver {
     /// A segment waits to be acknowledged until then.
     ack_deadline: Option<Instant>,
     pending: Option<Kind>,
+    /// ECN is in use; a mark arrived, and the sender has not said yet that it has reduced its window.
+    ecn: bool,
+    echoes: bool,
 }
 
 impl Receiver {
@@ -52,6 +57,20 @@ impl Receiver {
             latest: (0, 0),
             ack_deadline: None,
             pending: None,
+            ecn: params.ecn,
+            echoes: false,
+        }
+    }
+
+    /// ECN in the headers of the segment that [`handle_segment`](Self::handle_segment) gets next (RFC 3168 section 6.1.3): the echo of a
+    /// mark goes with each ACK until the sender says that it has reduced its window.
+    pub fn handle_ecn(&mut self, ecn: Ecn) {
+        self.echoes &= !ecn.reduced;
+        if self.ecn && ecn.marked {
+            if let (Some(linux), false) = (&mut self.linux, self.echoes) {
+                linux.marked();
+            }
+            self.echoes = true;
         }
     }
 
@@ -121,7 +140,9 @@ impl Receiver {
         {
             linux.sent(self.next);
         }
-        Some(Acknowledgement { kind, ack: self.next, window: self.window, sack: self.sack_blocks() })
+        let echo = if kind == Kind::SynAck { self.ecn } else { self.echoes };
+        let ecn = Ecn { echo, ..Ecn::NONE };
+        Some(Acknowledgement { kind, ack: self.next, window: self.window, sack: self.sack_blocks(), ecn })
     }
 
     /// Bytes delivered in order since the connection's start.

@@ -8,7 +8,7 @@ use super::params::TcpParams;
 use super::ranges::Ranges;
 use super::rto::Rto;
 use super::transmission::{SenderStats, Transmission};
-use crate::packet::{Kind, SackBlocks};
+use crate::packet::{Ecn, Kind, SackBlocks};
 use crate::preset::Preset;
 use crate::rng::Rng;
 use crate::units::Instant;
@@ -63,6 +63,10 @@ pub(super) struct RfcSender {
     /// SACK scoreboard, and up to where this recovery has retransmitted (`HighRxt` of RFC 6675).
     sacked: Ranges,
     high_rxt: u64,
+    /// ECN: the ACK at hand echoes a mark; the window was reduced for marks up to here; the next new segment is to say so.
+    echoed: bool,
+    reduced_up_to: u64,
+    tells_reduced: bool,
     stats: SenderStats,
 }
 
@@ -90,6 +94,9 @@ impl RfcSender {
             deadline: None,
             sacked: Ranges::default(),
             high_rxt: 0,
+            echoed: false,
+            reduced_up_to: 0,
+            tells_reduced: false,
             stats: SenderStats::default(),
         }
     }
@@ -126,6 +133,14 @@ impl RfcSender {
             return;
         }
         self.set_peer_window(window);
+        if std::mem::take(&mut self.echoed) && self.phase == Phase::Open && ack > self.reduced_up_to {
+            // RFC 3168 section 6.1.2: as for a loss, once a window (until something behind CWR is acknowledged), and nothing is sent again.
+            let window = self.congested_window();
+            let reduced = self.control.on_congestion(window);
+            self.control.set_cwnd(reduced);
+            self.reduced_up_to = self.max;
+            self.tells_reduced = true;
+        }
         let news = self.params.sack && self.update_scoreboard(sack);
         if ack > self.una {
             let by_partial_acks = self.params.sack || self.params.variant != Variant::Reno;
@@ -137,6 +152,10 @@ impl RfcSender {
         } else if self.max > self.una && (news || !self.params.sack) {
             self.duplicate_ack(now);
         }
+    }
+
+    pub(super) fn handle_echo(&mut self) {
+        self.echoed = self.params.ecn;
     }
 
     pub(super) fn handle_timeout(&mut self, now: Instant) {
@@ -179,7 +198,8 @@ impl RfcSender {
                 self.timed = Some((0, now));
                 self.deadline = Some(now + self.rto.timeout());
             }
-            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false });
+            let ecn = Ecn { echo: self.params.ecn, reduced: self.params.ecn, ..Ecn::NONE };
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false, ecn });
         }
         if std::mem::take(&mut self.retransmit) {
             self.high_rxt = self.una + u64::from(self.params.mss);
@@ -366,9 +386,11 @@ impl RfcSender {
         let payload = u64::from(self.params.mss).min(self.size - seq);
         let nothing_out = self.una == self.max;
         self.stats.sent += 1;
+        let mut ecn = Ecn::NONE;
         if seq < self.max {
             self.stats.retransmits += 1;
         } else {
+            ecn = Ecn { capable: self.params.ecn, reduced: std::mem::take(&mut self.tells_reduced), ..Ecn::NONE };
             self.max = seq + payload;
             self.timed.get_or_insert((seq, now));
         }
@@ -376,7 +398,7 @@ impl RfcSender {
             self.deadline = Some(now + self.rto.timeout());
         }
         let cwnd = (self.cwnd() + self.inflation).min(self.peer_window) as u32;
-        Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false }
+        Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false, ecn }
     }
 
     /// RFC 6675 section 4, `IsLost`: enough was received beyond `seq`.

@@ -78,6 +78,11 @@ impl Sender {
         ask!(&mut self.0, machine => machine.handle_ack(now, kind, ack, window, sack));
     }
 
+    /// The segment that [`handle_ack`](Self::handle_ack) gets next echoes a mark of congestion (ECE).
+    pub fn handle_echo(&mut self) {
+        ask!(&mut self.0, machine => machine.handle_echo());
+    }
+
     /// The timer expired.
     pub fn handle_timeout(&mut self, now: Instant) {
         ask!(&mut self.0, machine => machine.handle_timeout(now));

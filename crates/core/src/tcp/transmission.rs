@@ -1,6 +1,6 @@
 //! What a sender answers.
 
-use crate::packet::Kind;
+use crate::packet::{Ecn, Kind};
 
 /// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Transmission {
     pub cwnd: u32,
     /// PSH: the receiver is to read at once. Only Linux sets it in the middle of a transfer.
     pub push: bool,
+    /// What its headers say of ECN.
+    pub ecn: Ecn,
 }
 
 /// Counters of one connection's sender.

@@ -70,6 +70,7 @@ pub(crate) fn datagram(station: usize, direction: Direction, seq: u64) -> Segmen
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: fairair_core::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }

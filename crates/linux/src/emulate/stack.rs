@@ -97,6 +97,10 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
             let fix = "write `mss` of at least 88 B: Linux takes no smaller one";
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
         }
+        if is_tcp(&flow.traffic) && flow.tcp.ecn {
+            let fix = "leave it out, or use the simulator: the testbed's queues mark no packets";
+            return cannot(format!("`ecn = true` at station `{name}`"), fix);
+        }
         if options.stack == TcpStack::Scenario && is_tcp(&flow.traffic) {
             let same = |a: &TcpParams, b: &TcpParams| {
                 (a.sack, a.delayed_ack, a.initial_cwnd, a.min_rto) == (b.sack, b.delayed_ack, b.initial_cwnd, b.min_rto)

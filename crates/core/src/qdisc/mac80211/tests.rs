@@ -23,6 +23,7 @@ fn packet(station: usize, flow: u32, payload: u32, at: Instant) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: crate::packet::Ecn::NONE,
         category: BE,
         enqueued_at: at,
     }

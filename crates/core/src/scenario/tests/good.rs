@@ -121,6 +121,7 @@ fn every_key_reaches_its_field() {
         initial_cwnd: 1,
         initial_ssthresh: Some(8),
         sack: true,
+        ecn: false,
         limited_transmit: false,
         delayed_ack: true,
         delayed_ack_timeout: Duration::from_millis(40),

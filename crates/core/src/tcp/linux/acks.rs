@@ -66,6 +66,12 @@ impl Acks {
         self.ato = Some(ATO_MIN);
     }
 
+    /// The first mark of congestion came: the sender may have a window of one (`tcp_ecn_check_ce`).
+    pub(in crate::tcp) fn marked(&mut self) {
+        self.quick = self.quick.max(2);
+        self.ato = Some(ATO_MIN);
+    }
+
     /// A segment came in order and made `next` the next byte expected: how long its ACK waits.
     pub(in crate::tcp) fn in_order(&mut self, now: Instant, next: u64, push: bool) -> Duration {
         if let Some(sent) = self.syn_ack_at.take() {

@@ -5,7 +5,7 @@ mod window;
 use super::board::{Board, Out};
 use super::pacing::{self, Pacer};
 use super::rto::LinuxRto;
-use crate::packet::{Kind, SackBlocks};
+use crate::packet::{Ecn, Kind, SackBlocks};
 use crate::rng::Rng;
 use crate::tcp::congestion::{Controller, Counting};
 use crate::tcp::{SenderStats, TcpParams, Transmission};
@@ -20,6 +20,8 @@ enum State {
     SynSent(bool),
     /// No loss is being repaired: `TCP_CA_Open` and `TCP_CA_Disorder`.
     Open,
+    /// `TCP_CA_CWR`: a mark of congestion (ECN) makes the window smaller; nothing is lost.
+    Reducing,
     /// `TCP_CA_Recovery`.
     Recovery,
     /// `TCP_CA_Loss`.
@@ -68,6 +70,9 @@ pub(in crate::tcp) struct LinuxSender {
     most_out: u32,
     usage_ends: u64,
     sent_something: bool,
+    /// ECN: the ACK at hand echoes a mark; the next new segment is to say that the window was reduced (`TCP_ECN_QUEUE_CWR`).
+    echoed: bool,
+    tells_reduced: bool,
     syn_sent: Instant,
     pacer: Pacer,
     rto: LinuxRto,
@@ -103,6 +108,8 @@ impl LinuxSender {
             most_out: 0,
             usage_ends: 0,
             sent_something: false,
+            echoed: false,
+            tells_reduced: false,
             syn_sent: Instant::ZERO,
             pacer: Pacer::default(),
             rto: LinuxRto::new(params),
@@ -163,11 +170,15 @@ impl LinuxSender {
         if self.control.models_path() {
             let losses = (self.board.rate().lost() - prior_lost) as u32;
             self.model(now, news, losses, prior_in_flight);
-        } else if self.state == State::Recovery {
+        } else if self.is_reducing() {
             self.reduce(news.delivered, advances && !newly_lost);
         } else if advances {
             self.grow(now, news.delivered);
         }
+    }
+
+    pub(in crate::tcp) fn handle_echo(&mut self) {
+        self.echoed = self.params.ecn;
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Instant) {
@@ -210,7 +221,8 @@ impl LinuxSender {
                 self.syn_sent = now;
                 self.rearm(now);
             }
-            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false });
+            let ecn = Ecn { echo: self.params.ecn, reduced: self.params.ecn, ..Ecn::NONE };
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false, ecn });
         }
         self.pacer.rest();
         if let Some(probe) = self.transmit_probe(now) {
@@ -259,7 +271,7 @@ impl LinuxSender {
         if matches!(self.state, State::Recovery | State::Loss) && !(self.frto && self.next > self.high) {
             let head = self.board.head().map(|out| out.seq);
             if let Some(out) = self.board.retransmit(now) {
-                self.prr_out += u32::from(self.state == State::Recovery);
+                self.prr_out += u32::from(self.is_reducing());
                 let sent = self.again(now, out);
                 if Some(out.seq) == head {
                     self.rearm(now);
@@ -268,7 +280,7 @@ impl LinuxSender {
             }
         }
         let sent = self.transmit_new(now);
-        self.prr_out += u32::from(self.state == State::Recovery && sent.is_some());
+        self.prr_out += u32::from(self.is_reducing() && sent.is_some());
         sent
     }
 
@@ -292,7 +304,8 @@ impl LinuxSender {
         if first || matches!(self.timer, Some((_, Timer::Probe)) | None) {
             self.rearm(now);
         }
-        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.window(), push })
+        let ecn = Ecn { capable: self.params.ecn, reduced: std::mem::take(&mut self.tells_reduced), ..Ecn::NONE };
+        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.window(), push, ecn })
     }
 
     fn again(&mut self, now: Instant, out: Out) -> Transmission {
@@ -300,7 +313,9 @@ impl LinuxSender {
         self.stats.sent += 1;
         self.stats.retransmits += 1;
         let payload = (out.end - out.seq) as u32;
-        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd: self.window(), push: out.push }
+        // A copy must not be marked: the mark could be lost with the window that it should make smaller (RFC 3168 section 6.1.5).
+        let (cwnd, push, ecn) = (self.window(), out.push, Ecn::NONE);
+        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd, push, ecn }
     }
 
     /// A segment goes: when the next one may. New data goes in bursts, as far as the windows have room.
@@ -349,7 +364,11 @@ impl LinuxSender {
     /// `tcp_schedule_loss_probe`: two round trips after the last ACK, but not after the timeout.
     fn schedule_probe(&mut self, now: Instant, advancing: bool) -> bool {
         let busy = matches!(self.timer, Some((_, Timer::Reordering)));
-        if self.state != State::Open || self.board.holds_sacked() || self.board.lost() > 0 || busy {
+        if !matches!(self.state, State::Open | State::Reducing)
+            || self.board.holds_sacked()
+            || self.board.lost() > 0
+            || busy
+        {
             return false;
         }
         let Some(head) = self.board.head() else { return false };

@@ -26,6 +26,11 @@ impl LinuxSender {
     pub(super) fn repair(&mut self, now: Instant, advances: bool, news: News) {
         let through = self.una >= self.high;
         match self.state {
+            // Not before something behind the segment with CWR is acknowledged.
+            State::Reducing if self.una > self.high => {
+                self.control.on_repaired();
+                self.state = State::Open;
+            }
             State::Recovery if through => {
                 self.control.on_repaired();
                 self.state = State::Open;
@@ -43,9 +48,21 @@ impl LinuxSender {
             _ => {}
         }
         let marked = self.detect(now);
-        if self.state == State::Open && marked > 0 {
+        let echoed = std::mem::take(&mut self.echoed) && !self.control.models_path();
+        if matches!(self.state, State::Open | State::Reducing) && marked > 0 {
             self.enter_recovery(now);
+        } else if self.state == State::Open && echoed {
+            // `tcp_enter_cwr`.
+            self.slow_down();
+            self.high = self.next;
+            self.state = State::Reducing;
+            self.tells_reduced = true;
         }
+    }
+
+    /// `tcp_in_cwnd_reduction`.
+    pub(super) fn is_reducing(&self) -> bool {
+        matches!(self.state, State::Reducing | State::Recovery)
     }
 
     /// Marks losses and waits for those that may only be reordered; says how many are newly lost.
@@ -61,7 +78,11 @@ impl LinuxSender {
 
     pub(super) fn enter_recovery(&mut self, now: Instant) {
         self.stats.fast_retransmits += 1;
-        self.slow_down();
+        if self.state != State::Reducing {
+            self.slow_down();
+        }
+        // `tcp_init_cwnd_reduction` tells of any reduction.
+        self.tells_reduced = self.params.ecn;
         self.high = self.next;
         self.state = State::Recovery;
         self.rearm(now);
@@ -111,7 +132,7 @@ impl LinuxSender {
     pub(super) fn model(&mut self, now: Instant, news: News, losses: u32, prior_in_flight: u32) {
         let in_flight = self.board.in_flight();
         let repair = match self.state {
-            State::SynSent(_) | State::Open => Repair::Nothing,
+            State::SynSent(_) | State::Open | State::Reducing => Repair::Nothing,
             State::Recovery => Repair::Loss,
             State::Loss => Repair::Timeout,
         };
