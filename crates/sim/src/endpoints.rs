@@ -10,7 +10,7 @@ use fairair_core::tcp::Sender;
 use fairair_core::units::Instant;
 
 use crate::flow::{BLANK, Flow, Next};
-use crate::parcel::Parcel;
+use crate::parcel::{self, Parcel};
 
 /// Sees every frame on the air.
 pub type Monitor<'a> = &'a mut dyn FnMut(&AirFrame<Segment>);
@@ -52,6 +52,7 @@ pub(crate) struct Simulation<'a> {
 impl<'a> Simulation<'a> {
     /// The cell and its flows before their start.
     pub(crate) fn new(scenario: &'a Scenario, seed: u64) -> Self {
+        parcel::begin();
         let mut cell = Cell::new(scenario, seed);
         let mut flows: Vec<Flow> = scenario
             .flows()

@@ -34,6 +34,12 @@ impl Pool {
         self.kept.pop().unwrap_or_else(|| self.grow())
     }
 
+    /// A replica begins: what the last one had under way at its end is gone.
+    fn begin(&mut self) {
+        self.kept.clear();
+        self.made = 0;
+    }
+
     #[cold]
     fn grow(&mut self) -> Box<Segment> {
         let batch = self.made.clamp(FIRST_MADE, MOST_KEPT);
@@ -41,6 +47,11 @@ impl Pool {
         self.kept.extend((1..batch).map(|_| Box::new(BLANK)));
         Box::new(BLANK)
     }
+}
+
+/// A replica begins on this thread.
+pub(crate) fn begin() {
+    POOL.with_borrow_mut(Pool::begin);
 }
 
 /// A segment behind a handle.
@@ -124,8 +135,6 @@ impl Packet for Parcel {
         POOL.with_borrow_mut(|pool| {
             if pool.kept.len() < MOST_KEPT {
                 pool.kept.push(self.0);
-            } else {
-                pool.made = pool.made.saturating_sub(1);
             }
         });
     }
