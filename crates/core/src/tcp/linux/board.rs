@@ -284,7 +284,8 @@ impl Board {
     pub(super) fn unmark(&mut self) {
         self.out.iter_mut().for_each(|out| out.lost = false);
         self.lost = 0;
-        self.log = self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, out.end, number)).collect();
+        self.log.clear();
+        self.log.extend(self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, out.end, number)));
         self.log.make_contiguous().sort_unstable();
     }
 }
