@@ -50,6 +50,7 @@ fn packet(station: NodeId, direction: Direction) -> Segment {
         cwnd: 0,
         push: false,
         sack: NO_SACK,
+        ecn: fairair_core::packet::Ecn::NONE,
         enqueued_at: Instant::ZERO,
     }
 }
