@@ -227,6 +227,7 @@ fn peak_memory() -> Option<f64> {
 }
 
 /// `theirs`: `None` where there is nothing to compare with, `Some(None)` where it is not installed.
+#[allow(clippy::option_option)] // The two kinds of nothing are told apart.
 fn print(title: &str, speed: f64, theirs: Option<Option<f64>>, missing: &str) {
     let beside = match theirs {
         Some(Some(theirs)) => format!("{theirs:>12.2} {:>7.0}x", speed / theirs),

@@ -19,6 +19,7 @@ pub enum Profile {
 
 /// Parameters of one connection. Windows are in segments of `mss`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools)] // Options of TCP, each on or off by itself.
 pub struct TcpParams {
     /// Whose rules; with `linux` variant, `mss`, `window` and the timeouts' bounds are all that can be chosen.
     #[serde(default, skip_serializing_if = "is_rfc")]

@@ -30,6 +30,7 @@ enum Phase {
 
 /// The sender; inputs and outputs as those of [`Sender`](super::Sender).
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Each says what is due next, with a rule of its own.
 pub(super) struct RfcSender {
     params: TcpParams,
     phase: Phase,
