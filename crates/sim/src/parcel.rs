@@ -28,6 +28,7 @@ thread_local! {
     static POOL: RefCell<Pool> = const { RefCell::new(Pool { kept: Vec::new(), made: 0 }) };
 }
 
+#[allow(clippy::unnecessary_box_returns)] // The allocation is what is handed on.
 impl Pool {
     #[inline]
     fn take(&mut self) -> Box<Segment> {
