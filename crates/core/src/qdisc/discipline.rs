@@ -12,15 +12,14 @@ pub type Drops<P> = Vec<(P, DropReason)>;
 
 /// A queue of packets with an order and a drop rule.
 ///
-/// Call [`enqueue`](Self::enqueue) for each arrival and [`dequeue`](Self::dequeue) whenever the
-/// server is free; after `dequeue` returned `None` although packets wait (a shaper), ask
-/// [`poll_timeout`](Self::poll_timeout) when to try again. The `observe_*` methods tell a discipline
-/// at the AP what else it could see there; most need none of it.
+/// Call [`enqueue`](Self::enqueue) for each arrival and [`dequeue`](Self::dequeue) whenever the server is free. A
+/// discipline conserves work: it never holds a packet back. The `observe_*` methods tell a discipline at the AP what else
+/// it could see there; most need none of it.
 pub trait Qdisc<P: Packet>: Send {
     /// Takes `packet` in. Whatever is dropped for it (itself, or one that waited) goes to `drops`.
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut Drops<P>);
 
-    /// The next packet to serve, if one may go now. May drop others on the way (CoDel).
+    /// The next packet to serve; `None` if none waits. May drop others on the way (CoDel).
     fn dequeue(&mut self, now: Instant, drops: &mut Drops<P>) -> Option<P>;
 
     /// Packets waiting.
@@ -29,11 +28,6 @@ pub trait Qdisc<P: Packet>: Send {
     /// Nothing waits.
     fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// When a packet that waits may go; `None` when `dequeue` never holds one back.
-    fn poll_timeout(&self) -> Option<Instant> {
-        None
     }
 
     /// The discipline as one that decides which station an aggregate goes to; `None` when it does not.

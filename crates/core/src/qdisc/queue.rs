@@ -137,11 +137,6 @@ impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
         self.discipline.is_empty()
     }
 
-    /// When a held-back packet may go.
-    pub fn poll_timeout(&self) -> Option<Instant> {
-        self.discipline.poll_timeout()
-    }
-
     /// The counters up to `now`.
     pub fn stats(&mut self, now: Instant) -> &QueueStats {
         self.count_occupancy(now);
