@@ -107,7 +107,7 @@ fn failed(FileError { path, source }: FileError) -> CliError {
     CliError::write(path, &source)
 }
 
-/// Writes frames until nobody sends any.
+/// Writes frames until the sender is gone.
 fn write(mut file: PcapFile, air: &Receiver<AirFrame<EthernetFrame>>) -> Result<PcapFile, FileError> {
     loop {
         match air.try_recv() {

@@ -69,7 +69,7 @@ pub enum CliError {
     Unwritable {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The system's error in words.
         reason: String,
     },
 
@@ -78,7 +78,7 @@ pub enum CliError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error in words.
         reason: String,
     },
 

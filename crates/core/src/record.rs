@@ -69,7 +69,7 @@ pub struct EnforceRecord {
 /// Samples at equal distances, column by column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
-    /// When.
+    /// Times of the samples.
     pub at: Vec<Instant>,
     /// Packets waiting in the AP's queue.
     pub ap_queue_packets: Vec<u32>,

@@ -18,15 +18,15 @@ pub enum CommandError {
     /// It is not there, or may not be run.
     #[error("cannot run `{program}`: {error}")]
     Start {
-        /// Which.
+        /// The program.
         program: String,
-        /// Why.
+        /// The system's error.
         error: io::Error,
     },
     /// It said no.
     #[error("`{command}` failed: {message}")]
     Failed {
-        /// Which.
+        /// The command line.
         command: String,
         /// What it printed.
         message: String,

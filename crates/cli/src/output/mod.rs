@@ -115,7 +115,7 @@ pub(crate) fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Writes a line to stderr; when it is closed there is nobody to tell.
+/// Writes a line to stderr; a closed stderr is no error.
 pub(crate) fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -162,7 +162,7 @@ fn doubt(ratio: Estimate) -> &'static str {
     }
 }
 
-/// What is dropped; nothing where nobody knows.
+/// The drops; nothing where the engine does not know them.
 fn ap_queue(report: &Report) -> Option<String> {
     let probability = &report.ap_queue.drop_probability;
     let classes = [(probability.data, "DATA"), (probability.ack, "ACKs"), (probability.other, "other packets")];

@@ -20,7 +20,7 @@ pub const STDOUT: &str = "-";
 pub struct FileError {
     /// The file that the user named.
     pub path: PathBuf,
-    /// Why.
+    /// The system's error.
     pub source: io::Error,
 }
 

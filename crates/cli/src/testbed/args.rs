@@ -100,7 +100,7 @@ pub struct TestbedRunArgs {
     #[command(flatten)]
     pub hosts: HostArgs,
 
-    /// Who is the box of a scenario with [enforce].
+    /// What shapes a scenario with [enforce].
     #[arg(long = "box", value_enum, default_value_t = BoxArg::Emulated)]
     pub which_box: BoxArg,
 
@@ -134,12 +134,12 @@ pub struct HostArgs {
     #[arg(long, value_enum, default_value_t = UplinkArg::Deep)]
     pub uplink: UplinkArg,
 
-    /// Whose TCP the hosts speak.
+    /// TCP settings of the hosts.
     #[arg(long, value_enum, default_value_t = StackArg::Linux)]
     pub stack: StackArg,
 }
 
-/// Who is the box.
+/// What shapes the traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BoxArg {
     /// The emulation, with the simulator's shaper.
@@ -157,7 +157,7 @@ pub enum UplinkArg {
     Driver,
 }
 
-/// Whose TCP the hosts speak.
+/// TCP settings of the hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StackArg {
     /// As the kernel has it; congestion control, segment size and window are the scenario's.

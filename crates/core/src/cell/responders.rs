@@ -30,7 +30,7 @@ impl<P> Responders<P> {
         Responders { stations, rng: Rng::fork(seed, "answers"), late: BTreeMap::new(), last: 0 }
     }
 
-    /// Stations fall deaf, hear again, fall asleep or wake up; other actions change nothing here.
+    /// Stations stop or resume answering probes, or answer late; other actions change nothing here.
     pub(super) fn change(&mut self, action: &Action) {
         match action {
             Action::Deaf { stations, on } => {

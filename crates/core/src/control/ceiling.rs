@@ -1,6 +1,6 @@
 //! `adaptive` below the full queue of a small buffer: a ceiling for C in place of a delay.
 //!
-//! Where a full AP queue is worth a few milliseconds or nobody answers, the box itself tells that C is too high: its
+//! Where a full AP queue is worth a few milliseconds or no probe is answered, the box itself shows that C is too high: its
 //! queues vanish, and less than C passes. What passes then is what the cell carries. C stays below it for a while, the longer
 //! the more often that turned out to be right, and then tries gently whether the cell carries more by now.
 

@@ -26,7 +26,7 @@ pub enum State {
     Run,
     /// Too little traffic to learn from: C stays.
     Idle,
-    /// Nothing is heard from any station: C stays.
+    /// No packet comes from any station: C stays.
     NoSignal,
     /// Traffic, but no probe is answered: C stays.
     Blind,
@@ -80,13 +80,13 @@ pub enum Reason {
 /// A value of C, or a change of state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// When.
+    /// Time of the decision.
     pub at: Instant,
     /// C, in IP bytes of both directions.
     pub capacity: Bitrate,
     /// What is known.
     pub state: State,
-    /// Why.
+    /// Reason of the decision.
     pub reason: Reason,
 }
 

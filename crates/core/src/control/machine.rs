@@ -136,7 +136,7 @@ impl Capacity {
         }
     }
 
-    /// The reply to probe `id` is back. Replies nobody waits for any more are ignored.
+    /// The reply to probe `id` is back. A reply that comes after its probe was given up is ignored.
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         match self {
             Capacity::Fixed(_) | Capacity::Air(_) => {}

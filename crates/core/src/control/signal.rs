@@ -1,4 +1,4 @@
-//! Who is awake, how much passes, and whether anything is heard at all.
+//! Which stations are awake, how much traffic passes, and whether any packet comes from the stations at all.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// For how long a station counts as active after its last packet.
 const ACTIVE: Duration = Duration::from_secs(1);
-/// Without a packet from any station for so long, nothing is heard.
+/// Without a packet from any station for so long, the cell is silent.
 const SILENCE: Duration = Duration::from_millis(250);
 
 /// For so long after a silence the AP's queue grows at a C that it carried before, supposedly since everybody retransmits.

@@ -68,7 +68,7 @@ pub struct Wce {
     rng: Rng,
     /// Bytes of uplink UDP when last seen, and when they last grew.
     udp: Vec<(Bytes, Option<Instant>)>,
-    /// Where nobody is.
+    /// Positions without a station.
     absent: Vec<bool>,
     /// Minimum of the current group of samples, and their number.
     group: (Duration, u32),

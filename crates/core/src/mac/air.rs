@@ -79,7 +79,7 @@ pub struct AirFrame<P> {
     pub place: Place,
     /// Who sends.
     pub transmitter: NodeId,
-    /// Who is addressed.
+    /// The receiver.
     pub receiver: NodeId,
     /// How it is sent.
     pub tx: TxVector,

@@ -1,7 +1,7 @@
 //! Who holds the air: contention among all access functions of a cell, stepped once a round.
 //!
-//! Idle slots cost nothing: the shortest countdown decides when the medium is looked at again. Everybody hears
-//! everybody.
+//! Idle slots cost nothing: the shortest countdown decides when the medium is looked at again. All nodes are in
+//! range of each other.
 
 use super::access::{Access, Backoff};
 use super::rules::{IdleAccess, Rules};

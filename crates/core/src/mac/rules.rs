@@ -13,7 +13,7 @@ pub enum IdleAccess {
     AtOnce,
 }
 
-/// From when a sender counts whose frame nobody answered.
+/// When the sender of an unanswered frame begins to count down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterNoAnswer {
     /// From the answer timeout on, and not before the interframe space of an idle medium.
@@ -33,7 +33,7 @@ pub struct Rules {
     pub idle_access: IdleAccess,
     /// Whether all transmitters count in the same slots, as carrier sensing keeps them in step; ns-2's timers run freely.
     pub common_slots: bool,
-    /// The wait after a frame that nobody answered.
+    /// When the sender of an unanswered frame begins to count down.
     pub after_no_answer: AfterNoAnswer,
     /// Whether each frame of a TXOP announces all of its limit, so that others wait for what the holder leaves unused without CF-End while
     /// the holder counts already (ns-3); otherwise the last frame announces its answer alone (802.11-2020 clause 9.2.5.2: no frames are

@@ -45,13 +45,13 @@ pub struct EnforceStation {
 /// C over time, column by column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityTrace {
-    /// When.
+    /// Time of each decision, in seconds from the start of the run.
     pub at_s: Vec<f64>,
     /// C from then on, in IP bytes of both directions.
     pub capacity_bps: Vec<u64>,
     /// What was known: `run`, `idle`, `no-signal`, `blind`.
     pub state: Vec<String>,
-    /// Why.
+    /// Reason of each decision.
     pub reason: Vec<String>,
 }
 

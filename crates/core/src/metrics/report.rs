@@ -143,7 +143,7 @@ pub struct TestbedLosses {
     pub overrun: u64,
     /// A host's interface was down.
     pub refused: u64,
-    /// Addressed to nobody.
+    /// Addressed to no station of the cell.
     pub unknown_address: u64,
 }
 

@@ -69,7 +69,7 @@ impl MaxMin {
         }
     }
 
-    /// Who has less than `floor` of its share, given goodputs in bit/s.
+    /// Flows and stations with less than `floor` of their share, given goodputs in bit/s.
     pub fn starved(&self, floor: f64, flows: &[f64], stations: &[f64]) -> Starved {
         let below = |shares: &[Option<f64>], goodputs: &[f64]| -> Vec<usize> {
             let pairs = shares.iter().zip(goodputs).enumerate();
@@ -79,7 +79,7 @@ impl MaxMin {
     }
 }
 
-/// The level at which `sum` reaches `total`; what nobody asks for is left over.
+/// The level at which `sum` reaches `total`; what exceeds all demands is left over.
 fn water_level(total: f64, sum: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, total.max(0.0) * 1e3 + 1.0);
     for _ in 0..BISECTIONS {

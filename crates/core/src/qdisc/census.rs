@@ -1,4 +1,4 @@
-//! Who is there and how fast: flows as the AP sees them pass, without asking anybody.
+//! Flows and their rates as the AP sees them pass.
 
 use super::flow_table::FlowTable;
 use crate::packet::{Class, Packet};

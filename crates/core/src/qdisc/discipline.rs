@@ -59,10 +59,6 @@ impl<P: Packet, D: Qdisc<P> + ?Sized> Qdisc<P> for Box<D> {
         (**self).is_empty()
     }
 
-    fn poll_timeout(&self) -> Option<Instant> {
-        (**self).poll_timeout()
-    }
-
     fn as_txq(&mut self) -> Option<&mut dyn Txq<P>> {
         (**self).as_txq()
     }

@@ -111,7 +111,7 @@ impl<P> DualQueue<P> {
 impl<P: Packet + Send> Qdisc<P> for DualQueue<P> {
     fn enqueue(&mut self, now: Instant, packet: P, drops: &mut Drops<P>) {
         let class = packet.class();
-        // With a number for p and TCP alone nobody asks how many flows there are.
+        // With a fixed p and TCP alone the number of flows has no effect.
         if self.counts || class == Class::Other || self.count.others > 0 {
             self.census.observe_down(now, &packet);
             self.follow_census(now);

@@ -20,7 +20,7 @@ use crate::units::quote;
 pub struct At<T> {
     /// What was read.
     pub value: T,
-    /// Where.
+    /// Its place in the file.
     pub span: Span,
 }
 

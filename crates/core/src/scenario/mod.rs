@@ -148,7 +148,7 @@ impl Enforce {
 pub struct TimedEvent {
     /// When, from the start of the run.
     pub at: Duration,
-    /// What.
+    /// What changes.
     pub action: Action,
 }
 
@@ -158,7 +158,7 @@ pub struct TimedEvent {
 pub enum Action {
     /// Frames from and to the stations have another data rate.
     Rate {
-        /// Which.
+        /// Positions of the stations.
         stations: Vec<usize>,
         /// The new rate.
         rate: Bitrate,
@@ -178,14 +178,14 @@ pub enum Action {
     },
     /// The stations answer no probe, or do again.
     Deaf {
-        /// Which.
+        /// Positions of the stations.
         stations: Vec<usize>,
         /// Whether they are deaf from now on.
         on: bool,
     },
     /// The stations answer probes late, each time by a uniform draw, as one that sleeps between beacons; zero: awake.
     Sleep {
-        /// Which.
+        /// Positions of the stations.
         stations: Vec<usize>,
         /// Least delay of an answer.
         shortest: Duration,

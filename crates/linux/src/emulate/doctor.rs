@@ -12,7 +12,7 @@ use crate::{is_root, realtime};
 /// Something that was looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What.
+    /// What was examined.
     pub what: String,
     /// Whether a testbed can be run without it.
     pub optional: bool,

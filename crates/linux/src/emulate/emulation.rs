@@ -46,7 +46,7 @@ pub enum Port {
 /// A frame that leaves the emulation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// Where.
+    /// The device that the frame leaves by.
     pub port: Port,
     /// The frame.
     pub bytes: Vec<u8>,

@@ -12,7 +12,7 @@ pub enum TestbedError {
     /// The scenario asks for what real hosts here cannot do.
     #[error("the testbed cannot do {what}")]
     Cannot {
-        /// What.
+        /// What the testbed cannot do.
         what: String,
         /// What to do about it.
         fix: String,

@@ -35,7 +35,7 @@ pub enum VsbError {
     /// The control socket in the state directory.
     #[error("control socket {}: {reason}", path.display())]
     Socket {
-        /// Which.
+        /// The file or directory.
         path: PathBuf,
         /// The system's words.
         reason: Error,
@@ -43,7 +43,7 @@ pub enum VsbError {
     /// The address of `metrics`.
     #[error("metrics at {address}: {reason}")]
     Metrics {
-        /// Which.
+        /// The address to listen on.
         address: SocketAddr,
         /// The system's words.
         reason: Error,

@@ -12,7 +12,7 @@ pub(super) const HEAD: usize = 96;
 /// `ETH_P_ALL`.
 const ALL: u16 = 3;
 
-/// A socket that hears frames.
+/// A packet socket that receives frames.
 #[derive(Debug)]
 pub(super) struct PacketSocket(Socket);
 

@@ -157,7 +157,7 @@ impl Site {
             if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
                 addresses.extend(&old.addresses);
             }
-            // What lists told stays; what the file told before goes with its line.
+            // Facts from leases and association lists stay; facts from the old file go with its line.
             let told = old.filter(|old| !is_rate_told(&previous, old)).and_then(|old| old.rate);
             self.stations.push(Station {
                 name: station.name,

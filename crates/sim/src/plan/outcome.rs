@@ -6,6 +6,9 @@ use fairair_core::scenario::Run;
 use super::change::Change;
 use super::family::Family;
 
+/// A candidate before it is simulated.
+pub(super) type Idea = (Option<&'static Family>, Vec<f64>, Change);
+
 /// A candidate and what the last rung that it reached says of it.
 #[derive(Clone)]
 pub(crate) struct Outcome {

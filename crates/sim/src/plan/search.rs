@@ -11,7 +11,7 @@ use fairair_core::units::Duration;
 use super::change::Change;
 use super::family::{Family, Ranges};
 use super::look::{Sample, simulate};
-use super::outcome::Outcome;
+use super::outcome::{Idea, Outcome};
 use super::wish::Wish;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
@@ -84,9 +84,6 @@ pub(crate) struct Search<'a> {
     /// Least fairness, where the wish says nothing of who gets what: that of the cell as it is.
     kept: Option<f64>,
 }
-
-/// A candidate before it is simulated.
-type Idea = (Option<&'static Family>, Vec<f64>, Change);
 
 impl<'a> Search<'a> {
     pub(crate) fn new(

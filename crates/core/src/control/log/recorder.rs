@@ -49,7 +49,7 @@ pub enum Event {
     },
     /// A machine that has been at work goes on from here: the log before it need not be there.
     State {
-        /// It.
+        /// The state of the controller.
         machine: Capacity,
         /// Of its random numbers from here on.
         seed: u64,
@@ -65,17 +65,17 @@ pub enum Event {
     Look {
         /// When the machine was shown them.
         at: Instant,
-        /// Them.
+        /// The counters that changed.
         seen: Vec<Seen>,
     },
     /// The machine was told the time.
     Timeout {
-        /// Then.
+        /// Time of the call.
         at: Instant,
     },
     /// A probe left.
     Probe {
-        /// When.
+        /// Time of departure.
         at: Instant,
         /// Its number.
         id: u64,
@@ -84,7 +84,7 @@ pub enum Event {
     },
     /// Its reply came.
     Reply {
-        /// When.
+        /// Time of arrival.
         at: Instant,
         /// The number of the probe.
         id: u64,

@@ -60,7 +60,7 @@ pub struct HostapdConfig {
 pub struct SnmpConfig {
     /// Where it answers.
     pub agent: SocketAddr,
-    /// What it wants to hear.
+    /// The SNMP community that the agent accepts.
     pub community: Secret,
     /// Name of the AP whose stations it lists.
     pub ap: String,

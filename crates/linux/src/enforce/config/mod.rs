@@ -43,7 +43,7 @@ pub struct Config {
     pub leaf: Leaf,
     /// What happens to packets that the kernel carries as one (GSO, GRO).
     pub gso: Gso,
-    /// Who is not shaped: addresses of stations (routed mode) or MAC addresses (bridged mode).
+    /// Traffic that is not shaped: addresses of stations (routed mode) or MAC addresses (bridged mode).
     pub exclude: Vec<Matcher>,
     /// The access points, at least one.
     pub aps: Vec<Ap>,

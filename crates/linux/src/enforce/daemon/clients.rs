@@ -1,4 +1,4 @@
-//! Clients of a listener: a fixed number at once, of which those that say nothing keep nobody out.
+//! Clients of a listener: a fixed number at once; a silent client gives way to a new one.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -58,7 +58,7 @@ impl Daemon {
                 Err(error) => full = Some(error.to_string()),
             }
         }
-        // A way that found nobody new does not know whether there is room.
+        // A source that found no new device says nothing about room for classes.
         if full.is_some() || changed || news.source == Source::FirstSight {
             self.watch("classes", full.map_or(Ok(()), Err));
         }

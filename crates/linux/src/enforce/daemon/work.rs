@@ -184,7 +184,7 @@ impl Daemon {
 
     /// Shows the machines what was counted, and does what they decide.
     pub(super) fn control(&mut self) {
-        // What went down until now belongs to the next probe. Who cannot count sees silence, and C stays.
+        // What went down until now belongs to the next probe. If the counters cannot be read, the controller sees no traffic and leaves C as it is.
         let is_counted = self.count().is_some();
         let now = self.now();
         let wan_binds = self.wan_binds();

@@ -86,7 +86,7 @@ impl Requests {
     }
 }
 
-/// A socket that hears what the kernel tells everybody of one group.
+/// A netlink socket that receives the notifications of one multicast group.
 #[derive(Debug)]
 pub(crate) struct Events {
     socket: Socket,

@@ -1,4 +1,4 @@
-//! Who is there: several ways to find out, behind one trait.
+//! Discovery of stations: several sources behind one trait.
 
 mod associations;
 mod hostapd;

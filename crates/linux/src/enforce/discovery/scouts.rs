@@ -14,7 +14,7 @@ use crate::enforce::datapath::neighbours;
 
 /// Rest after a look that failed, at least.
 const REST: Duration = Duration::from_secs(1);
-/// How soon a thread sees that nobody wants its news any more.
+/// How soon a thread notices that the receiver of its events is gone.
 const NAP: Duration = Duration::from_millis(100);
 /// News that wait for the daemon; then the threads wait.
 const ROOM: usize = 16;
@@ -86,7 +86,7 @@ impl Scouts {
     }
 }
 
-/// Looks and rests until nobody listens.
+/// Looks and rests until the receiver is gone.
 fn scout(mut way: Box<dyn Discovery>, sender: &Sender<News>) {
     while !sender.is_closed() {
         let seen = way.look().map(|seen| if way.ap().is_some() { resolved(seen) } else { seen });

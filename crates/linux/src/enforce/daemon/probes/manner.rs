@@ -250,7 +250,7 @@ mod tests {
         assert_eq!(habits.advertised(now + STEP, "10.1.0.3".parse().unwrap()), None);
         assert_eq!(habits.advertised(now + STEP, at), Some(7));
         assert_eq!(habits.advertised(now + STEP, at), None, "once");
-        // Two are out after a while without an answer: which of them the next answer is for nobody knows.
+        // Two requests are out: the next answer may belong to either.
         assert!(habits.ask(now, 9, &own, only).is_some() && habits.ask(now + ALONE, 10, &own, only).is_some());
         assert_eq!(habits.advertised(now + ALONE + STEP, at), None);
         assert!(habits.ask(now + ALONE + STEP, 11, &own, only).is_some());
