@@ -19,7 +19,7 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     let style = page.style;
     let mut lines = vec![
         format!(
-            "{}: {} (within {:.0} %), nobody below {:.0} % of the max-min share",
+            "{}: {} (ratios within {:.0} %), nobody below {:.0} % of the max-min share",
             style.bold(&plan.name),
             plan.goals.join(" and "),
             plan.tolerance * 100.0,
