@@ -12,7 +12,7 @@
 //! - **HT, VHT and HE PPDUs** have radiotap's MCS, VHT or HE field in place of a rate. The MPDUs of an A-MPDU are records with one
 //!   timestamp, and A-MPDU status tells which belong together and which is the last. The Duration field is what the cell's
 //!   transmitters announce.
-//! - **MAC addresses** are `02:fa:` and the [`NodeId`](fairair_core::packet::NodeId) (the AP and BSSID is
+//! - **MAC addresses** are `02:fa:` and the [`NodeId`] (the AP and BSSID is
 //!   `02:fa:00:00:00:00`); the wired side behind the AP is `02:fb:00:00:00:00`.
 //! - **IP addresses.** A station is `10.0.0.0` plus its number (`10.0.0.1` is the first); a flow's wired host is
 //!   `10.128.0.0` plus the flow's index, so that no two flows share a pair of addresses (up to 2^23 of each).

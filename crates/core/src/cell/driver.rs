@@ -44,11 +44,11 @@ pub enum Output<P, T> {
     /// to answer it; the reply to a probe that no box of this cell has sent has reached the AP.
     Arrival(P),
     /// A packet from a station that is for other stations too has reached the AP: the driver copies it as it finds right,
-    /// with [`Cell::forward_to_station`] and [`Cell::forward_to_wire`].
+    /// with [`Cell::forward_to_station`](super::Cell::forward_to_station) and [`Cell::forward_to_wire`](super::Cell::forward_to_wire).
     Relay(P),
-    /// The box wants an echo request: the driver makes it and hands it to [`Cell::forward_to_station`].
+    /// The box wants an echo request: the driver makes it and hands it to [`Cell::forward_to_station`](super::Cell::forward_to_station).
     Probe(Probe),
-    /// The queue of a node gave a frame to the MAC or ran empty, after [`Cell::notify_fetches`].
+    /// The queue of a node gave a frame to the MAC or ran empty, after [`Cell::notify_fetches`](super::Cell::notify_fetches).
     Fetched(NodeId),
     /// A timer of the driver is due.
     Timer(T),

@@ -108,7 +108,7 @@ pub fn limit(level: f64, demand: &Demand, largest: Bytes) -> Bytes {
 }
 
 /// Most that a class holds whose limit is `limit`, while `busy` of its queues for connections have packets: each may hold
-/// [`LEAST_A_FLOW`] of the `largest` size.
+/// `LEAST_A_FLOW` of the `largest` size.
 pub fn limit_of_flows(limit: Bytes, busy: usize, largest: Bytes) -> Bytes {
     limit.max(Bytes(LEAST_A_FLOW * busy as u64 * largest.0))
 }
