@@ -37,7 +37,9 @@ def run_chunk(
     if digest() != wanted:
         what = f"this worker has another engine: {version()}, not {wanted}"
         raise FairAirError("executor", what, "install the same build of FairAir on all workers")
-    batch = _native.Batch(document, axes, points, engine, model)
+    # Dask hands arrays over in buffers at any address; the native half reads aligned memory only.
+    aligned = np.require(points, np.int64, ["C", "A"])
+    batch = _native.Batch(document, axes, aligned, engine, model)
     batch.start(1)
     try:
         while not batch.wait(1.0):
