@@ -77,8 +77,8 @@ fn watch(bss: &mut Bss<Segment>, until: Instant) -> Vec<String> {
             AirBody::Data { retry: true, .. } => "retry".to_owned(),
             AirBody::Data { .. } => "data".to_owned(),
             AirBody::Ack => "ack".to_owned(),
-            AirBody::CtsToSelf { nav } if frame.receiver == frame.transmitter => {
-                format!("cts(nav {} us)", nav.as_nanos() / 1000)
+            AirBody::CtsToSelf if frame.receiver == frame.transmitter => {
+                format!("cts(nav {} us)", frame.nav.as_nanos() / 1000)
             }
             other => format!("{other:?}"),
         };
@@ -258,7 +258,7 @@ fn a_lone_sender_has_the_cycle_of_the_closed_form() {
         let spread = acks[acks.len() - 1].saturating_since(acks[0]).as_nanos() as f64 / 1e3;
         let cycle = spread / (acks.len() - 1) as f64;
         assert!((cycle / expected - 1.0).abs() < 1e-3, "{name}: {cycle} us, {expected} by hand");
-        let is_cts = |frame: &&AirFrame<Segment>| matches!(frame.body, AirBody::CtsToSelf { .. });
+        let is_cts = |frame: &&AirFrame<Segment>| matches!(frame.body, AirBody::CtsToSelf);
         let protected = frames.iter().filter(is_cts).count();
         assert!(protected == 0 || protected.abs_diff(acks.len()) <= 1, "{name}: {protected} of {}", acks.len());
         assert_eq!(protected > 0, name.starts_with("g,"), "{name}");
@@ -293,7 +293,7 @@ fn frames_do_not_overlap_unless_they_collide() {
     let ofdm = all.iter().filter(|f| matches!(f.body, AirBody::Data { .. }) && f.tx.phy() == fairair_core::mac::Phy::G);
     for data in ofdm {
         let announces = |cts: &&AirFrame<Segment>| {
-            matches!(cts.body, AirBody::CtsToSelf { .. })
+            matches!(cts.body, AirBody::CtsToSelf)
                 && cts.transmitter == data.transmitter
                 && cts.at + cts.duration + Duration::from_micros(10) == data.at
         };

@@ -63,3 +63,14 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     assert!(ask("files <= 1s", false).is_err());
     assert!(ask("level=1", true).unwrap().is_none());
 }
+
+/// A cell in which nothing is delivered has equal shares and no delay: that meets no goal.
+#[test]
+fn a_cell_that_delivers_nothing_meets_nothing() {
+    let text = "name = \"silent\"\n[run]\nduration = \"10 s\"\nwarmup = \"5 s\"\nstart_spread = \"0 s\"\n[[station]]\nname = \"a\"\n\
+                count = 2\nflows = [{ direction = \"down\", start = \"1 s\", stop = \"2 s\" }]\n";
+    let scenario = Scenario::from_toml(text, "silent.toml").unwrap();
+    let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+    let plan = plan(&scenario, &wish("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+    assert!(!plan.already_met && !plan.met && plan.rows.iter().all(|row| !row.meets), "{:?}", plan.goals);
+}

@@ -76,18 +76,26 @@ fn cautions(rows: &[Row]) -> Vec<String> {
     all.into_iter().map(|(caution, remedies)| format!("Beware of {}: {caution}.", remedies.join(", "))).collect()
 }
 
-/// Which remedies leave flows or stations with next to nothing.
+/// Which remedies leave flows or stations with next to nothing. Of one that was not simulated nothing is said.
 fn last_line(rows: &[Row]) -> String {
-    let starving: Vec<&str> = rows.iter().filter(|row| starving(&row.report).is_some()).map(|row| row.remedy).collect();
-    match starving.len() {
-        0 => "No remedy here starves a flow or a station.".to_owned(),
-        n if n == rows.len() => "Each of these starves a flow or a station.".to_owned(),
-        _ => format!("These starve a flow or a station: {}.", starving.join(", ")),
-    }
+    let (ran, left): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.report.replicas > 0);
+    let names = |rows: &[&Row]| rows.iter().map(|row| row.remedy).collect::<Vec<_>>().join(", ");
+    let unknown = if left.is_empty() { String::new() } else { format!("Not simulated: {}.", names(&left)) };
+    let starving: Vec<&Row> = ran.iter().copied().filter(|row| starving(&row.report).is_some()).collect();
+    let known = match starving.len() {
+        _ if ran.is_empty() => "",
+        0 if left.is_empty() => "No remedy here starves a flow or a station.",
+        0 => "No other remedy here starves a flow or a station.",
+        n if n == rows.len() => "Each of these starves a flow or a station.",
+        _ => &format!("These starve a flow or a station: {}.", names(&starving)),
+    };
+    [unknown.as_str(), known].join(" ").trim().to_owned()
 }
 
 fn header(comparison: &Comparison, style: Style) -> String {
-    let replicas = comparison.rows.iter().map(|row| row.report.replicas).min().unwrap_or_default();
+    let replicas = comparison.rows.iter().map(|row| row.report.replicas);
+    let (least, most) = (replicas.clone().min().unwrap_or_default(), replicas.max().unwrap_or_default());
+    let replicas = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let measured = comparison.rows.first().map_or(0.0, |row| row.report.measured_s);
     format!(
         "{}: {} remedies, {replicas} replicas x {measured} s each; ± is the 95 % confidence half-width",
@@ -114,4 +122,41 @@ pub(crate) fn csv(comparison: &Comparison) -> String {
     let columns: Vec<_> = CELL.iter().filter_map(column).collect();
     let labels = |(_, row): (usize, &Row)| vec![row.remedy.to_owned(), row.deploy.to_owned(), row.needs.to_owned()];
     csv::table(&["remedy", "change", "needs"], &columns, &comparison.rows, labels, |row| row.report.replicas)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use fairair_core::remedy::{REMEDIES, Remedy};
+    use fairair_core::scenario::Scenario;
+    use fairair_sim::replicas::Pool;
+    use fairair_sim::{Progress, Watch, compare};
+
+    use super::*;
+
+    /// What never ran is not called harmless.
+    #[test]
+    fn nothing_is_said_of_remedies_that_were_not_simulated() {
+        let text = "name = \"small\"\n[run]\nduration = \"1 s\"\nwarmup = \"0 s\"\nreplicas = 2\n\
+                    [[station]]\nname = \"a\"\nflows = [{ direction = \"down\" }]\n";
+        let scenario = Scenario::from_toml(text, "small.toml").unwrap();
+        let remedies: Vec<&Remedy> = REMEDIES.iter().take(3).collect();
+        let said = |most: u32| {
+            let cancel = AtomicBool::new(most == 0);
+            let progress = |progress: Progress| cancel.store(progress.done >= most, Ordering::SeqCst);
+            let watch = Watch { cancel: &cancel, progress: &progress };
+            let comparison = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch);
+            (last_line(&comparison.rows), header(&comparison, Style::Plain))
+        };
+        let names: Vec<&str> = remedies.iter().map(|remedy| remedy.name).collect();
+        assert_eq!(said(0).0, format!("Not simulated: {}.", names.join(", ")));
+        let (line, head) = said(1);
+        assert_eq!(
+            line,
+            format!("Not simulated: {}, {}. No other remedy here starves a flow or a station.", names[1], names[2])
+        );
+        assert!(head.contains("0 to 1 replicas"), "{head}");
+        assert_eq!(said(6).0, "No remedy here starves a flow or a station.");
+    }
 }

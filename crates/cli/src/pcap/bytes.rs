@@ -105,7 +105,7 @@ pub(super) fn mac_frame<P: Captured>(
     let start = out.len();
     let header_end = match &frame.body {
         AirBody::Ack => control(out, FRAME_ACK, frame, false),
-        AirBody::Cts | AirBody::CtsToSelf { .. } => control(out, FRAME_CTS, frame, false),
+        AirBody::Cts | AirBody::CtsToSelf => control(out, FRAME_CTS, frame, false),
         AirBody::Rts => control(out, FRAME_RTS, frame, true),
         AirBody::CfEnd => {
             out.extend([FRAME_CF_END, 0, 0, 0]);

@@ -65,7 +65,7 @@ fn golden_bytes_of_a_cts_to_self() {
         receiver: station,
         tx: mixed.tx(Bitrate::mbps(2)),
         reception: Reception::Decoded,
-        body: AirBody::CtsToSelf { nav: Duration::from_micros(308) },
+        body: AirBody::CtsToSelf,
     };
     let data = Segment { payload: MSS, ..segment(0, Direction::Up, Kind::Data) };
     let body = AirBody::Data { packet: data, sequence: 1, retry: false };

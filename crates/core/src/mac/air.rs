@@ -58,10 +58,7 @@ pub enum AirBody<P> {
     /// Clear to send.
     Cts,
     /// A CTS that its sender addresses to itself: protection of the frame that follows.
-    CtsToSelf {
-        /// From its end to the end of the exchange that it announces.
-        nav: Duration,
-    },
+    CtsToSelf,
     /// The end of a TXOP before its time.
     CfEnd,
 }
@@ -104,7 +101,7 @@ impl<P> AirBody<P> {
             AirBody::Ack => AirBody::Ack,
             AirBody::Rts => AirBody::Rts,
             AirBody::Cts => AirBody::Cts,
-            AirBody::CtsToSelf { nav } => AirBody::CtsToSelf { nav },
+            AirBody::CtsToSelf => AirBody::CtsToSelf,
             AirBody::CfEnd => AirBody::CfEnd,
             AirBody::BlockAckReq { start } => AirBody::BlockAckReq { start },
             AirBody::BlockAck { start, received } => AirBody::BlockAck { start, received },

@@ -60,7 +60,7 @@ impl<P: Packet + Clone> Bss<P> {
             AirBody::Cts => data + answered,
             AirBody::Data { .. } | AirBody::BlockAckReq { .. } => answered,
             AirBody::CfEnd => return Duration::ZERO,
-            AirBody::Ack | AirBody::BlockAck { .. } | AirBody::CtsToSelf { .. } => Duration::ZERO,
+            AirBody::Ack | AirBody::BlockAck { .. } | AirBody::CtsToSelf => Duration::ZERO,
         };
         if self.params.rules.announces_txop && function.txop > Duration::ZERO {
             exchange.max(function.txop_end.saturating_since(end))

@@ -48,7 +48,7 @@ impl<P: Packet + Clone> Bss<P> {
                     receiver: id,
                     tx,
                     reception: if collision { Reception::Collided } else { Reception::Decoded },
-                    body: AirBody::CtsToSelf { nav },
+                    body: AirBody::CtsToSelf,
                 });
             }
             air.push(AirFrame {

@@ -63,7 +63,7 @@ impl Cell {
                 AirBody::Rts => "RTS".to_owned(),
                 AirBody::Cts => "CTS".to_owned(),
                 AirBody::CfEnd => "CF-End".to_owned(),
-                AirBody::CtsToSelf { .. } => "CTS-to-self".to_owned(),
+                AirBody::CtsToSelf => "CTS-to-self".to_owned(),
             };
             let fate = if frame.reception == Reception::Collided { " collided" } else { "" };
             let (start, end) = (frame.at.as_nanos(), (frame.at + frame.duration).as_nanos());

@@ -240,7 +240,8 @@ impl<'a> Search<'a> {
                 .collect(),
             misses,
             seems_met,
-            meets: shortfall <= 0.0,
+            // A cell that delivers nothing has equal shares and no delay.
+            meets: shortfall <= 0.0 && sample.goodput() > 0.0,
             shortfall,
             side: wish.goals.iter().find_map(|goal| goal.side(&sample)),
             starved,

@@ -14,7 +14,7 @@ pub enum Phy {
     /// OFDM, 5 GHz, 6-54 Mbit/s (clause 17).
     #[serde(rename = "802.11a")]
     A,
-    /// ERP-OFDM, 2.4 GHz, 6-54 Mbit/s, no 802.11b stations about: short slots, no protection (clause 18).
+    /// ERP-OFDM, 2.4 GHz, 6-54 Mbit/s (clause 18): short slots, no protection, unless stations of 802.11b share the cell.
     #[serde(rename = "802.11g")]
     G,
     /// HT, 2.4 or 5 GHz, 20 or 40 MHz (clause 19).
