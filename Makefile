@@ -6,7 +6,7 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python quick test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files setup setup-python setup-test
+.PHONY: help demo gallery python quick test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files docs pictures setup setup-python setup-test setup-docs
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,10 +48,17 @@ vsb-bars: setup-test ## measure the live box against its bars, on testbeds and o
 	target/release/examples/vsb_radio latency
 	target/release/examples/vsb_radio tells
 
+docs: python setup-docs ## build the documentation site into out/site, with warnings as errors
+	NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
+	@echo "out/site/index.html"
+
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
 	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
 	target/plots-venv/bin/python scripts/plots.py
+
+pictures: python ## draw the pictures of README.md anew (seconds)
+	$(VENV)/python scripts/pictures.py
 
 install: setup ## install the fairair command for this user
 	cargo install --locked --path crates/cli
@@ -99,3 +106,6 @@ setup-python:
 
 setup-test:
 	@scripts/setup.sh test
+
+setup-docs:
+	@scripts/setup.sh docs

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what a Debian or Ubuntu machine lacks to build FairAir; with the argument `python` its Python package too,
-# in .venv; with `test` all that the tests need.
+# in .venv; with `docs` what the documentation site is built with; with `test` all that the tests need.
 # Asks each tool before it installs anything, so a second run only looks.
 set -eu
 cd "$(dirname "$0")/.."
@@ -150,12 +150,35 @@ need_python() {
     cp "$lock" "$mark"
 }
 
+# need_docs: target/docs-venv with the site's tools, by the hashes of their lock; apart from .venv, whose versions are the tests'.
+need_docs() {
+    lock=scripts/docs-requirements.lock
+    mark=target/docs-venv/requirements.lock
+    cmp -s "$lock" "$mark" && return
+    if [ ! -x target/docs-venv/bin/python ]; then
+        find_python || apt_install python3 python3-venv || give_up "the documentation site needs Python 3.11 or later"
+        find_python || give_up "the documentation site needs Python 3.11 or later with venv"
+        say "$python -m venv target/docs-venv"
+        "$python" -m venv target/docs-venv
+    fi
+    say "pip install -r $lock (into target/docs-venv)"
+    target/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" ||
+        give_up "the packages of $lock could not be installed into target/docs-venv"
+    cp "$lock" "$mark"
+}
+
+if [ "$purpose" = docs ]; then
+    need_docs
+    say "ready"
+    exit
+fi
 need_packages
 need_rust
 case $purpose in
 test)
     need_test_tools
     need_python requirements-test.lock
+    need_docs
     ;;
 python) need_python requirements.lock ;;
 esac
