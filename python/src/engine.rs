@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use fairair::{CliError, simulate_captured};
 use fairair_core::metrics::{self, Provenance};
-use fairair_core::model::{Model, predict};
+use fairair_core::model::{MODELS, Model, predict};
 use fairair_core::record::Record;
 use fairair_core::remedy::{REMEDIES, Remedy};
 use fairair_core::scenario::Scenario;
@@ -19,11 +19,11 @@ use crate::result::{Report, Transfer};
 use crate::watch::watched;
 
 /// What answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Engine {
     Sim,
     /// The model that applies, or the one that is named.
-    Model(Option<Model>),
+    Model(Option<&'static Model>),
 }
 
 impl Engine {
@@ -32,8 +32,9 @@ impl Engine {
             "sim" => Ok(Engine::Sim),
             "model" => {
                 let named = |name: &str| {
-                    name.parse().map_err(|_| {
-                        let fix = format!("use one of: {}", Model::ALL.map(Model::name).join(", "));
+                    Model::named(name).map_err(|_| {
+                        let known: Vec<_> = MODELS.iter().map(|model| model.name).collect();
+                        let fix = format!("use one of: {}", known.join(", "));
                         BadInput::new("model", format!("there is no model called {name:?}"), fix)
                     })
                 };
@@ -56,7 +57,7 @@ impl Engine {
                 Ok(metrics::Report::in_brief(scenario, &records, simulated(replicas)))
             }
             Engine::Model(model) => {
-                let place = model.map_or_else(|| "model".to_owned(), |model| format!("model {}", model.name()));
+                let place = model.map_or_else(|| "model".to_owned(), |model| format!("model {}", model.name));
                 let prediction = predict(scenario, model).map_err(|error| BadInput::of_model(place, &error))?;
                 Ok(prediction.report(scenario, env!("CARGO_PKG_VERSION")))
             }
@@ -104,6 +105,12 @@ fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
 #[pyfunction]
 pub(crate) fn remedies() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
     REMEDIES.iter().map(|remedy| (remedy.name, remedy.deploy.name(), remedy.needs, remedy.source)).collect()
+}
+
+/// Name, what it answers, the scenarios that it is the default for, and source of each model of scenarios.
+#[pyfunction]
+pub(crate) fn models() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
+    MODELS.iter().map(|model| (model.name, model.what, model.default_for, model.source)).collect()
 }
 
 /// Asks an engine about a document, on `jobs` threads (0: one a processor).

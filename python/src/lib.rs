@@ -34,6 +34,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(engine::run, module)?)?;
     module.add_function(wrap_pyfunction!(engine::compare, module)?)?;
     module.add_function(wrap_pyfunction!(engine::remedies, module)?)?;
+    module.add_function(wrap_pyfunction!(engine::models, module)?)?;
     module.add_function(wrap_pyfunction!(plan::run_plan, module)?)?;
     module.add_function(wrap_pyfunction!(plan::apply_snippet, module)?)?;
     module.add_function(wrap_pyfunction!(models::call, module)?)?;

@@ -362,8 +362,9 @@ def test_the_model_that_applies_answers_by_default_as_on_the_command_line(cell: 
     boxed = cell.with_({"enforce": {"policy": "per-station", "capacity": "4 Mbit/s"}})
     for scenario, name in [(cell, "unified"), (boxed, "shares")]:
         assert fairair.run(scenario, engine="model").to_dict()["model"]["name"] == name
-    with pytest.raises(FairAirError, match="shares"):
+    with pytest.raises(FairAirError, match="shares") as refused:
         fairair.run(cell, engine="model", model="magic")
+    assert all(model.name in str(refused.value) for model in fairair.models.of_scenarios())
 
 
 def test_what_a_model_does_not_know_is_nothing_and_not_zero(cell: Scenario) -> None:

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fairair_core::model::Model;
+use fairair_core::model::{MODELS, Model};
 use fairair_core::scenario::MOST_REPLICAS;
 use fairair_core::units::Duration;
 
@@ -271,9 +271,9 @@ pub struct ModelArgs {
     #[arg(value_name = "FILE")]
     pub scenario: PathBuf,
 
-    /// Which model answers [default: the one that applies].
+    /// Which model answers [default: by scenario].
     #[arg(long, value_parser = models(), value_name = "NAME")]
-    pub model: Option<Model>,
+    pub model: Option<&'static Model>,
 
     /// What to print on stdout.
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -281,9 +281,13 @@ pub struct ModelArgs {
 }
 
 /// Reads a model's name; the models describe themselves.
-fn models() -> impl TypedValueParser<Value = Model> {
-    let known = Model::ALL.map(|model| PossibleValue::new(model.name()).help(model.what()));
-    PossibleValuesParser::new(known).try_map(|name| name.parse::<Model>())
+fn models() -> impl TypedValueParser<Value = &'static Model> {
+    let known = MODELS.iter().map(|model| {
+        let default =
+            if model.default_for.is_empty() { String::new() } else { format!(" [default for {}]", model.default_for) };
+        PossibleValue::new(model.name).help(format!("{} ({}){default}", model.what, model.source))
+    });
+    PossibleValuesParser::new(known).try_map(|name| Model::named(&name))
 }
 
 /// Options of `fairair check`.

@@ -18,7 +18,7 @@ pub fn model_command(args: &ModelArgs) -> Result<Exit, CliError> {
     let prediction = predict(&scenario, args.model).map_err(|error| CliError::Usage {
         what: args.model.map_or_else(
             || format!("no model answers this: {error}"),
-            |model| format!("no answer by {}: {error}", model.name()),
+            |model| format!("no answer by {}: {error}", model.name),
         ),
         help: "try another --model, or simulate with `fairair run`; docs/models.md says what each model knows"
             .to_owned(),

@@ -6,6 +6,8 @@
 pub mod ap;
 pub mod cell;
 pub mod control;
+#[cfg(test)]
+mod generated;
 pub mod mac;
 pub mod metrics;
 pub mod model;

@@ -14,10 +14,10 @@ use crate::watch::Watch;
 pub const SCHEMA: &str = "fairair.engines/1";
 
 /// What answers a scenario without a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Engine {
-    /// An analytical model: the one that is named, or the one that applies.
-    Model(Option<Model>),
+    /// An analytical model: the one that is named, or the default for the scenario.
+    Model(Option<&'static Model>),
     /// The simulator.
     Simulator,
 }

@@ -14,9 +14,38 @@ the formulas have a meaning raises `fairair.FairAirError` that names the symbol,
 `unified`  ours: buffer loss, channel errors, unequal rates and priorities at once
 ========== =====================================================================================
 
-For the unified model's answer to a whole scenario write ``fairair.run(scenario, engine="model")``.
+For a model's answer to a whole scenario write ``fairair.run(scenario, engine="model")``; `of_scenarios` lists the models that
+answer scenarios.
 """
 
+from typing import NamedTuple
+
+from fairair import _native
 from fairair.models import capacity, dcf, detti2011, ha2009, pftk, pokhrel2016, unified
 
-__all__ = ["capacity", "dcf", "detti2011", "ha2009", "pftk", "pokhrel2016", "unified"]
+__all__ = ["Model", "capacity", "dcf", "detti2011", "ha2009", "of_scenarios", "pftk", "pokhrel2016", "unified"]
+
+
+class Model(NamedTuple):
+    """A model that answers scenarios."""
+
+    name: str
+    what: str
+    """What it answers."""
+    default_for: str
+    """Scenarios that it answers where no model is named; empty: none."""
+    source: str
+    """The paper that it comes from, or ours."""
+
+
+def of_scenarios() -> list[Model]:
+    """Return the models that answer scenarios, in the order of ``fairair model --help``.
+
+    Where no model is named, the first answers that is the default for the scenario.
+
+    Examples
+    --------
+    >>> [model.name for model in of_scenarios() if not model.default_for]
+    ['detti2011', 'pokhrel2016']
+    """
+    return [Model(*row) for row in _native.models()]

@@ -21,23 +21,12 @@ fn each_quantity_stands_in_the_schema_and_has_one_name() {
     assert_eq!(compared.iter().collect::<BTreeSet<_>>().len(), compared.len());
 }
 
-/// `UPDATE_DOCS=1` writes the table of docs/results.md anew.
 #[test]
 fn the_table_in_the_docs_is_the_catalogue() {
-    const BEGIN: &str = "<!-- catalogue: UPDATE_DOCS=1 cargo test -p fairair-core catalogue -->\n";
-    const END: &str = "<!-- end of the catalogue -->\n";
     let mut table = "| of | key | column | unit | meaning |\n|---|---|---|---|---|\n".to_owned();
     for Entry { level, key, name, compared_as, unit, what } in catalogue() {
         let also = compared_as.map(|name| format!(", in comparisons `{name}`")).unwrap_or_default();
         let _ = writeln!(table, "| {level} | `{key}` | `{name}`{also} | {unit} | {what} |");
     }
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/results.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the mark before the table");
-    let (committed, after) = rest.split_once(END).expect("the mark after the table");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(path, format!("{before}{BEGIN}{table}{END}{after}")).unwrap();
-    } else {
-        assert!(committed == table, "docs/results.md is out of date: run UPDATE_DOCS=1 cargo test");
-    }
+    crate::generated::check_table("results.md", "the catalogue", &table);
 }

@@ -9,7 +9,7 @@
 //! outside a model's range are a [`ModelError`].
 
 pub mod air;
-mod answer;
+mod answers;
 mod assumptions;
 pub mod capacity;
 pub mod dcf;
@@ -17,16 +17,14 @@ pub mod detti2011;
 #[cfg(test)]
 #[allow(clippy::float_cmp, reason = "these are exact")]
 mod detti2011_tests;
-mod dual;
 mod error;
 pub mod ha2009;
 mod kinds;
 pub mod pftk;
 pub mod pokhrel2016;
-mod predict;
 mod prediction;
+mod report;
 mod root;
-mod shares;
 mod solver;
 pub mod unified;
 #[cfg(test)]
@@ -34,7 +32,7 @@ pub mod unified;
 mod unified_tests;
 mod window;
 
+pub use answers::{MODELS, predict};
 pub use error::ModelError;
 pub use kinds::Kinds;
-pub use predict::predict;
 pub use prediction::{Model, Prediction};

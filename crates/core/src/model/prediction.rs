@@ -1,7 +1,6 @@
 //! What a model says of a scenario.
 
-use std::str::FromStr;
-
+use super::assumptions::{self, Check};
 use super::capacity::{self, Stream, Transmitter};
 use super::dcf::Backoff;
 use super::error::ModelError;
@@ -11,70 +10,42 @@ use crate::packet::{Direction, TCP_IP_HEADER};
 use crate::scenario::Scenario;
 use crate::units::Bytes;
 
-/// The models that can answer a scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// [`super::detti2011`], with the total from [`super::capacity`].
-    Detti2011,
-    /// [`super::ha2009`].
-    Ha2009,
-    /// [`super::pokhrel2016`].
-    Pokhrel2016,
-    /// Shares by rule: fair queues, the box, the uplink limiter; ours.
-    Shares,
-    /// [`super::unified`].
-    Unified,
+/// A model that answers scenarios, as it describes itself. The command, Python and the table of docs/models.md list these.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// Its key.
+    pub name: &'static str,
+    /// What it answers.
+    pub what: &'static str,
+    /// Where it comes from.
+    pub source: &'static str,
+    /// Scenarios that it answers where no model is named; empty: none.
+    pub default_for: &'static str,
+    /// Whether a scenario is one of them.
+    pub(super) is_default: fn(&Scenario) -> bool,
+    /// What it assumes, asked of a scenario in which a flow is critically starved, or not.
+    pub(super) assumptions: fn(&Scenario, bool) -> Vec<Check>,
+    /// Its answer.
+    pub(super) answer: fn(&Scenario) -> Result<Prediction, ModelError>,
 }
 
 impl Model {
-    /// All of them.
-    pub const ALL: [Model; 5] = [Model::Detti2011, Model::Ha2009, Model::Pokhrel2016, Model::Shares, Model::Unified];
-
-    /// Its key.
-    pub const fn name(self) -> &'static str {
-        self.words().0
-    }
-
-    /// What it is for, in a line.
-    pub const fn what(self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(self) -> (&'static str, &'static str) {
-        match self {
-            Model::Detti2011 => (
-                "detti2011",
-                "Fairness between stations of an AP that loses packets; the total from the capacity model",
-            ),
-            Model::Ha2009 => ("ha2009", "An AP with a dual queue"),
-            Model::Pokhrel2016 => {
-                ("pokhrel2016", "Channel errors and buffer losses, one flow a station, all stations alike")
-            }
-            Model::Shares => (
-                "shares",
-                "What fair queues, the box and the uplink limiter promise, at the capacity of the cell; ours",
-            ),
-            Model::Unified => ("unified", "All of it at once; ours"),
+    /// The report's section about this model: where its `values` come from, and which of its assumptions `scenario` keeps.
+    pub(super) fn section(&self, scenario: &Scenario, values: &[(&str, &str)], starvation: bool) -> ModelSection {
+        let source =
+            |(key, source): &(&str, &str)| ValueSource { key: (*key).to_owned(), source: (*source).to_owned() };
+        ModelSection {
+            name: self.name.to_owned(),
+            values: values.iter().map(source).collect(),
+            assumptions: assumptions::of(scenario, (self.assumptions)(scenario, starvation)),
+            starvation,
         }
-    }
-}
-
-impl FromStr for Model {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        Model::ALL.into_iter().find(|model| model.name() == name).ok_or_else(|| {
-            let known = Model::ALL.map(Model::name).join(", ");
-            format!("there is no model `{name}`: use one of {known}")
-        })
     }
 }
 
 /// What a model says of a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Who says it.
-    pub model: Model,
     /// Goodput of each flow in the scenario's order, bit/s.
     pub flows: Vec<f64>,
     /// Loss probability at the AP, all classes alike, where the model knows.
@@ -87,14 +58,8 @@ pub struct Prediction {
     pub station_queues: Option<Vec<f64>>,
     /// IP packets over the radio per second, both ways, where the model knows.
     pub packets: Option<f64>,
-    /// Where it comes from and how far to trust it.
+    /// The model's name, where values come from, and how far to trust them.
     pub section: ModelSection,
-}
-
-/// Where values come from, as reports have it.
-pub(super) fn sources(values: &[(&str, &str)]) -> Vec<ValueSource> {
-    let source = |(key, source): &(&str, &str)| ValueSource { key: (*key).to_owned(), source: (*source).to_owned() };
-    values.iter().map(source).collect()
 }
 
 /// What turns relative goodputs, in segments, into bit/s: the capacity for their mix, of whose ACKs the AP loses `p`.

@@ -35,7 +35,7 @@ impl Prediction {
                 let broken = prediction.section.assumptions.iter().filter(|assumption| !assumption.holds);
                 let outside = broken.map(|assumption| assumption.name.clone()).collect();
                 let report = prediction.report(scenario, env!("CARGO_PKG_VERSION"));
-                Prediction { model: Some(prediction.model.name().to_owned()), outside, ..Prediction::values(&report) }
+                Prediction { model: Some(prediction.section.name), outside, ..Prediction::values(&report) }
             }
         }
     }

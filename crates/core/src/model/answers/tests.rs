@@ -1,5 +1,7 @@
 //! Predictions as reports, and what they refuse.
 
+use std::fmt::Write as _;
+
 use super::*;
 use crate::metrics::Estimate;
 
@@ -21,6 +23,10 @@ beta = 1.2
 flows = [{ direction = "down" }]
 "#;
 
+fn named(model: &str) -> Option<&'static Model> {
+    Some(Model::named(model).unwrap())
+}
+
 fn scenario(more: &str) -> Scenario {
     Scenario::from_toml(&(CELL.to_owned() + more), "cell.toml").unwrap()
 }
@@ -28,14 +34,14 @@ fn scenario(more: &str) -> Scenario {
 #[test]
 fn every_model_that_applies_answers_in_the_schema_of_runs() {
     let scenario = scenario("");
-    for model in [Model::Unified, Model::Detti2011] {
-        let report = predict(&scenario, Some(model)).unwrap().report(&scenario, "0");
+    for model in ["unified", "detti2011"] {
+        let report = predict(&scenario, named(model)).unwrap().report(&scenario, "0");
         assert_eq!((report.engine.as_str(), report.flows.len(), report.stations.len()), ("model", 6, 5));
         let level = report.indices.fairness_level_first_station;
         assert!(level.mean.is_some_and(|level| level > 1.0) && level.ci95.is_none() && level.n == 1, "{level:?}");
         assert_eq!(report.mac.ap.attempts, Estimate::default());
         let section = report.model.unwrap();
-        assert_eq!(section.name, model.name());
+        assert_eq!(section.name, model);
         assert!(section.assumptions.iter().all(|assumption| assumption.holds), "{section:?}");
     }
 }
@@ -44,7 +50,7 @@ fn every_model_that_applies_answers_in_the_schema_of_runs() {
 #[test]
 fn relative_models_keep_their_ratios() {
     let scenario = scenario("");
-    let report = predict(&scenario, Some(Model::Detti2011)).unwrap().report(&scenario, "0");
+    let report = predict(&scenario, named("detti2011")).unwrap().report(&scenario, "0");
     let level = report.indices.fairness_level_first_station.mean.unwrap();
     assert!((level / 10.53 - 1.0).abs() < 0.01, "{level}");
     let total = report.totals.goodput_bps.mean.unwrap();
@@ -54,13 +60,13 @@ fn relative_models_keep_their_ratios() {
 #[test]
 fn broken_assumptions_are_flagged_and_unknown_traffic_is_refused() {
     let noisy = scenario("[[station]]\nname = \"noisy\"\nframe_error = 0.1\nflows = [{ direction = \"down\" }]");
-    let section = predict(&noisy, Some(Model::Detti2011)).unwrap().section;
+    let section = predict(&noisy, named("detti2011")).unwrap().section;
     let broken: Vec<&str> = section.assumptions.iter().filter(|a| !a.holds).map(|a| a.name.as_str()).collect();
     assert_eq!(broken, ["a7"]);
     let udp = scenario("[[station]]\nname = \"udp\"\nflows = [{ direction = \"down\", kind = \"udp\" }]");
     assert!(matches!(predict(&udp, None), Err(ModelError::Unsupported { .. })));
-    assert!(predict(&scenario(""), Some(Model::Ha2009)).is_err());
-    assert!(predict(&scenario(""), Some(Model::Pokhrel2016)).is_err(), "two flows at one station");
+    assert!(predict(&scenario(""), named("ha2009")).is_err());
+    assert!(predict(&scenario(""), named("pokhrel2016")).is_err(), "two flows at one station");
 }
 
 #[test]
@@ -82,17 +88,17 @@ fn the_model_that_applies_answers_boxes_limiters_fair_queues_and_dual_queues() {
     };
     let droptail = r#"{ kind = "droptail", limit = 75 }"#;
     for (queue, more, model) in [
-        (r#"{ kind = "per-flow-fq" }"#, "", Model::Shares),
-        (r#"{ kind = "dual-queue" }"#, "", Model::Shares),
-        (r#"{ kind = "dual-queue", p = 0.7 }"#, "", Model::Ha2009),
-        (droptail, "[enforce]\npolicy = \"per-station\"", Model::Shares),
+        (r#"{ kind = "per-flow-fq" }"#, "", "shares"),
+        (r#"{ kind = "dual-queue" }"#, "", "shares"),
+        (r#"{ kind = "dual-queue", p = 0.7 }"#, "", "ha2009"),
+        (droptail, "[enforce]\npolicy = \"per-station\"", "shares"),
     ] {
         let prediction = predict(&with(queue, more), None).unwrap();
-        assert_eq!(prediction.model, model, "{queue} {more}");
+        assert_eq!(prediction.section.name, model, "{queue} {more}");
         assert!(prediction.flows.iter().all(|goodput| goodput.is_finite() && *goodput > 0.0), "{prediction:?}");
     }
     let boxed = with(droptail, "[enforce]\npolicy = \"per-station\"");
-    assert!(predict(&boxed, Some(Model::Unified)).is_err(), "a box is not nothing");
+    assert!(predict(&boxed, named("unified")).is_err(), "a box is not nothing");
     let level = predict(&boxed, None).unwrap().report(&boxed, "0").indices.fairness_level_first_station;
     assert!((level.mean.unwrap() - 1.0).abs() < 1e-6);
     let all = |more: &str| predict(&with(droptail, more), None).unwrap().flows.iter().sum::<f64>();
@@ -127,11 +133,20 @@ fn a_window_of_one_waits_for_delayed_acks() {
 #[test]
 fn a_model_of_a_cell_with_aggregates_says_that_it_is_outside() {
     let modern = scenario("[radio]\nphy = \"802.11n\"\n");
-    for model in [Model::Unified, Model::Shares] {
-        let Ok(prediction) = predict(&modern, Some(model)) else { continue };
+    for model in ["unified", "shares"] {
+        let Ok(prediction) = predict(&modern, named(model)) else { continue };
         let section = prediction.report(&modern, "0").model.unwrap();
         assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
     }
     let section = predict(&modern, None).unwrap().report(&modern, "0").model.unwrap();
     assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
+}
+
+#[test]
+fn the_table_in_the_docs_is_what_the_models_say_of_themselves() {
+    let mut table = "| `--model` | answers | default for | source |\n|---|---|---|---|\n".to_owned();
+    for Model { name, what, default_for, source, .. } in MODELS {
+        let _ = writeln!(table, "| `{name}` | {what} | {default_for} | {source} |");
+    }
+    crate::generated::check_table("models.md", "the models", &table);
 }

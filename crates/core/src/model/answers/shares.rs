@@ -3,19 +3,29 @@
 //! Ours (docs/models.md, section Shares). Equal shares are those of the fair queues, of the Virtual Shared Bottleneck,
 //! of the uplink limiter and of the dual queue with feedback. R is what sizes the box and the limiter.
 
-use super::air::reckoned_capacity;
-use super::assumptions;
-use super::error::ModelError;
-use super::kinds::{Kinds, wire_delay};
-use super::prediction::{Model, Prediction, capacity_of, sources};
 use crate::ap::LimiterShare;
 use crate::control::CapacityParams;
-use crate::metrics::ModelSection;
+use crate::metrics::Assumption;
+use crate::model::air::reckoned_capacity;
+use crate::model::assumptions::{Check, no_errors, steady};
+use crate::model::error::ModelError;
+use crate::model::kinds::{Kinds, wire_delay};
+use crate::model::prediction::{Model, Prediction, capacity_of};
 use crate::packet::{Direction, TCP_IP_HEADER};
 use crate::qdisc::{QdiscSpec, Share, ShareRule};
 use crate::scenario::{Enforce, Flow, Scenario, Station};
 use crate::shaper::{Policy, airtime_per_byte, phy_rate_weight};
 use crate::units::Bitrate;
+
+pub(super) const MODEL: Model = Model {
+    name: "shares",
+    what: "what fair queues, the box and the uplink limiter promise: equal shares, times the capacity of the cell",
+    source: "ours",
+    default_for: "what shares by rule: fair queues, a dual queue with feedback, the box, the uplink limiter",
+    is_default: |scenario| rule(scenario).is_some(),
+    assumptions: checks,
+    answer,
+};
 
 /// What is equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,16 +65,11 @@ fn rule(scenario: &Scenario) -> Option<(Equal, &'static str)> {
     }
 }
 
-/// Whether `scenario` is shared by rule.
-pub(super) fn applies(scenario: &Scenario) -> bool {
-    rule(scenario).is_some()
-}
-
 /// Shares by rule, times capacity.
 ///
 /// # Errors
 /// Nothing in the scenario shares by rule, or a station has a cap.
-pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
+fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {
     let unsupported = |what: String| Err(ModelError::Unsupported { what });
     let Some((equal, source)) = rule(scenario) else {
         let what = format!("an AP queue that is `{}`: it does not share by rule", scenario.ap.queue.kind());
@@ -88,32 +93,35 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         _ => {}
     }
     let flows: Vec<f64> = shares.iter().map(|share| share * total).collect();
-    let mut kept = assumptions::of(scenario, assumptions::shares(scenario));
-    kept.push(crate::metrics::Assumption {
+    let backlogged = Assumption {
         name: "backlogged".to_owned(),
         holds: can_use_it(scenario, &kinds, &flows),
         what: "every flow's window over its wired round trip is more than its share".to_owned(),
-    });
+    };
     let equation = format!("shares: {source}");
     let values = [
         ("flows[].goodput_bps", equation.as_str()),
         ("totals", "capacity R of the mix; what the box or limiter is sized by"),
     ];
+    let mut section = MODEL.section(scenario, &values, false);
+    section.assumptions.push(backlogged);
     Ok(Prediction {
-        model: Model::Shares,
         flows,
         ap_loss: None,
         ap_queue: None,
         ap_services: None,
         station_queues: None,
         packets: None,
-        section: ModelSection {
-            name: Model::Shares.name().to_owned(),
-            values: sources(&values),
-            assumptions: kept,
-            starvation: false,
-        },
+        section,
     })
+}
+
+fn checks(scenario: &Scenario, _starvation: bool) -> Vec<Check> {
+    vec![
+        ("losses", no_errors(scenario), "the channel gives up no segment: no channel errors"),
+        ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
+        ("lossless", true, "the shares are kept, and no capacity is lost in keeping them: the best case"),
+    ]
 }
 
 /// Payload in bit/s of flows with `shares` in a box at C = `rate`.

@@ -1,17 +1,26 @@
 //! ha2009's answer to a scenario whose AP has a dual queue: Eqs. 1-7 and 13, with R from the capacity of the mix.
 
-use super::assumptions;
-use super::capacity::{self, Stream, Transmitter};
-use super::dcf::Backoff;
-use super::error::ModelError;
-use super::ha2009::{Cell, modified_p, optimal_p};
-use super::kinds::Kinds;
-use super::prediction::{Model, Prediction, sources};
-use crate::metrics::ModelSection;
+use crate::model::assumptions::{Check, no_errors, steady};
+use crate::model::capacity::{self, Stream, Transmitter};
+use crate::model::dcf::Backoff;
+use crate::model::error::ModelError;
+use crate::model::ha2009::{Cell, modified_p, optimal_p};
+use crate::model::kinds::{Kinds, wire_delay};
+use crate::model::prediction::{Model, Prediction};
 use crate::packet::{Direction, TCP_IP_HEADER};
 use crate::qdisc::{DualQueueParams, QdiscSpec, Share, ShareRule};
 use crate::scenario::Scenario;
 use crate::units::Bytes;
+
+pub(super) const MODEL: Model = Model {
+    name: "ha2009",
+    what: "goodput, ratio and queues of an AP with a dual queue",
+    source: "ha2009",
+    default_for: "a dual queue whose p is known",
+    is_default: |scenario| matches!(scenario.ap.queue, QdiscSpec::DualQueue(_)),
+    assumptions: checks,
+    answer,
+};
 
 /// Rounds of the search for R; it contracts by half or better each round.
 const ROUNDS: u32 = 40;
@@ -20,7 +29,7 @@ const ROUNDS: u32 = 40;
 ///
 /// # Errors
 /// Another queue, something beside it that changes the shares, or windows that differ.
-pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
+fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {
     let unsupported = |what: &str| Err(ModelError::Unsupported { what: what.to_owned() });
     let QdiscSpec::DualQueue(dual) = scenario.ap.queue else {
         return unsupported("a single queue: ha2009 is about an AP with a dual queue");
@@ -36,7 +45,7 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
     }
     let tau = |way: Direction| -> Vec<f64> {
         let flows = scenario.flows().filter(|(_, flow)| flow.direction == way);
-        flows.map(|(_, flow)| 2.0 * super::kinds::wire_delay(scenario, flow)).collect()
+        flows.map(|(_, flow)| 2.0 * wire_delay(scenario, flow)).collect()
     };
     let (tau_d, tau_u) = (tau(Direction::Down), tau(Direction::Up));
     let p = share(&dual, tau_d.len() as u32, tau_u.len() as u32)?;
@@ -56,20 +65,31 @@ pub(super) fn predict(scenario: &Scenario) -> Result<Prediction, ModelError> {
         ("ap_queue.mean_packets", "ha2009 section 3.3: 3/4 of Q_D, and Q_A; all windows where they fit"),
     ];
     Ok(Prediction {
-        model: Model::Ha2009,
         flows: by_flow(scenario, &cell)?,
         ap_loss: None,
         ap_queue: Some(waiting(&cell)?),
         ap_services: Some(cell.rate),
         station_queues: None,
         packets: None,
-        section: ModelSection {
-            name: Model::Ha2009.name().to_owned(),
-            values: sources(&values),
-            assumptions: assumptions::of(scenario, assumptions::ha2009(scenario)),
-            starvation: false,
-        },
+        section: MODEL.section(scenario, &values, false),
     })
+}
+
+fn checks(scenario: &Scenario, _starvation: bool) -> Vec<Check> {
+    let (mut feedback, mut known) = (false, true);
+    if let QdiscSpec::DualQueue(dual) = scenario.ap.queue {
+        feedback = dual.p == Share::Rule(ShareRule::Auto);
+        known = matches!(dual.p, Share::Fixed(_)) || scenario.flows().all(|(_, flow)| flow.tcp.window == dual.window);
+    }
+    vec![
+        ("synchronised", true, "downloads lose packets at the same time"),
+        ("timeouts", true, "windows never wait for a timeout; many uploads with few ACKs do"),
+        ("ACKs", !scenario.flows().any(|(_, flow)| flow.tcp.delayed_ack), "an ACK a segment"),
+        ("errors", no_errors(scenario), "no channel errors"),
+        ("p", !feedback, "p is known; with `auto` it is Eq. 13's, from which feedback departs"),
+        ("w_r", known, "the rule for p knows the flows' window"),
+        ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
+    ]
 }
 
 /// p in force. Feedback (`auto`) begins with Eq. 13; a queue that stays empty leaves all services to the other.
