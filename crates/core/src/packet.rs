@@ -129,7 +129,7 @@ pub enum DropReason {
     Codel,
     /// Refused at random before the queue is full (pokhrel2016 section 5).
     Admission,
-    /// The MAC used up its attempts.
+    /// The MAC gave it up: its attempts are used up, or its lifetime is over.
     RetryLimit,
     /// The buffer of a wired link was full.
     WireFull,

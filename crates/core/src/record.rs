@@ -26,6 +26,9 @@ pub struct Record {
     pub ap_queue: QueueStats,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueStats,
+    /// Packets that found the buffer of a wire full, all wires. The buffer of the common wire towards the Internet is the AP's uplink queue where
+    /// the AP has no limiter: it counts there.
+    pub wire_drops: u64,
     /// The box between gateway and AP; `None` without one.
     pub enforce: Option<EnforceRecord>,
     /// Time series, empty unless the scenario asks for samples.

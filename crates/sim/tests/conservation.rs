@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 
 use fairair_core::mac::{AirBody, Reception};
+use fairair_core::metrics::{Provenance, Report};
 use fairair_core::packet::{Class, Kind};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
@@ -246,4 +247,45 @@ fn greedy_downloads_share_the_ap() {
     let delivered: Vec<u64> = record.flows.iter().map(|flow| flow.delivered_bytes).collect();
     let mean = delivered.iter().sum::<u64>() / 6;
     assert!(delivered.iter().all(|bytes| bytes.abs_diff(mean) < mean / 10), "{delivered:?}");
+}
+
+/// Datagrams are not sent again: what was sent and did not arrive is in the losses, each with its reason.
+#[test]
+fn every_lost_datagram_has_a_reason() {
+    let text = r#"
+        name = "losses"
+        [run]
+        duration = "20 s"
+        warmup = "0 s"
+        replicas = 1
+        [radio]
+        retry_limit = 2
+        frame_error = 0.3
+        [ap]
+        queue = { kind = "droptail", limit = 20 }
+        [[station]]
+        name = "through-a-wire"
+        flows = [
+            { direction = "down", kind = "udp", rate = "2 Mbit/s", stop = "10 s", wire = { rate = "1 Mbit/s", queue = 3 } },
+            { direction = "up", kind = "udp", rate = "2 Mbit/s", stop = "10 s", wire = { rate = "500 kbit/s", queue = 3 } },
+        ]
+        [[station]]
+        name = "through-the-radio"
+        flows = [{ direction = "down", kind = "udp", rate = "8 Mbit/s", stop = "10 s" }]
+    "#;
+    let scenario = Scenario::from_toml(text, "losses.toml").unwrap_or_else(|error| panic!("{error:?}"));
+    let record = fairair_sim::run(&scenario, 0);
+    let sent: u64 = record.flows.iter().map(|flow| flow.sent_packets).sum();
+    let arrived: u64 = record.flows.iter().map(|flow| flow.delivered_bytes / 1472).sum();
+    let provenance = Provenance {
+        engine: "simulator".to_owned(),
+        version: String::new(),
+        replicas_planned: 1,
+        interrupted: false,
+        until_ci: None,
+    };
+    let losses = Report::new(&scenario, &[record], provenance).losses;
+    let lost = |reason: &str| losses[reason].mean.unwrap_or_default() as u64;
+    assert!(["queue-full", "retry-limit", "wire-full"].map(lost).iter().all(|lost| *lost > 100), "{losses:?}");
+    assert_eq!(losses.keys().map(|reason| lost(reason)).sum::<u64>(), sent - arrived, "{losses:?}");
 }

@@ -150,6 +150,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
             delays: Histogram::default(),
         },
         ap_uplink_queue: QueueStats::default(),
+        wire_drops: 0,
         enforce: None,
         series: Series::default(),
     }

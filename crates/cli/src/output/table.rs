@@ -286,8 +286,12 @@ fn ap_queue(report: &Report) -> String {
 fn mac(report: &Report) -> String {
     let (ap, stations) = (&report.mac.ap, &report.mac.stations);
     let given_up = ap.discards.mean.unwrap_or_default() + stations.discards.mean.unwrap_or_default();
+    let on_wires = match report.losses.get("wire-full").and_then(|lost| lost.mean) {
+        Some(lost) if lost > 0.0 => format!("; {lost:.0} packets lost in full buffers of wires"),
+        _ => String::new(),
+    };
     format!(
-        "collisions {} of the AP's attempts, {} of the stations'; {given_up:.0} frames given up",
+        "collisions {} of the AP's attempts, {} of the stations'; {given_up:.0} frames given up{on_wires}",
         Quantity::percent(ap.collision_probability).text(),
         Quantity::percent(stations.collision_probability).text(),
     )

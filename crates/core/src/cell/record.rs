@@ -1,6 +1,7 @@
 //! What the cell measures.
 
 use super::deadlines::Deadline;
+use super::wires::UP;
 use super::{Cell, CellPacket};
 use crate::packet::NodeId;
 use crate::record::{FlowRecord, Record};
@@ -17,6 +18,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
             stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
             ap_mac: *self.bss.stats(NodeId::AP),
             ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
+            wire_drops: self.wires.drops(end, if self.ap.limiter_queue().is_some() { UP } else { UP + 1 }),
             ap_uplink_queue: match self.ap.limiter_queue() {
                 Some(queue) => queue.stats(end).clone(),
                 None => self.wires.uplink().stats(end).clone(),

@@ -47,6 +47,11 @@ impl<P: Packet + Send + 'static> Wires<P> {
         &mut self.links[UP].queue
     }
 
+    /// Packets that found a buffer full, of the links from `first` on.
+    pub(super) fn drops(&mut self, now: Instant, first: usize) -> u64 {
+        self.links[first..].iter_mut().map(|link| link.queue.stats(now).drops.iter().flatten().sum::<u64>()).sum()
+    }
+
     pub(super) fn reset_stats(&mut self, now: Instant) {
         self.links.iter_mut().for_each(|link| link.queue.reset_stats(now));
     }

@@ -78,6 +78,7 @@ impl Report {
             ap_queue: cell.queue(|record| &record.ap_queue),
             ap_uplink_queue: cell.queue(|record| &record.ap_uplink_queue),
             enforce: cell.enforce(),
+            losses: cell.losses(),
             mac: MacSection {
                 ap: cell.mac(|record| Some(record.ap_mac)),
                 stations: cell.mac(|record| Some(sum(record.stations.iter().map(|station| &station.mac)))),

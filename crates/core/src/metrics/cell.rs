@@ -1,5 +1,7 @@
 //! The replicas of a scenario, ready to be asked for estimates.
 
+use std::collections::BTreeMap;
+
 use super::rows::{ByClass, MacReport, QueueReport, Transfers};
 use super::{Estimate, coefficient_of_variation, mean};
 use crate::packet::{Class, Direction, DropReason};
@@ -142,6 +144,13 @@ impl<'a> Cell<'a> {
         }
     }
 
+    /// Packets lost anywhere, by reason.
+    pub(super) fn losses(&self) -> BTreeMap<String, Estimate> {
+        let counted = |_: &DropReason| self.replicas.iter().any(|replica| replica.counted) || self.replicas.is_empty();
+        let of = |reason: DropReason| self.mean(|replica| Some(lost(replica.record()?, reason) as f64));
+        DropReason::ALL.into_iter().filter(counted).map(|reason| (word(&reason), of(reason))).collect()
+    }
+
     /// A transmitter, by where a record has it.
     pub(super) fn mac(&self, stats: impl Fn(&Record) -> Option<MacStats>) -> MacReport {
         let of = |replica: &Replica<'a>| replica.record().and_then(&stats);
@@ -170,6 +179,21 @@ impl<'a> Cell<'a> {
             rts: of_qos(|mac| mac.qos.rts),
         }
     }
+}
+
+/// Packets of a replica lost for `reason`.
+fn lost(record: &Record, reason: DropReason) -> u64 {
+    let stations = record.stations.iter();
+    let boxed = record.enforce.iter().flat_map(|enforce| &enforce.stations).map(|station| &station.queue);
+    let queues = stations.clone().map(|station| &station.uplink_queue).chain(boxed);
+    let queues = queues.chain([&record.ap_queue, &record.ap_uplink_queue]);
+    let in_queues: u64 = queues.flat_map(|queue| queue.drops[reason.index()]).sum();
+    let elsewhere = match reason {
+        DropReason::RetryLimit => stations.map(|station| station.mac.discards).sum::<u64>() + record.ap_mac.discards,
+        DropReason::WireFull => record.wire_drops,
+        _ => 0,
+    };
+    in_queues + elsewhere
 }
 
 /// The sum, plain zero of nothing (the standard library's is -0.0).

@@ -47,7 +47,8 @@ impl Fnv1a {
     }
 
     fn record(&mut self, record: &Record) {
-        let Record { seed, measured, flows, stations, ap_mac, ap_queue, ap_uplink_queue, enforce, series } = record;
+        let Record { seed, measured, flows, stations, ap_mac, ap_queue, ap_uplink_queue, wire_drops, enforce, series } =
+            record;
         self.number(*seed);
         self.number(measured.as_nanos());
         self.number(flows.len() as u64);
@@ -63,6 +64,10 @@ impl Fnv1a {
         self.mac(ap_mac);
         self.queue(ap_queue);
         self.queue(ap_uplink_queue);
+        // Cells whose wires lose nothing keep the fingerprints that they had before these losses were counted.
+        if *wire_drops > 0 {
+            self.number(*wire_drops);
+        }
         if let Some(enforce) = enforce {
             self.enforce(enforce);
         }

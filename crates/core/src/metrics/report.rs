@@ -1,5 +1,7 @@
 //! The result of a run: one schema for all engines, versioned and self-describing (docs/result.schema.json).
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
@@ -52,6 +54,10 @@ pub struct Report {
     pub ap_uplink_queue: QueueReport,
     /// The box between gateway and AP; null without one.
     pub enforce: Option<EnforceReport>,
+    /// Packets lost a replica, by reason: in all queues, the box's among them, at the retry limit of the MAC (`retry-limit`) and in full buffers of
+    /// wires (`wire-full`). Empty where nothing was counted.
+    #[serde(default)]
+    pub losses: BTreeMap<String, Estimate>,
     /// The MAC of the AP and of all transmitters together; each station's is in `stations`.
     pub mac: MacSection,
     /// One row a station, in the scenario's order.

@@ -121,6 +121,7 @@ fn record(delivered: [u64; 4]) -> Record {
         ap_mac: mac,
         ap_queue: queue,
         ap_uplink_queue: QueueStats::default(),
+        wire_drops: 0,
         enforce: None,
         series: Series::default(),
     }
