@@ -29,6 +29,7 @@ test: setup-test lint deny ## check formatting, lints, docs and licences, then r
 quick: setup-test ## in minutes: formatting, lints, unit tests that need no kernel; before each commit
 	cargo fmt --all --check
 	python3 scripts/imports.py
+	python3 scripts/lines.py
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo test -p fairair-core -p fairair-sim -p fairair --lib --locked --quiet
 	cd python && $(VENV)/ruff format --check . && $(VENV)/ruff check .
@@ -81,6 +82,7 @@ audit: setup ## look for known vulnerabilities in dependencies (downloads the ad
 lint: setup-test
 	cargo fmt --all --check
 	python3 scripts/imports.py
+	python3 scripts/lines.py
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
