@@ -153,20 +153,20 @@ pub(crate) fn row(case: usize) -> Row {
 /// The models' columns anew.
 pub(crate) fn with_models(mut row: Row) -> Row {
     let scenario = scenario(row.case);
-    let unified = predict(&scenario, named("unified")).expect("the grid is in the model's range");
-    let open = predict(&endless(&scenario), named("unified")).expect("the grid is in the model's range");
+    let unified = predict(&scenario, Some(named("unified"))).expect("the grid is in the model's range");
+    let open = predict(&endless(&scenario), Some(named("unified"))).expect("the grid is in the model's range");
     row.unified_level = level(&scenario, &unified.flows);
     row.unified_goodput = unified.flows.iter().sum();
     row.unified_lossless = open.packets.unwrap_or_default();
     row.unified_starved = unified.section.starvation;
-    let detti2011 = predict(&scenario, named("detti2011")).ok();
+    let detti2011 = predict(&scenario, Some(named("detti2011"))).ok();
     let detti2011 = detti2011.filter(|p| p.section.assumptions.iter().all(|a| a.holds || a.name == "a4"));
     row.detti2011_level = detti2011.and_then(|prediction| level(&scenario, &prediction.flows));
     row
 }
 
-fn named(model: &str) -> Option<&'static Model> {
-    Some(Model::named(model).expect("a model of that name"))
+fn named(model: &str) -> &'static Model {
+    Model::named(model).expect("a model of that name")
 }
 
 fn endless(scenario: &Scenario) -> Scenario {

@@ -23,8 +23,8 @@ beta = 1.2
 flows = [{ direction = "down" }]
 "#;
 
-fn named(model: &str) -> Option<&'static Model> {
-    Some(Model::named(model).unwrap())
+fn named(model: &str) -> &'static Model {
+    Model::named(model).unwrap()
 }
 
 fn scenario(more: &str) -> Scenario {
@@ -35,7 +35,7 @@ fn scenario(more: &str) -> Scenario {
 fn every_model_that_applies_answers_in_the_schema_of_runs() {
     let scenario = scenario("");
     for model in ["unified", "detti2011"] {
-        let report = predict(&scenario, named(model)).unwrap().report(&scenario, "0");
+        let report = predict(&scenario, Some(named(model))).unwrap().report(&scenario, "0");
         assert_eq!((report.engine.as_str(), report.flows.len(), report.stations.len()), ("model", 6, 5));
         let level = report.indices.fairness_level_first_station;
         assert!(level.mean.is_some_and(|level| level > 1.0) && level.ci95.is_none() && level.n == 1, "{level:?}");
@@ -50,7 +50,7 @@ fn every_model_that_applies_answers_in_the_schema_of_runs() {
 #[test]
 fn relative_models_keep_their_ratios() {
     let scenario = scenario("");
-    let report = predict(&scenario, named("detti2011")).unwrap().report(&scenario, "0");
+    let report = predict(&scenario, Some(named("detti2011"))).unwrap().report(&scenario, "0");
     let level = report.indices.fairness_level_first_station.mean.unwrap();
     assert!((level / 10.53 - 1.0).abs() < 0.01, "{level}");
     let total = report.totals.goodput_bps.mean.unwrap();
@@ -60,13 +60,13 @@ fn relative_models_keep_their_ratios() {
 #[test]
 fn broken_assumptions_are_flagged_and_unknown_traffic_is_refused() {
     let noisy = scenario("[[station]]\nname = \"noisy\"\nframe_error = 0.1\nflows = [{ direction = \"down\" }]");
-    let section = predict(&noisy, named("detti2011")).unwrap().section;
+    let section = predict(&noisy, Some(named("detti2011"))).unwrap().section;
     let broken: Vec<&str> = section.assumptions.iter().filter(|a| !a.holds).map(|a| a.name.as_str()).collect();
     assert_eq!(broken, ["a7"]);
     let udp = scenario("[[station]]\nname = \"udp\"\nflows = [{ direction = \"down\", kind = \"udp\" }]");
     assert!(matches!(predict(&udp, None), Err(ModelError::Unsupported { .. })));
-    assert!(predict(&scenario(""), named("ha2009")).is_err());
-    assert!(predict(&scenario(""), named("pokhrel2016")).is_err(), "two flows at one station");
+    assert!(predict(&scenario(""), Some(named("ha2009"))).is_err());
+    assert!(predict(&scenario(""), Some(named("pokhrel2016"))).is_err(), "two flows at one station");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn the_model_that_applies_answers_boxes_limiters_fair_queues_and_dual_queues() {
         assert!(prediction.flows.iter().all(|goodput| goodput.is_finite() && *goodput > 0.0), "{prediction:?}");
     }
     let boxed = with(droptail, "[enforce]\npolicy = \"per-station\"");
-    assert!(predict(&boxed, named("unified")).is_err(), "a box is not nothing");
+    assert!(predict(&boxed, Some(named("unified"))).is_err(), "a box is not nothing");
     let level = predict(&boxed, None).unwrap().report(&boxed, "0").indices.fairness_level_first_station;
     assert!((level.mean.unwrap() - 1.0).abs() < 1e-6);
     let all = |more: &str| predict(&with(droptail, more), None).unwrap().flows.iter().sum::<f64>();
@@ -134,7 +134,7 @@ fn a_window_of_one_waits_for_delayed_acks() {
 fn a_model_of_a_cell_with_aggregates_says_that_it_is_outside() {
     let modern = scenario("[radio]\nphy = \"802.11n\"\n");
     for model in ["unified", "shares"] {
-        let Ok(prediction) = predict(&modern, named(model)) else { continue };
+        let Ok(prediction) = predict(&modern, Some(named(model))) else { continue };
         let section = prediction.report(&modern, "0").model.unwrap();
         assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
     }
