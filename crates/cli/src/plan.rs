@@ -12,7 +12,7 @@ use crate::{output::plan as print, work};
 /// How many times the default's work `--thorough` spends.
 const THOROUGH: f64 = 5.0;
 
-/// Searches for the remedy that meets a wish at the most goodput.
+/// Searches for the remedy that meets the goals at the most goodput.
 ///
 /// # Errors
 /// For bad input, before anything runs.

@@ -196,7 +196,7 @@ pub trait Packet {
     fn mark(&mut self) -> bool {
         false
     }
-    /// It is dropped or has arrived: whoever made it may use again what it is made of.
+    /// The packet is dropped or has arrived: its maker may reuse its storage.
     fn discard(self)
     where
         Self: Sized,

@@ -162,6 +162,6 @@ pub enum UplinkArg {
 pub enum StackArg {
     /// As the kernel has it; congestion control, segment size and window are the scenario's.
     Linux,
-    /// As near to the scenario's [tcp] as the kernel can be told.
+    /// As the scenario's [tcp], as far as the kernel has settings for it.
     Scenario,
 }

@@ -1,10 +1,10 @@
 //! `adaptive`: C from the delay of several stations and from the rate that the cell delivers.
 //!
 //! Delay says which way to go, and how far above: C rises in proportion to the room below the target, and only when
-//! somebody waits for it. Above the target the cell is full, and what it delivers while it is full is what it can
+//! packets wait in the box. Above the target the cell is full, and what it delivers while it is full is what it can
 //! carry: C goes there in one step, less a cut that lets the queue drain; see [`drop`](super::drop) for a cell that
-//! carries much less at once. Nothing moves C while the box is idle, while
-//! nothing is heard, or while nobody answers: a lost signal is no sign of a lost capacity.
+//! carries much less at once. C does not move while the box is idle, while no packet comes from the
+//! stations, or while no probe is answered: a lost signal is no sign of a lost capacity.
 
 use std::collections::VecDeque;
 
@@ -120,7 +120,7 @@ pub struct Adaptive {
     pub(super) calm: u32,
     pub(super) occupancy: Occupancy,
     pub(super) trials: Trials,
-    /// Where a full queue of the AP tells nothing: what the cell carried when it was last full.
+    /// The highest C where delay cannot show a full queue: what the cell carried when it was last full.
     pub(super) ceiling: Option<Ceiling>,
     /// Since when C is the largest, packets wait for it all the same, and the cell has no queue.
     bound_since: Option<Instant>,

@@ -13,7 +13,7 @@ use crate::units::{Bitrate, Duration, Instant};
 
 /// How long C stays below the ceiling, at first and at most.
 pub(super) const HOLD: (Duration, Duration) = (Duration::from_secs(4), Duration::from_secs(60));
-/// The same where nobody answers: nothing but lost packets tells then that C is too high.
+/// The same where no probe is answered: then only lost packets show that C is too high.
 const HOLD_BLIND: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(240));
 /// Share of C by which it rises then in a decision.
 const RISE_BLIND: f64 = 0.001;
@@ -28,7 +28,7 @@ const BEYOND: f64 = 1.1;
 const VANISHED: Duration = Duration::from_millis(600);
 /// What passed in this time is what the cell carries.
 const MEASURED: Duration = Duration::from_millis(1500);
-/// Where less than this share of C passes, the stations may ask for less: a trial tells.
+/// Where less than this share of C passes, the stations may ask for less: a trial decides.
 const DEMAND: f64 = 0.75;
 /// Delay target as a share of what a full queue is worth, and in standard errors of that.
 const HALF: f64 = 0.5;

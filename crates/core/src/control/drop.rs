@@ -1,10 +1,10 @@
 //! `adaptive` in a cell that carries much less at once: a bound first, then the rate, then the queue.
 //!
 //! At the old C the AP's buffer fills within some tenths of a second, and each reply comes later than the one before. So
-//! the first news is a reply that does *not* come: what was let pass before that probe is the most that the cell can have
-//! delivered. Replies then tell the rate. The queue that the old C has left would stand for many seconds if C were a few
-//! per cent below that rate only; so C goes far below it until the box, which knows every byte that it let pass, reckons
-//! the queue gone. The cell delivers as much meanwhile, since the AP has enough to send.
+//! the first sign is a reply that is overdue: the bytes that passed before its probe are the most that the cell can have
+//! delivered. Later replies measure the rate. The old C has left a queue in the AP. It would stand for many seconds if C were
+//! only a few per cent below the rate, so C goes far below it until, by the bytes that passed, the queue is gone. The cell
+//! delivers as much meanwhile, since the AP has enough to send.
 
 use serde::{Deserialize, Serialize};
 

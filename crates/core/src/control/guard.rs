@@ -1,8 +1,8 @@
 //! Looks after a C that the user has fixed: is it above what the cell carries, or far below?
 //!
-//! Such a C is never corrected, only told of. Where less than C passes and next to nothing waits in the box, C goes below
-//! what passes for a second, as in a trial of `adaptive`: if round trips fall, the queue stood in the cell. Two such trials
-//! in a row are told. While packets wait in the box [`Room`] looks, seldom, whether the cell carries much more.
+//! The guard reports such a C and never corrects it. Where less than C passes and next to nothing waits in the box, C goes
+//! below what passes for a second, as in a trial of `adaptive`: if round trips fall, the queue stood in the cell. Two such
+//! trials in a row are reported. While packets wait in the box, [`Room`] tests now and then whether the cell carries much more.
 
 use std::collections::VecDeque;
 

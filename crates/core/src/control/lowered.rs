@@ -1,4 +1,4 @@
-//! What a lowered C tells of a queue in the cell: whether round trips fall with it.
+//! A lowered C as a test for a queue in the cell: if round trips fall with C, there was one.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// C of a trial, as a share of what passed.
 pub(super) const LOWERED: f64 = 0.75;
-/// A trial in which less than this share of the lowered C passed was not wanted.
+/// A trial in which less than this share of the lowered C passed is void: the stations asked for less.
 pub(super) const USED_UP: f64 = 0.85;
 /// How long it is lowered, and after which time the queue of a small buffer is gone.
 pub(super) const LASTS: Duration = Duration::from_millis(1200);

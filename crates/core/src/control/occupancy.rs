@@ -78,8 +78,8 @@ impl Span {
         self.waits <= SELDOM && self.rate < USED * self.c
     }
 
-    /// The queue in the box comes and goes, and less than C passes. Where nobody answers all of C may pass: packets that
-    /// the AP drops are among it.
+    /// The queue in the box comes and goes, and less than C passes. Where no probe is answered all of C may pass, packets
+    /// that the AP drops included.
     pub(super) fn is_leaky(&self, is_blind: bool) -> bool {
         self.waits <= OFTEN && (is_blind || self.rate < USED * self.c)
     }

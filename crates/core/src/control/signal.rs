@@ -44,7 +44,7 @@ pub(super) struct Signal {
     /// Bytes that had gone down when a station was last heard, and at the last look.
     down_heard: u64,
     down_looked: u64,
-    /// When the last silence ended: whatever was under way before says nothing about C.
+    /// When the last silence ended: probes that were under way before are no evidence about C.
     resumed_at: Instant,
 }
 

@@ -1,8 +1,8 @@
-//! Is the box the bottleneck? If not it divides nothing, and somebody must be told.
+//! Is the box the bottleneck? If not it divides nothing, and the operator must know.
 //!
-//! Where less than C passes and next to nothing waits in the box, the stations may simply ask for no more. They do not if
-//! they compete: then what one gets more the others get less, so that their sum varies less than they do. Stations that
-//! do not meet in a queue vary each for itself, and the variance of their sum is the sum of their variances.
+//! Where less than C passes and next to nothing waits in the box, the stations may simply ask for no more. Stations that
+//! compete for a queue elsewhere look different: one gains what the others lose, so their sum varies less than they do.
+//! The rates of stations that share no queue are independent, and the variance of their sum is the sum of their variances.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ const STEP: Duration = Duration::from_millis(500);
 const STEPS: usize = 20;
 /// The variance of the sum as a share of the sum of the variances: below it stations compete.
 const COMPETE: f64 = 0.2;
-/// Stations whose rates vary by less than this share of the sum, together, say nothing.
+/// Rates that vary together by less than this share of their sum give no evidence.
 const VARIES: f64 = 0.02;
 /// A sum that varies by more than this share of it is no full cell.
 const STEADY: f64 = 0.1;
@@ -39,7 +39,7 @@ const IN_ROW: u32 = 7;
 pub enum Verdict {
     /// Stations compete, but not in the box: so much passes, and C is above.
     Elsewhere(Bitrate),
-    /// Stations send, and nobody answers.
+    /// Stations send, and no probe is answered.
     Blind,
 }
 

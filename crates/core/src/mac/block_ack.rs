@@ -289,7 +289,7 @@ impl<P: Packet> Session<P> {
 
     /// The originator knows the fate of the PPDU. What was lost waits again, or is given up after `limit` attempts.
     ///
-    /// Packets behind one that is given up may be handed up at once: that the receiver must be told costs nothing here.
+    /// Packets behind one that is given up may be handed up at once: the BlockAckReq that moves the receiver's window takes no air here.
     pub(super) fn settle(&mut self, limit: u32) -> Settled {
         let mut settled = Settled::default();
         for mpdu in self.mpdus.iter_mut().take(self.span) {
@@ -315,7 +315,7 @@ impl<P: Packet> Session<P> {
         settled
     }
 
-    /// Forgets what is acknowledged or given up and handed up: the window moves on.
+    /// Removes MPDUs that are acknowledged, or given up and handed up, and moves the window on.
     pub(super) fn advance(&mut self) {
         let gone = std::mem::take(&mut self.handed_up);
         self.mpdus.drain(..gone);

@@ -129,7 +129,7 @@ impl<P: Packet + Clone> Bss<P> {
         self.refill(now, index);
     }
 
-    /// Puts on the air what `id` has prepared, and tells how long it lasts.
+    /// Puts on the air what `id` has prepared, and returns how long it lasts.
     fn send(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
         let edca = self.edca();
         let function = &edca.functions[id];
@@ -370,7 +370,7 @@ impl<P: Packet + Clone> Bss<P> {
         medium.contend(id);
     }
 
-    /// Nobody answers what was sent: collision, or the channel spoilt all of it.
+    /// No ACK or BlockAck comes: a collision, or channel errors in all MPDUs.
     fn unanswered(&mut self, now: Instant) {
         let undecoded = now + (self.params.after_bad_frame - self.params.difs);
         if self.medium.senders.len() > 1 {

@@ -9,7 +9,7 @@ use crate::packet::{Class, Direction, NodeId, Packet};
 use crate::units::{Duration, Instant};
 
 impl<P: Packet + Clone> Bss<P> {
-    /// Puts the frame in service of `id` on the air and tells how long it lasts, a CTS-to-self before it included.
+    /// Puts the frame in service of `id` on the air and returns how long it lasts, a CTS-to-self before it included.
     pub(super) fn start_frame(&mut self, now: Instant, id: NodeId, collision: bool) -> Duration {
         let node = &mut self.nodes[id.index()];
         let packet = node.in_service.as_ref().expect("a sender has a frame");

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::phy::{Band, Mcs, McsError, Phy};
 use crate::units::Bitrate;
 
-/// The name of a modulation: what TXVECTOR tells the PHY. Every rate and every frame time comes from it.
+/// A modulation, as in 802.11's TXVECTOR: the parameters that the MAC gives the PHY. Every rate and every frame time comes from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TxVector {
     phy: Phy,

@@ -27,7 +27,7 @@ const RULES: &[Kind<WindowRule>] = &[
     Kind { name: "tfbr-exact", keys: TFBR, read: |_| Ok(WindowRule::TfbrExact) },
 ];
 
-/// Reads `[ap]`. A window cap knows wire and segments unless it is told otherwise.
+/// Reads `[ap]`. A window cap takes delay and segment size from `[wire]` and `[tcp]` unless its own keys say otherwise.
 pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams, radio: &Radio, preset: Preset) -> Checked<Ap> {
     let table = root.table("ap", "[ap]")?;
     table.allow(AP)?;

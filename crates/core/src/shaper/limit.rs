@@ -18,7 +18,7 @@ const LEAST_A_FLOW: u64 = 4;
 /// Queues of connections grow until the class holds this share of its limit, by this factor a look at most.
 const ROOMY: f64 = 0.8;
 const GROWS: f64 = 2.0;
-/// A limit is news when it differs from the present one by more than this share.
+/// A limit is changed when the new one differs by more than this share.
 const NEWS: f64 = 0.2;
 /// What is left of a rate that has fallen after one look (half a second).
 const DECAY: f64 = 0.7;

@@ -134,7 +134,7 @@ impl<P: Packet> Vsb<P> {
         }
     }
 
-    /// Whether the box wants `packet`; what it does not want goes on at once, and is told to [`Self::bypass`].
+    /// Whether the box shapes `packet`. Report other packets to [`Self::bypass`]; they go on at once.
     pub fn takes(&self, packet: &P) -> bool {
         self.params.udp == UdpRule::Shape
             || packet.class() != PacketClass::Other

@@ -11,7 +11,7 @@ pub struct Transmission {
     pub seq: u64,
     /// Payload bytes.
     pub payload: u32,
-    /// Congestion window in segments, for queue disciplines that are told of it.
+    /// Congestion window in segments, for queue disciplines that read it from the packet.
     pub cwnd: u32,
     /// PSH: the receiver is to read at once. Only Linux sets it in the middle of a transfer.
     pub push: bool,

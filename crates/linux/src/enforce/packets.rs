@@ -17,7 +17,7 @@ const ALL: u16 = 3;
 pub(super) struct PacketSocket(Socket);
 
 impl PacketSocket {
-    /// Hears all that interface `index` receives and `filter` lets pass, and nothing that leaves there. On a port of a bridge that
+    /// Receives all that interface `index` receives and `filter` lets pass, and nothing that leaves there. On a port of a bridge that
     /// is before the bridge has seen the frame.
     pub(super) fn on_interface(index: u32, filter: &[SockFilter]) -> io::Result<Self> {
         // Nothing comes before the filter is there.
@@ -29,7 +29,7 @@ impl PacketSocket {
         Ok(PacketSocket(socket))
     }
 
-    /// Hears frames of `protocol` that come to this box itself, on any interface, if `filter` lets them pass.
+    /// Receives frames of `protocol` that come to this box itself, on any interface, if `filter` lets them pass.
     pub(super) fn of_protocol(protocol: u16, filter: &[SockFilter]) -> io::Result<Self> {
         let socket = Socket::new_raw(Domain::PACKET, Type::RAW, None)?;
         socket.attach_filter(filter)?;

@@ -61,14 +61,14 @@ pub enum Event {
         /// How many.
         stations: u32,
     },
-    /// The counters that are not what they were.
+    /// The counters that changed.
     Look {
         /// When the machine was shown them.
         at: Instant,
         /// The counters that changed.
         seen: Vec<Seen>,
     },
-    /// The machine was told the time.
+    /// The controller was called with the time.
     Timeout {
         /// Time of the call.
         at: Instant,
@@ -93,7 +93,7 @@ pub enum Event {
     Decision(Decision),
 }
 
-/// Notes what a machine is told. One that is off notes nothing.
+/// Records the inputs of a controller. A recorder that is off records nothing.
 #[derive(Debug, Default)]
 pub struct Tape {
     is_on: bool,

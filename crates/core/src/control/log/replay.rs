@@ -49,12 +49,12 @@ const CROWD: u32 = 65_535;
 
 /// Replays the log of the AP that is called `label`, with the recorded parameters or with `other`.
 ///
-/// With the recorded parameters the machine is told exactly what was recorded. With others its own probes count: each is
+/// With the recorded parameters the controller gets exactly the recorded inputs. With others its own probes count: each is
 /// answered after as long as the last recorded one to the same station before it, or never if that was not answered.
-/// The log cannot tell how the cell would have answered to another C.
+/// How the cell would have answered to another C is not in the log.
 ///
 /// # Errors
-/// The events cannot be those of a machine, or `other` wants to know what the log does not tell.
+/// The events cannot be those of a controller, or `other` needs inputs that the log does not have.
 pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> Result<Replayed, LogError> {
     if matches!(other, Some(CapacityParams::Air(_))) && !events.iter().any(tells_air) {
         return Err(LogError::NoAir);

@@ -25,7 +25,7 @@ pub(super) struct Out {
     snapshot: Snapshot,
 }
 
-/// What an acknowledgement told.
+/// What an acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct News {
     /// Segments that are newly known to have arrived.
@@ -42,7 +42,7 @@ pub(super) struct News {
 
 /// The retransmission queue with its scoreboard.
 ///
-/// No acknowledgement looks at more segments than it tells of: an index finds what SACK blocks name for the first time, a log keeps
+/// The work of an acknowledgement is in proportion to the segments that it reports: an index finds what SACK blocks name for the first time, a log keeps
 /// the order of sending (Linux' `tsorted_sent_queue`), a mark the first segment that may have to go again (`retransmit_skb_hint`).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Board {

@@ -12,7 +12,7 @@ pub(super) struct Snapshot {
     limited: bool,
 }
 
-/// The segment sent last among those that an acknowledgement told of.
+/// The segment sent last among those that an acknowledgement reports.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent: Instant,

@@ -70,7 +70,7 @@ pub struct SnmpConfig {
     pub table: SnmpTable,
 }
 
-/// A word that no log may have.
+/// A secret: it is never written to a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 

@@ -1,6 +1,6 @@
 //! What the operator chose: the checked configuration file.
 //!
-//! [`Config::load`] reads it with the reader of scenario files, so that mistakes are told with line, column and remedy
+//! [`Config::load`] reads it with the reader of scenario files, so that errors have line, column and fix
 //! (docs/vsb.md has all keys).
 
 mod channel;

@@ -170,7 +170,7 @@ fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
     Ok(aps)
 }
 
-/// Something must tell the stations of APs apart that share an interface: prefixes, or lists of who is associated.
+/// APs that share an interface need `prefixes`, or lists of their associated stations, so that each station has one AP.
 fn apart(root: &Table, policy: Policy, aps: &[Ap], discovery: &Discovery) -> Checked<()> {
     let tables = root.tables("ap", "[[ap]]", EXAMPLE)?.unwrap_or_default();
     for (place, (ap, table)) in aps.iter().zip(&tables).enumerate() {

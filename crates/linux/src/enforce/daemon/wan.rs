@@ -11,7 +11,7 @@ use super::rates::Rates;
 use crate::enforce::datapath::{ClassStats, LINK, OTHERS, stage_largest};
 use crate::enforce::protocol::WanReport;
 
-/// Looks (two a second) by which it is told whether the link is the bottleneck.
+/// Samples (two a second) that decide whether the link is the bottleneck.
 const LOOKS: usize = 4;
 
 /// What was counted in one direction of the link.

@@ -21,7 +21,7 @@ const SECOND: u64 = 10;
 const SLOW: u64 = 5;
 /// Seconds between two writes of what was learned.
 const KEEP: u64 = 5;
-/// How long `status` tells that others changed classes.
+/// How long `status` reports that other programs changed classes.
 const RETUNED: std::time::Duration = std::time::Duration::from_secs(30);
 /// Seconds between two lines of goodput in the journal.
 const MINUTE: u64 = 60;
@@ -54,7 +54,7 @@ impl Daemon {
         self.send_scouts();
     }
 
-    /// Tells the machines who is there.
+    /// Gives the controllers the list of present stations.
     pub(super) fn seat(&mut self) {
         for pool in &mut self.pools {
             pool.seat(&self.site);
@@ -164,7 +164,7 @@ impl Daemon {
         Some(self.started + std::time::Duration::from_nanos(due.saturating_since(Instant::ZERO).as_nanos()))
     }
 
-    /// Keeps in mind what is wrong and lasts; told once when it begins and once when it ends.
+    /// Keeps the list of lasting troubles; each is logged once when it begins and once when it ends.
     pub(super) fn watch<T>(&mut self, what: &'static str, result: Result<T, String>) -> Option<T> {
         match result {
             Ok(value) => {

@@ -52,7 +52,7 @@ pub struct Restored {
 impl Engine {
     /// Adds everything to a kernel that has nothing of ours; a failure takes back what was done.
     ///
-    /// What is about to be added is written to `directory` first, so that whoever comes after a crash can take it back.
+    /// Everything about to be added is written to `directory` first, so that the next start after a crash can remove it.
     ///
     /// # Errors
     /// A tool's.
@@ -128,7 +128,7 @@ impl Engine {
         &self.layout
     }
 
-    /// Brings the kernel to `layout`. Nothing is lost and nobody overtaken: classes that are no longer named stay until
+    /// Brings the kernel to `layout`. No packet is lost or reordered: classes that are no longer named stay until
     /// [`Self::sweep`] finds them empty. An interface that is missing is left to [`Self::repair`].
     ///
     /// # Errors

@@ -64,7 +64,7 @@ pub struct LeafClass {
     pub quantum: u32,
     /// Most that it gets.
     pub cap: Option<Bitrate>,
-    /// It has this whatever the others want, and more only of what they leave; `None`: it shares with them.
+    /// Guaranteed rate, whatever the others ask for; above it the class gets only what they leave. `None`: the class shares with them.
     pub floor: Option<Bitrate>,
 }
 

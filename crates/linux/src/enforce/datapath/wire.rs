@@ -96,7 +96,7 @@ pub(crate) struct Events {
 impl Events {
     /// Room for what comes while nobody listens; the kernel gives as much as `net.core.rmem_max` allows.
     const ROOM: i32 = 1 << 20;
-    /// What comes within this time after the first event is told together.
+    /// Events within this time after the first are reported together.
     const GATHER: Duration = Duration::from_millis(20);
 
     pub(crate) fn new(family: isize, group: u32) -> io::Result<Self> {

@@ -1,6 +1,6 @@
 //! Addresses of devices by what passes: a box that bridges without an address of its own has no neighbour table.
 //!
-//! Packet sockets on the interfaces towards the APs hear ARP, ND and one of sixteen other packets; a filter in the kernel
+//! Packet sockets on the interfaces towards the APs receive ARP, ND and one of sixteen other packets; a filter in the kernel
 //! drops all else, at a few nanoseconds a packet, and none of it wakes the daemon. The other way would be a dynamic set of MAC
 //! address and address in nftables: each packet would look itself up there, one sender of many addresses would fill the set for all,
 //! and ARP would need a packet socket all the same.
@@ -24,9 +24,9 @@ use crate::enforce::packets::{HEAD, PacketSocket, bpf};
 const REST: Duration = Duration::from_millis(100);
 /// Frames that are read at a look, at most, from an interface.
 const MOST: usize = 512;
-/// What was told is not told again for so long: a device that has no class yet may have one then.
+/// A sighting is not reported again for so long. After that a device without a class may get one.
 const MEMORY: Duration = Duration::from_secs(1);
-/// Most that is kept in mind for that time; then all is told again.
+/// Most sightings that are remembered for that time; above it all are reported again.
 const ROOM: usize = 8192;
 /// How often the interfaces are looked up again: one may be made anew.
 const LOOKED_UP: Duration = Duration::from_secs(1);

@@ -48,7 +48,7 @@ pub(super) struct Habits {
 pub(super) struct Question {
     pub(super) manner: Manner,
     pub(super) address: IpAddr,
-    /// Besides, the address is tried by an echo request that nobody waits for.
+    /// Also send the address an echo request whose reply counts for nothing but that the station answers echo again.
     pub(super) is_trial_due: bool,
 }
 

@@ -16,8 +16,8 @@ use crate::enforce::packets::{HEAD, PacketSocket, bpf};
 
 /// For how long what is known of the interfaces counts.
 const FRESH: Duration = Duration::from_secs(1);
-/// A device that asks whether its address is free takes a probe of ours for another that wants it, and gives it up (RFC 5227
-/// section 2.1.1): nobody asks for such an address for so long. Its own questions take at most 7 s.
+/// A device that checks whether its new address is free would take an ARP probe of ours for a conflict and give the address up
+/// (RFC 5227 section 2.1.1). So the box does not probe such an address for this long. The device's own check takes at most 7 s.
 const QUIET: Duration = Duration::from_secs(10);
 /// Addresses that are wanted are kept in mind up to this number.
 const ROOM: usize = 4096;
