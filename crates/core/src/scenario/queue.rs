@@ -19,7 +19,8 @@ const USUAL_LIMIT: usize = 100;
 const SOME_TIME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
 
 /// Keys of `mac80211`.
-const MAC80211: &[&str] = &["limit", "memory", "flows", "quantum", "codel", "target", "interval", "airtime", "aql"];
+const MAC80211: &[&str] =
+    &["limit", "memory", "flows", "quantum", "codel", "target", "interval", "airtime", "rx_airtime", "aql"];
 
 /// Every discipline that a file can name, with its keys and their reader.
 const KINDS: &[Kind<QdiscSpec>] = &[
@@ -170,6 +171,7 @@ fn mac80211(table: &Table) -> Checked<Mac80211Params> {
         target: table.within("target", SOME_TIME, usual.target)?,
         interval: table.within("interval", SOME_TIME, usual.interval)?,
         airtime: table.or("airtime", usual.airtime)?,
+        rx_airtime: table.or("rx_airtime", usual.rx_airtime)?,
         aql: table.or("aql", usual.aql)?,
     })
 }

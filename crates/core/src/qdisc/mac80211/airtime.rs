@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Mac80211Params;
 use crate::packet::{Category, Direction};
 use crate::units::{Bytes, Duration};
 
@@ -39,6 +40,7 @@ struct Station {
 /// Deficit round robin of stations by airtime.
 pub(super) struct Scheduler {
     airtime: bool,
+    rx_airtime: bool,
     aql: bool,
     /// By node; the AP's own is not used.
     stations: Vec<Station>,
@@ -47,8 +49,9 @@ pub(super) struct Scheduler {
 }
 
 impl Scheduler {
-    pub(super) fn new(airtime: bool, aql: bool) -> Self {
-        Scheduler { airtime, aql, stations: Vec::new(), active: Default::default() }
+    pub(super) fn new(params: &Mac80211Params) -> Self {
+        let Mac80211Params { airtime, rx_airtime, aql, .. } = *params;
+        Scheduler { airtime, rx_airtime, aql, stations: Vec::new(), active: Default::default() }
     }
 
     /// Nodes that are known, the AP included.
@@ -163,8 +166,11 @@ impl Scheduler {
         }
     }
 
-    /// `ieee80211_sta_register_airtime`: air of both directions is charged.
+    /// `ieee80211_sta_register_airtime`: air of both directions is charged, or that of transmitted frames alone.
     pub(super) fn charge(&mut self, station: usize, direction: Direction, airtime: Duration) {
+        if direction == Direction::Up && !self.rx_airtime {
+            return;
+        }
         let station = self.station(station);
         let category = match direction {
             Direction::Down => station.last,

@@ -27,7 +27,7 @@ pub struct Mac80211<P> {
 impl<P: Packet> Mac80211<P> {
     /// Empty queues.
     pub fn new(params: Mac80211Params) -> Self {
-        Mac80211 { fq: Fq::new(params), scheduler: Scheduler::new(params.airtime, params.aql) }
+        Mac80211 { fq: Fq::new(params), scheduler: Scheduler::new(&params) }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::units::{Bytes, Duration};
 /// Parameters of [`Mac80211`](super::Mac80211); the defaults are Linux'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)] // Parts that are switched off apart.
 pub struct Mac80211Params {
     /// Packets that wait in all flows together (`fq_init`: 8192).
     pub limit: usize,
@@ -24,6 +25,9 @@ pub struct Mac80211Params {
     pub interval: Duration,
     /// Whether stations take turns by airtime; otherwise one after the other (MediaTek's drivers).
     pub airtime: bool,
+    /// Whether the air of frames from a station is charged to it, too (`airtime_flags` with `AIRTIME_USE_RX`, the default). `false` is
+    /// what drivers do that do not report it.
+    pub rx_airtime: bool,
     /// Whether the air of what the driver holds has limits.
     pub aql: bool,
 }
@@ -39,6 +43,7 @@ impl Default for Mac80211Params {
             target: Duration::from_millis(20),
             interval: Duration::from_millis(100),
             airtime: true,
+            rx_airtime: true,
             aql: true,
         }
     }

@@ -176,6 +176,16 @@ fn received_air_is_charged_too() {
 }
 
 #[test]
+fn received_air_is_not_charged_where_the_driver_does_not_report_it() {
+    let mut bench = Bench::new(Mac80211Params { rx_airtime: false, ..usual() });
+    bench.fill(0, 1, 1460, 100);
+    bench.fill(1, 2, 1460, 100);
+    bench.queues.observe_airtime(Instant::ZERO, NodeId::station(1), Direction::Up, Duration::from_millis(5));
+    let used = bench.serve(40, &[100, 100]);
+    assert!(used.iter().all(|used| (1_900..=2_100).contains(used)), "5 ms of uplink count for nothing: {used:?}");
+}
+
+#[test]
 fn a_station_that_comes_goes_to_the_head() {
     let mut bench = Bench::new(usual());
     bench.fill(0, 1, 1460, 10);

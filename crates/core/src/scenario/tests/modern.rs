@@ -141,10 +141,10 @@ fn events_change_mcs() {
 fn linux_queues_stand_at_the_ap_and_at_stations() {
     let scenario = good(&format!(
         "{SMALLEST}uplink_queue = {{ kind = \"mac80211\", aql = false }}\n[radio]\nphy = \"802.11ax\"\n\
-         [ap]\nqueue = {{ kind = \"mac80211\", airtime = false }}\n"
+         [ap]\nqueue = {{ kind = \"mac80211\", airtime = false, rx_airtime = false }}\n"
     ));
     let usual = Mac80211Params::default();
-    assert_eq!(scenario.ap.queue, QdiscSpec::Mac80211(Mac80211Params { airtime: false, ..usual }));
+    assert_eq!(scenario.ap.queue, QdiscSpec::Mac80211(Mac80211Params { airtime: false, rx_airtime: false, ..usual }));
     assert_eq!(scenario.stations[0].uplink_mac80211, Some(Mac80211Params { aql: false, ..usual }));
     let (problem, fix) = refused("uplink_queue = { kind = \"fifo\" }");
     assert!(problem.contains("`fifo` is not known") && fix.contains("\"mac80211\""), "{problem} {fix}");
