@@ -49,8 +49,9 @@ vsb-bars: setup-test ## measure the live box against its bars, on testbeds and o
 	target/release/examples/vsb_radio latency
 	target/release/examples/vsb_radio tells
 
-docs: python setup-docs ## build the documentation site into out/site, with warnings as errors
-	NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
+docs: setup setup-docs ## build the documentation site into out/site, with warnings as errors
+	cargo build --quiet --locked -p fairair --bin fairair
+	FAIRAIR=target/debug/fairair NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
 	@echo "out/site/index.html"
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)

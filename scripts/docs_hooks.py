@@ -62,9 +62,9 @@ def on_post_build(config):
 
 
 def command() -> str:
-    """The command whose help is printed: FAIRAIR, or what `make python` or cargo has built."""
+    """The command whose help is printed: FAIRAIR, or what cargo or `make python` has built."""
     named = [os.environ.get("FAIRAIR", "")]
-    built = [str(ROOT / place) for place in (".venv/bin/fairair", "target/release/fairair", "target/debug/fairair")]
+    built = [str(ROOT / place) for place in ("target/debug/fairair", "target/release/fairair", ".venv/bin/fairair")]
     for candidate in named + built:
         if candidate and Path(candidate).exists():
             return candidate

@@ -32,7 +32,12 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-PAGES = sorted([REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md", *(REPOSITORY / "docs").rglob("*.md")])
+PAGES = sorted(
+    [
+        *(REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "gallery/README.md")),
+        *(REPOSITORY / "docs").rglob("*.md"),
+    ]
+)
 BLOCK = re.compile(
     r"^(?:<!-- *(?P<note>[^\n]*?) *-->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```", re.MULTILINE | re.DOTALL
 )

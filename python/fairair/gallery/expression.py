@@ -124,7 +124,7 @@ def _parse(text: str, place: str) -> ast.Expression:
     try:
         return ast.parse(text, mode="eval")
     except SyntaxError as error:
-        raise FairAirError(place, f"{text!r} cannot be read: {error.msg}", "see docs/gallery.md") from None
+        raise FairAirError(place, f"{text!r} cannot be read: {error.msg}", "see gallery/README.md") from None
 
 
 class _Reader:

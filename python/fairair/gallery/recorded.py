@@ -1,4 +1,4 @@
-"""Recorded curves: what the testbed measured of a figure's series, in a CSV beside the figure (docs/gallery.md)."""
+"""Recorded curves: what the testbed measured of a figure's series, in a CSV beside the figure (gallery/README.md)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def notes_of(path: Path, needed: Sequence[str]) -> tuple[dict[str, str], list[st
     for key in needed:
         if not notes.get(key):
             place = f"{path.parent.name}/{path.name}"
-            raise FairAirError(place, f"a line `# {key}: ...` is missing", "see docs/gallery.md")
+            raise FairAirError(place, f"a line `# {key}: ...` is missing", "see gallery/README.md")
     return notes, lines[len(head) :]
 
 

@@ -1,4 +1,4 @@
-"""What the gallery knows of a figure: one TOML file beside its scenarios (docs/gallery.md has the format)."""
+"""What the gallery knows of a figure: one TOML file beside its scenarios (gallery/README.md has the format)."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ class _Table:
     def take(self, key: str, default: Any = None, *, required: bool = False) -> Any:
         self.asked.add(key)
         if required and key not in self.table:
-            raise FairAirError(self.place, f"`{key}` is missing", "see docs/gallery.md")
+            raise FairAirError(self.place, f"`{key}` is missing", "see gallery/README.md")
         return self.table.get(key, default)
 
     def end(self) -> None:
@@ -355,7 +355,7 @@ def _series(item: Mapping[str, Any], place: str) -> Series:
         raise FairAirError(place, f"unknown engine {series.engine!r}", f"use one of: {', '.join(ENGINES)}")
     for needed in ["function"] if series.engine == "function" else ["scenario", "measure"]:
         if not getattr(series, needed):
-            raise FairAirError(place, f"series {series.id} has no `{needed}`", "see docs/gallery.md")
+            raise FairAirError(place, f"series {series.id} has no `{needed}`", "see gallery/README.md")
     return series
 
 
