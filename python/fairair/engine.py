@@ -53,8 +53,8 @@ def run(
     seed : int, optional
         Seed of all randomness instead of the scenario's; the same seed gives the same result on any number of threads.
     model : str, optional
-        For ``engine="model"``: the name of one of `fairair.models.of_scenarios`; by default the one that is the default for the
-        scenario, as with ``fairair model``.
+        For ``engine="model"``: the name of one of `fairair.models.of_scenarios`; by default that of the scenario, as with
+        ``fairair model``.
     remedy : str, optional
         Name of a remedy to apply first; `remedies` lists them.
     jobs : int, default 0
