@@ -14,7 +14,7 @@ static BENCHES: AtomicU32 = AtomicU32::new(0);
 /// Those that measure nothing ([`Bench::light`]) go on beside these.
 static MACHINE: RwLock<()> = RwLock::new(());
 static MEASURING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
-const AT_ONCE: u32 = 2;
+const AT_ONCE: u32 = 3;
 
 /// For as long as a bench exists.
 #[allow(dead_code, reason = "what is held is let go by its drop")]

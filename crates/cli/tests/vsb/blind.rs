@@ -22,7 +22,7 @@ fn finds_c(bench: &Bench, what: &str, station: &str, answers: &str) {
     let status = bench.json(&["status"]);
     let pool = &status["status"]["pools"][0];
     let stations = bench.json(&["stations"]);
-    transfers.finish();
+    drop(transfers);
     let [sent, answered] = [0, 1].map(|which| pool["probes"][which].as_u64().expect("a number"));
     println!("{what}: C {typical:.2} Mbit/s where the path carries 4.95; {answered} of {sent} probes answered");
     assert!((0.85..1.1).contains(&(typical / 4.95)), "{what}: {found:?} {stations}\n{}", bench.log());

@@ -61,7 +61,7 @@ fn c_finds_the_bottleneck_and_stays_when_all_are_deaf() {
     let is_near = |(c, state): (f64, String)| state == "blind" && (0.85..1.15).contains(&(c / 4.95));
     until(20, &bench, || is_near(pool(&bench)));
     println!("all probes lost for 5 s: C from {typical:.2} to {:.2} Mbit/s", pool(&bench).0);
-    transfers.finish();
+    drop(transfers);
     assert!(bench.vsb(&["stop"]).status.success());
 
     let replayed = bench.fairair(&["vsb", "replay", log.to_str().expect("text")]);
