@@ -49,7 +49,7 @@ def on_page_markdown(markdown, page, config, files):
         if not (ROOT / path).exists():
             raise PluginError(f"{page.file.src_uri}: the link {target} leads to no file of the repository")
         kind = "tree" if (ROOT / path).is_dir() else "blob"
-        return f"{match[1]}{config['repo_url'].rstrip('/')}/{kind}/main/{path}{match[3] or ''})"
+        return f"{match[1]}{config['extra']['repository']}/{kind}/main/{path}{match[3] or ''})"
 
     return LINK.sub(place, markdown)
 
