@@ -116,6 +116,14 @@ def test_quotes_are_the_papers_words_and_tables_their_numbers(paper: str) -> Non
                     assert any(one in text for one in shown), f"{figure.name}: {number} is in no table"
 
 
+def test_hypotheses_and_findings_of_our_own_chapter_stand_in_its_page() -> None:
+    page = plain((REPOSITORY / "docs" / "modern.md").read_text(encoding="utf-8"))
+    for figure in (figure for figure in FIGURES if figure.paper == "modern"):
+        for statement in figure.statements:
+            if "docs/modern.md" in statement.source:
+                assert plain(statement.quote) in page, f"{figure.key}: not in docs/modern.md: {statement.quote}"
+
+
 def test_every_kind_is_used() -> None:
     used = {p.tolerance for f in FIGURES for p in f.published} | {s.tolerance for f in FIGURES for s in f.statements}
     assert set(TOLERANCES) <= used

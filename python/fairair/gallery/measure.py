@@ -55,8 +55,8 @@ def _station(report: Report, name: str) -> Report:
 
 
 def _quotient(report: Report, names: str) -> Pair:
-    """Goodput of one station over another's, ``a/b``; the interval by the delta method, as if independent."""
-    pairs = [_pair(_station(report, name)["goodput_bps"]) for name in names.split("/")]
+    """Goodput of one station or group over another's, ``a/b``; the interval by the delta method, as if independent."""
+    pairs = [_station_or_group(report, name) for name in names.split("/")]
     (a, a_ci), (b, b_ci) = pairs
     if not a or not b:
         return (math.nan if not b else 0.0), math.nan
@@ -68,6 +68,19 @@ def _group(report: Report, name: str) -> list[Report]:
     if not found:
         raise FairAirError("measure", f"there is no station {name!r}", "name one of the scenario's")
     return found
+
+
+def _uplink_ms(report: Report, name: str) -> Pair:
+    """Mean wait at the stations of a group, each counted alike."""
+    waits = [station["uplink_queue_mean_sojourn_s"]["mean"] for station in _group(report, name)]
+    known = [wait for wait in waits if wait is not None]
+    return (1e3 * sum(known) / len(known) if known else math.nan), math.nan
+
+
+def _station_or_group(report: Report, name: str) -> Pair:
+    """Goodput of a station, or of all stations of a group; the interval of a group as if they were independent."""
+    pairs = [_pair(station["goodput_bps"]) for station in _group(report, name)]
+    return sum(p[0] for p in pairs), math.hypot(*(p[1] for p in pairs))
 
 
 def _sum(stations: list[Report], key: str) -> float:
@@ -118,6 +131,11 @@ _SCALARS: dict[str, Callable[[Report, str], Pair]] = {
     "up_spread": _named("sigma_over_mean_up"),
     "down_spread": _named("sigma_over_mean_down"),
     "ap_queue": _named("ap_queue_packets"),
+    "ap_p95_ms": _named("ap_queue_p95_sojourn_s", 1e3),
+    "ap_p99_ms": _named("ap_queue_p99_sojourn_s", 1e3),
+    "ap_loss_ack": _named("ap_drop_probability_ack"),
+    "uplink_ms": _uplink_ms,
+    "file_s": lambda report, way: _pair(report["directions"][way]["transfers"]["mean_s"]),
     "station_queue": lambda report, name: _pair(_station(report, name)["uplink_queue_mean_packets"]),
     "station_mbps": lambda report, name: _pair(_station(report, name)["goodput_bps"], 1e-6),
     "stations_ratio": _quotient,
