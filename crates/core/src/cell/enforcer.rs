@@ -1,6 +1,6 @@
 //! The scenario's box: shaper and controller.
 
-use crate::control::{Capacity, Decision, Probe, StationView};
+use crate::control::{CapacityController, Decision, Probe, StationView};
 use crate::model::air;
 use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
@@ -17,7 +17,7 @@ use crate::units::{Bitrate, Instant};
 #[derive(Debug)]
 pub(super) struct Enforcer<P> {
     vsb: Vsb<P>,
-    control: Capacity,
+    control: CapacityController,
     /// Whether it shapes; else all packets pass and nobody is probed.
     on: bool,
     views: Vec<StationView>,
@@ -28,7 +28,7 @@ impl<P: Packet> Enforcer<P> {
     /// The scenario's box, on unless a timed event is going to switch it on; `None` without one.
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
         let enforce = scenario.enforce?;
-        let control = Capacity::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
+        let control = CapacityController::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
         let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
         let shares = scenario.shares(enforce.vsb.policy, &rates);
         let first = scenario.events.iter().find_map(|event| match event.action {
@@ -132,7 +132,7 @@ impl<P: Packet> Enforcer<P> {
 
     /// Only one machine wants it, and it takes some reckoning.
     fn set_air(&mut self, scenario: &Scenario, rates: &[Bitrate]) {
-        if matches!(self.control, Capacity::Air(_)) {
+        if matches!(self.control, CapacityController::Air(_)) {
             for (view, air) in self.views.iter_mut().zip(air::of_stations(scenario, rates)) {
                 view.air_ns = air;
             }

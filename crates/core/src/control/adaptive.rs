@@ -180,7 +180,7 @@ impl Adaptive {
         self.state
     }
 
-    /// See [`super::Capacity::delay`].
+    /// See [`super::CapacityController::delay`].
     pub(super) fn delay(&self, now: Instant) -> Option<Duration> {
         self.delays.median(now)
     }

@@ -1,14 +1,14 @@
 //! `adaptive` against a fluid cell: a queue that fills at C and empties at what the cell carries.
 
 use super::testbed::{Cell, MBPS};
-use super::{Adaptive, AdaptiveParams, Capacity, CapacityParams, Reason, State, StationView};
+use super::{Adaptive, AdaptiveParams, CapacityController, CapacityParams, Reason, State, StationView};
 use crate::rng::Rng;
 use crate::shaper::Totals;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 fn cell(stations: usize) -> Cell {
     let params = CapacityParams::Adaptive(AdaptiveParams::default());
-    Cell::new(Capacity::new(&params, stations, Rng::fork(1, "test")), stations)
+    Cell::new(CapacityController::new(&params, stations, Rng::fork(1, "test")), stations)
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Air {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::{Capacity, CapacityParams};
+    use crate::control::{CapacityController, CapacityParams};
     use crate::rng::Rng;
     use crate::shaper::Totals;
 
@@ -200,15 +200,15 @@ mod tests {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    fn air(stations: usize) -> Capacity {
-        Capacity::new(
+    fn air(stations: usize) -> CapacityController {
+        CapacityController::new(
             &CapacityParams::Air(AirParams { share: 1.0, ..AirParams::default() }),
             stations,
             Rng::fork(1, ""),
         )
     }
 
-    fn mbps(capacity: &Capacity) -> f64 {
+    fn mbps(capacity: &CapacityController) -> f64 {
         capacity.capacity().as_bps() as f64 / 1e6
     }
 

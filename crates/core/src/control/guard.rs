@@ -283,14 +283,14 @@ fn goes_on(rate: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Capacity;
+    use super::super::CapacityController;
     use super::super::testbed::{Cell, MBPS};
     use super::*;
 
     /// A fixed C of `share` of what the cell carries; the first station uploads if `uploads`.
     fn cell(share: f64, carries: f64, packets: f64, uploads: bool) -> Cell {
         let rate = Bitrate::from_bps((carries * share * MBPS) as u64);
-        let mut cell = Cell::new(Capacity::guarded(rate, 5), 5);
+        let mut cell = Cell::new(CapacityController::guarded(rate, 5), 5);
         cell.jitter = 0.0004;
         cell.load_greedily(carries * MBPS, packets, 5);
         if uploads {
@@ -384,7 +384,7 @@ mod tests {
             let raised = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial);
             assert!((1..=2).contains(&raised.count()), "{:?}", cell.decisions);
         }
-        let mut cell = Cell::new(Capacity::guarded(Bitrate::mbps(5), 5), 5);
+        let mut cell = Cell::new(CapacityController::guarded(Bitrate::mbps(5), 5), 5);
         (cell.jitter, cell.load) = (0.0004, 3.0 * MBPS);
         for _ in 0..600 {
             cell.run(1.0);

@@ -45,7 +45,7 @@ impl CapacityParams {
 /// says and do what [`poll_decision`](Self::poll_decision) says, until both are `None`. The slice of views has one
 /// entry a station, always in the same order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Capacity {
+pub enum CapacityController {
     /// Never changes.
     Fixed(Bitrate),
     /// As the user says, but for the moments in which it is looked whether it is too high.
@@ -58,47 +58,49 @@ pub enum Capacity {
     Air(Box<Air>),
 }
 
-impl Capacity {
+impl CapacityController {
     /// The machine that `params` describe, for `stations` stations.
     pub fn new(params: &CapacityParams, stations: usize, rng: Rng) -> Self {
         match params {
-            CapacityParams::Fixed { rate } => Capacity::Fixed(*rate),
-            CapacityParams::Wce(params) => Capacity::Wce(Box::new(Wce::new(*params, stations, rng))),
-            CapacityParams::Adaptive(params) => Capacity::Adaptive(Box::new(Adaptive::new(*params, stations))),
-            CapacityParams::Air(params) => Capacity::Air(Box::new(Air::new(*params, stations))),
+            CapacityParams::Fixed { rate } => CapacityController::Fixed(*rate),
+            CapacityParams::Wce(params) => CapacityController::Wce(Box::new(Wce::new(*params, stations, rng))),
+            CapacityParams::Adaptive(params) => {
+                CapacityController::Adaptive(Box::new(Adaptive::new(*params, stations)))
+            }
+            CapacityParams::Air(params) => CapacityController::Air(Box::new(Air::new(*params, stations))),
         }
     }
 
     /// A C of `rate` that is watched over: see [`Guard`].
     pub fn guarded(rate: Bitrate, stations: usize) -> Self {
-        Capacity::Guarded(Box::new(Guard::new(rate, stations)))
+        CapacityController::Guarded(Box::new(Guard::new(rate, stations)))
     }
 
     /// What the cell carries, if a C that is watched over is above that.
     pub fn elsewhere(&self) -> Option<Bitrate> {
-        if let Capacity::Guarded(guard) = self { guard.elsewhere() } else { None }
+        if let CapacityController::Guarded(guard) = self { guard.elsewhere() } else { None }
     }
 
     /// What the cell carries at least, if that is more than C may be: much more than a C that is watched over, or more than the
     /// largest C of `adaptive`.
     pub fn spare(&self, now: Instant) -> Option<Bitrate> {
         match self {
-            Capacity::Guarded(guard) => guard.spare(),
-            Capacity::Adaptive(adaptive) => adaptive.spare(now),
-            Capacity::Fixed(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
+            CapacityController::Guarded(guard) => guard.spare(),
+            CapacityController::Adaptive(adaptive) => adaptive.spare(now),
+            CapacityController::Fixed(_) | CapacityController::Wce(_) | CapacityController::Air(_) => None,
         }
     }
 
     /// Something before the pool is the bottleneck now, such as the Internet link: a C that is watched over is left alone.
     pub fn stand_by(&mut self, now: Instant) {
-        if let Capacity::Guarded(guard) = self {
+        if let CapacityController::Guarded(guard) = self {
             guard.stand_by(now);
         }
     }
 
     /// Draws from `rng` from here on, as far as the machine draws at all.
     pub fn reseed(&mut self, rng: Rng) {
-        if let Capacity::Wce(wce) = self {
+        if let CapacityController::Wce(wce) = self {
             wce.reseed(rng);
         }
     }
@@ -106,89 +108,89 @@ impl Capacity {
     /// C.
     pub fn capacity(&self) -> Bitrate {
         match self {
-            Capacity::Fixed(rate) => *rate,
-            Capacity::Guarded(guard) => guard.capacity(),
-            Capacity::Wce(wce) => wce.capacity(),
-            Capacity::Adaptive(adaptive) => adaptive.capacity(),
-            Capacity::Air(air) => air.capacity(),
+            CapacityController::Fixed(rate) => *rate,
+            CapacityController::Guarded(guard) => guard.capacity(),
+            CapacityController::Wce(wce) => wce.capacity(),
+            CapacityController::Adaptive(adaptive) => adaptive.capacity(),
+            CapacityController::Air(air) => air.capacity(),
         }
     }
 
     /// When to call [`Self::handle_timeout`]; `None`: never.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match self {
-            Capacity::Fixed(_) => None,
-            Capacity::Guarded(guard) => Some(guard.poll_timeout()),
-            Capacity::Wce(wce) => Some(wce.poll_timeout()),
-            Capacity::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
-            Capacity::Air(air) => Some(air.poll_timeout()),
+            CapacityController::Fixed(_) => None,
+            CapacityController::Guarded(guard) => Some(guard.poll_timeout()),
+            CapacityController::Wce(wce) => Some(wce.poll_timeout()),
+            CapacityController::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
+            CapacityController::Air(air) => Some(air.poll_timeout()),
         }
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
         match self {
-            Capacity::Fixed(_) => {}
-            Capacity::Guarded(guard) => guard.handle_timeout(now, stations),
-            Capacity::Wce(wce) => wce.handle_timeout(now, stations),
-            Capacity::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
-            Capacity::Air(air) => air.handle_timeout(now, stations),
+            CapacityController::Fixed(_) => {}
+            CapacityController::Guarded(guard) => guard.handle_timeout(now, stations),
+            CapacityController::Wce(wce) => wce.handle_timeout(now, stations),
+            CapacityController::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
+            CapacityController::Air(air) => air.handle_timeout(now, stations),
         }
     }
 
     /// The reply to probe `id` is back. A reply that comes after its probe was given up is ignored.
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         match self {
-            Capacity::Fixed(_) | Capacity::Air(_) => {}
-            Capacity::Guarded(guard) => guard.handle_reply(now, id),
-            Capacity::Wce(wce) => wce.handle_reply(now, id),
-            Capacity::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
+            CapacityController::Fixed(_) | CapacityController::Air(_) => {}
+            CapacityController::Guarded(guard) => guard.handle_reply(now, id),
+            CapacityController::Wce(wce) => wce.handle_reply(now, id),
+            CapacityController::Adaptive(adaptive) => adaptive.handle_reply(now, id, stations),
         }
     }
 
     /// A probe to send now.
     pub fn poll_probe(&mut self) -> Option<Probe> {
         match self {
-            Capacity::Fixed(_) | Capacity::Air(_) => None,
-            Capacity::Guarded(guard) => guard.poll_probe(),
-            Capacity::Wce(wce) => wce.poll_probe(),
-            Capacity::Adaptive(adaptive) => adaptive.poll_probe(),
+            CapacityController::Fixed(_) | CapacityController::Air(_) => None,
+            CapacityController::Guarded(guard) => guard.poll_probe(),
+            CapacityController::Wce(wce) => wce.poll_probe(),
+            CapacityController::Adaptive(adaptive) => adaptive.poll_probe(),
         }
     }
 
     /// What was decided.
     pub fn poll_decision(&mut self) -> Option<Decision> {
         match self {
-            Capacity::Fixed(_) => None,
-            Capacity::Guarded(guard) => guard.poll_decision(),
-            Capacity::Wce(wce) => wce.poll_decision(),
-            Capacity::Adaptive(adaptive) => adaptive.poll_decision(),
-            Capacity::Air(air) => air.poll_decision(),
+            CapacityController::Fixed(_) => None,
+            CapacityController::Guarded(guard) => guard.poll_decision(),
+            CapacityController::Wce(wce) => wce.poll_decision(),
+            CapacityController::Adaptive(adaptive) => adaptive.poll_decision(),
+            CapacityController::Air(air) => air.poll_decision(),
         }
     }
 
     /// Makes room for `stations` stations, if that is more than before; those that are known keep their positions.
     pub fn grow(&mut self, stations: usize) {
         match self {
-            Capacity::Fixed(_) => {}
-            Capacity::Guarded(guard) => guard.grow(stations),
-            Capacity::Wce(wce) => wce.grow(stations),
-            Capacity::Adaptive(adaptive) => adaptive.grow(stations),
-            Capacity::Air(air) => air.grow(stations),
+            CapacityController::Fixed(_) => {}
+            CapacityController::Guarded(guard) => guard.grow(stations),
+            CapacityController::Wce(wce) => wce.grow(stations),
+            CapacityController::Adaptive(adaptive) => adaptive.grow(stations),
+            CapacityController::Air(air) => air.grow(stations),
         }
     }
 
     /// What the next machine of the same cell should know, if this one learns anything.
     pub fn keep(&self) -> Option<Kept> {
         match self {
-            Capacity::Adaptive(adaptive) => adaptive.keep(),
+            CapacityController::Adaptive(adaptive) => adaptive.keep(),
             _ => None,
         }
     }
 
     /// Goes on with what another machine of the same cell has learned, within this one's bounds.
     pub fn resume(&mut self, now: Instant, kept: &Kept) {
-        if let Capacity::Adaptive(adaptive) = self {
+        if let CapacityController::Adaptive(adaptive) = self {
             adaptive.resume(now, kept);
         }
     }
@@ -196,8 +198,11 @@ impl Capacity {
     /// What is known. All but `adaptive` are always sure.
     pub const fn state(&self) -> State {
         match self {
-            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => State::Run,
-            Capacity::Adaptive(adaptive) => adaptive.state(),
+            CapacityController::Fixed(_)
+            | CapacityController::Guarded(_)
+            | CapacityController::Wce(_)
+            | CapacityController::Air(_) => State::Run,
+            CapacityController::Adaptive(adaptive) => adaptive.state(),
         }
     }
 
@@ -205,19 +210,22 @@ impl Capacity {
     /// `None`: no answer is fresh, or the machine keeps no baselines.
     pub fn delay(&self, now: Instant) -> Option<Duration> {
         match self {
-            Capacity::Adaptive(adaptive) => adaptive.delay(now),
-            Capacity::Fixed(_) | Capacity::Guarded(_) | Capacity::Wce(_) | Capacity::Air(_) => None,
+            CapacityController::Adaptive(adaptive) => adaptive.delay(now),
+            CapacityController::Fixed(_)
+            | CapacityController::Guarded(_)
+            | CapacityController::Wce(_)
+            | CapacityController::Air(_) => None,
         }
     }
 
     /// Counters since the start.
     pub fn stats(&self) -> ControlStats {
         match self {
-            Capacity::Fixed(_) => ControlStats::default(),
-            Capacity::Guarded(guard) => guard.stats(),
-            Capacity::Wce(wce) => wce.stats(),
-            Capacity::Adaptive(adaptive) => adaptive.stats(),
-            Capacity::Air(air) => air.stats(),
+            CapacityController::Fixed(_) => ControlStats::default(),
+            CapacityController::Guarded(guard) => guard.stats(),
+            CapacityController::Wce(wce) => wce.stats(),
+            CapacityController::Adaptive(adaptive) => adaptive.stats(),
+            CapacityController::Air(air) => air.stats(),
         }
     }
 }

@@ -33,7 +33,7 @@ pub use adaptive::{Adaptive, AdaptiveParams};
 pub use air::{Air, AirParams};
 pub use decision::{ControlStats, Decision, Kept, Reason, State, StationView};
 pub use guard::Guard;
-pub use machine::{Capacity, CapacityParams};
+pub use machine::{CapacityController, CapacityParams};
 pub use prober::Probe;
 pub use watch::{Verdict, Watch};
 pub use wce::{Wce, WceParams};

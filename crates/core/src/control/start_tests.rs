@@ -3,14 +3,14 @@
 use super::occupancy::Occupancy;
 use super::signal::Signal;
 use super::testbed::{Cell, MBPS};
-use super::{AdaptiveParams, Capacity, CapacityParams, Decision, Kept, Reason, State, StationView};
+use super::{AdaptiveParams, CapacityController, CapacityParams, Decision, Kept, Reason, State, StationView};
 use crate::rng::Rng;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// Five stations with a flow each, for three seconds without the box.
 fn loaded(carries: f64, packets: f64, max: u64) -> Cell {
     let params = CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(max), ..AdaptiveParams::default() });
-    let mut cell = Cell::new(Capacity::new(&params, 5, Rng::fork(1, "test")), 5);
+    let mut cell = Cell::new(CapacityController::new(&params, 5, Rng::fork(1, "test")), 5);
     cell.load_greedily(carries * MBPS, packets, 5);
     cell.jitter = 0.0004;
     cell.run(3.0);
@@ -58,7 +58,7 @@ fn c_takes_hold_under_load_whatever_the_buffer_holds() {
 #[test]
 fn low_demand_is_left_alone() {
     let params = CapacityParams::Adaptive(AdaptiveParams::default());
-    let mut cell = Cell::new(Capacity::new(&params, 5, Rng::fork(1, "test")), 5);
+    let mut cell = Cell::new(CapacityController::new(&params, 5, Rng::fork(1, "test")), 5);
     cell.jitter = 0.0004;
     cell.load = 3.0 * MBPS;
     let mut lowered = 0;
@@ -78,7 +78,7 @@ fn a_machine_that_begins_while_the_clock_runs_is_neither_silent_nor_blind() {
     cell.run(15.0);
     let kept = cell.control.keep().expect("found");
     let params = CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(400), ..AdaptiveParams::default() });
-    cell.control = Capacity::new(&params, 5, Rng::fork(1, "test"));
+    cell.control = CapacityController::new(&params, 5, Rng::fork(1, "test"));
     cell.control.resume(cell.now(), &kept);
     cell.decisions.clear();
     cell.run(3.0);
@@ -144,7 +144,7 @@ fn what_was_found_is_kept_over_a_restart() {
             let kept = cell.control.keep().expect("found");
             let params =
                 CapacityParams::Adaptive(AdaptiveParams { max: Bitrate::mbps(max), ..AdaptiveParams::default() });
-            cell.control = Capacity::new(&params, 5, Rng::fork(1, "test"));
+            cell.control = CapacityController::new(&params, 5, Rng::fork(1, "test"));
             cell.restart();
             cell.control.resume(crate::units::Instant::ZERO, &kept);
             cell.carries *= slower;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::log::Tape;
-use super::{Capacity, Decision, State, StationView};
+use super::{CapacityController, Decision, State, StationView};
 use crate::rng::Rng;
 use crate::shaper::Totals;
 use crate::units::{Bytes, Duration, Instant};
@@ -56,7 +56,7 @@ const BOX_QUEUE: f64 = 0.05;
 const UPLINK_QUEUE: f64 = 300.0 * 1500.0;
 
 pub(super) struct Cell {
-    pub(super) control: Capacity,
+    pub(super) control: CapacityController,
     /// The AP's buffer in bytes.
     pub(super) buffer: f64,
     /// Senders that take what they get, in place of `load`.
@@ -92,7 +92,7 @@ pub(super) struct Cell {
 
 impl Cell {
     /// Five Mbit/s, saturated.
-    pub(super) fn new(control: Capacity, stations: usize) -> Self {
+    pub(super) fn new(control: CapacityController, stations: usize) -> Self {
         Cell {
             control,
             buffer: BUFFER,

@@ -1,7 +1,7 @@
 //! `wce` step by step, and against the fluid cell.
 
 use super::testbed::{Cell, MBPS};
-use super::{Capacity, CapacityParams, Decision, Reason, StationView, Wce, WceParams};
+use super::{CapacityController, CapacityParams, Decision, Reason, StationView, Wce, WceParams};
 use crate::rng::Rng;
 use crate::shaper::Totals;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
@@ -64,7 +64,7 @@ fn a_station_with_uplink_udp_is_not_asked() {
 #[test]
 fn it_finds_the_capacity_and_collapses_without_answers() {
     let params = CapacityParams::Wce(WceParams::default());
-    let mut cell = Cell::new(Capacity::new(&params, 4, Rng::fork(1, "test")), 4);
+    let mut cell = Cell::new(CapacityController::new(&params, 4, Rng::fork(1, "test")), 4);
     cell.run(20.0);
     assert!((0.85..1.15).contains(&(cell.c() / (5.0 * MBPS))), "{}", cell.c());
     cell.deaf = vec![true; 4];

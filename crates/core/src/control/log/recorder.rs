@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::control::{Capacity, CapacityParams, Decision, Probe, StationView};
+use crate::control::{CapacityController, CapacityParams, Decision, Probe, StationView};
 use crate::shaper::Totals;
 use crate::units::Instant;
 
@@ -50,7 +50,7 @@ pub enum Event {
     /// A machine that has been at work goes on from here: the log before it need not be there.
     State {
         /// The state of the controller.
-        machine: Capacity,
+        machine: CapacityController,
         /// Of its random numbers from here on.
         seed: u64,
         /// What it was shown last, one a station.
@@ -107,13 +107,13 @@ impl Tape {
         Tape { is_on: true, shown: Vec::new(), events: vec![Event::Start { params, seed }] }
     }
 
-    /// [`Capacity::resume`]: `machine` as it is goes on. It draws from a fork of `seed`, as from its start.
-    pub fn resume(&mut self, machine: &Capacity, seed: u64) {
+    /// [`CapacityController::resume`]: `machine` as it is goes on. It draws from a fork of `seed`, as from its start.
+    pub fn resume(&mut self, machine: &CapacityController, seed: u64) {
         let state = self.state(machine, seed);
         self.put(state);
     }
 
-    /// [`Capacity::grow`].
+    /// [`CapacityController::grow`].
     pub fn grow(&mut self, stations: usize) {
         if self.is_on && stations > self.shown.len() {
             self.shown.resize(stations, StationView::default());
@@ -121,33 +121,33 @@ impl Tape {
         }
     }
 
-    /// [`Capacity::handle_timeout`].
+    /// [`CapacityController::handle_timeout`].
     pub fn timeout(&mut self, at: Instant, views: &[StationView]) {
         self.look(at, views);
         self.put(Event::Timeout { at });
     }
 
-    /// [`Capacity::handle_reply`].
+    /// [`CapacityController::handle_reply`].
     pub fn reply(&mut self, at: Instant, id: u64, views: &[StationView]) {
         self.look(at, views);
         self.put(Event::Reply { at, id });
     }
 
-    /// [`Capacity::poll_probe`].
+    /// [`CapacityController::poll_probe`].
     pub fn probe(&mut self, at: Instant, probe: &Probe) {
         if let Some(station) = probe.station.station_index() {
             self.put(Event::Probe { at, id: probe.id, station: station as u32 });
         }
     }
 
-    /// [`Capacity::poll_decision`].
+    /// [`CapacityController::poll_decision`].
     pub fn decision(&mut self, decision: Decision) {
         self.put(Event::Decision(decision));
     }
 
     /// What stands for all that was noted before: `machine`, which draws from [`Rng::fork`](crate::rng::Rng::fork) of `seed`
     /// from here on.
-    pub fn state(&self, machine: &Capacity, seed: u64) -> Event {
+    pub fn state(&self, machine: &CapacityController, seed: u64) -> Event {
         let looks = self.shown.iter().enumerate().map(|(station, view)| Seen::new(station, view));
         Event::State { machine: machine.clone(), seed, seen: looks.collect() }
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Event, Seen};
-use crate::control::{Capacity, CapacityParams, Decision, StationView};
+use crate::control::{CapacityController, CapacityParams, Decision, StationView};
 use crate::rng::Rng;
 use crate::shaper::Totals;
 use crate::units::{Bytes, Duration, Instant};
@@ -73,7 +73,7 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
         }
         if let Event::Start { params, seed } = event {
             let params = other.unwrap_or(params);
-            run = Some(Run::new(Capacity::new(params, 0, Rng::fork(*seed, label))));
+            run = Some(Run::new(CapacityController::new(params, 0, Rng::fork(*seed, label))));
             continue;
         }
         if let Event::State { machine, seed, seen } = event {
@@ -81,7 +81,7 @@ pub fn replay(label: &str, events: &[Event], other: Option<&CapacityParams>) -> 
             let mut own = match (other, run.take()) {
                 // Another machine has a state of its own.
                 (Some(_), Some(own)) => own,
-                (Some(other), None) => Run::new(Capacity::new(other, 0, rng)),
+                (Some(other), None) => Run::new(CapacityController::new(other, 0, rng)),
                 (None, _) => {
                     let mut machine = machine.clone();
                     machine.reseed(rng);
@@ -140,7 +140,7 @@ fn trips(events: &[Event]) -> BTreeMap<usize, Duration> {
 
 /// A machine that is replayed.
 struct Run {
-    machine: Capacity,
+    machine: CapacityController,
     views: Vec<StationView>,
     /// How long the last recorded probe to a station took; `None`: lost.
     asked: BTreeMap<u32, Option<Duration>>,
@@ -149,7 +149,7 @@ struct Run {
 }
 
 impl Run {
-    fn new(machine: Capacity) -> Self {
+    fn new(machine: CapacityController) -> Self {
         Run { machine, views: Vec::new(), asked: BTreeMap::new(), due: BTreeSet::new() }
     }
 
@@ -211,7 +211,7 @@ mod tests {
 
     /// A cell that drops to a quarter after five seconds, on tape.
     fn dropped(params: CapacityParams) -> Cell {
-        let mut cell = Cell::new(Capacity::new(&params, 0, Rng::fork(7, "ap1")), 4);
+        let mut cell = Cell::new(CapacityController::new(&params, 0, Rng::fork(7, "ap1")), 4);
         cell.tape = Tape::new(params, 7);
         cell.tape.grow(4);
         cell.control.grow(4);
@@ -282,7 +282,7 @@ mod tests {
     fn other_parameters_meet_who_came_in_a_gap() {
         let params = CapacityParams::Adaptive(AdaptiveParams::default());
         let seen = |station| Seen { station, backlog: 0, down: 1, up: 1, bypassing: 0, absent: false, air_ns: 0 };
-        let machine = Capacity::new(&params, 5, Rng::fork(1, "ap1"));
+        let machine = CapacityController::new(&params, 5, Rng::fork(1, "ap1"));
         let at = Instant::from_nanos(1);
         let events = [
             Event::Start { params, seed: 1 },

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairair_core::control::log::{Event, Tape};
-use fairair_core::control::{Capacity, CapacityParams, Decision, Kept, Reason, State, StationView, Verdict, Watch};
+use fairair_core::control::{
+    CapacityController, CapacityParams, Decision, Kept, Reason, State, StationView, Verdict, Watch,
+};
 use fairair_core::rng::Rng;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -22,7 +24,7 @@ const MEMORY: f64 = 0.4;
 pub(super) struct PoolControl {
     pub(super) id: u16,
     params: CapacityParams,
-    capacity: Capacity,
+    capacity: CapacityController,
     /// Who is at which position of the machine: the slot of the station's class, and what that had sent when seen last.
     positions: Vec<Option<(u16, u64)>>,
     views: Vec<StationView>,
@@ -44,8 +46,8 @@ pub(super) struct PoolControl {
 impl PoolControl {
     pub(super) fn new(pool: &SitePool, seed: u64, is_logged: bool) -> Self {
         let capacity = match pool.capacity() {
-            CapacityParams::Fixed { rate } => Capacity::guarded(*rate, 0),
-            params => Capacity::new(params, 0, Rng::fork(seed, &pool.name)),
+            CapacityParams::Fixed { rate } => CapacityController::guarded(*rate, 0),
+            params => CapacityController::new(params, 0, Rng::fork(seed, &pool.name)),
         };
         PoolControl {
             id: pool.id,
