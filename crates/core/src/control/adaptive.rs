@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ceiling::Ceiling;
 use super::delay::{Delays, Delivered, Trip};
-use super::drop::{Drop, Phase};
+use super::drop::{CapacityDrop, Phase};
 use super::lowered::{RoundTrip, WATCHED};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
@@ -115,7 +115,7 @@ pub struct Adaptive {
     /// C is low to drain a queue.
     pub(super) drains: bool,
     /// The cell carries much less than it did.
-    pub(super) drop: Option<Drop>,
+    pub(super) drop: Option<CapacityDrop>,
     /// Decisions in a row that found next to no delay.
     pub(super) calm: u32,
     pub(super) occupancy: Occupancy,

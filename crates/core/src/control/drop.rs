@@ -17,7 +17,7 @@ const DRAIN: f64 = 0.25;
 
 /// A drop that is being followed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Drop {
+pub(super) struct CapacityDrop {
     phase: Phase,
     /// C before it, in bit/s.
     c_before: f64,
@@ -38,7 +38,7 @@ impl Adaptive {
     /// The cell carries `rate` bit/s, or less, where it carried C.
     pub(super) fn begin_drop(&mut self, now: Instant, phase: Phase, rate: f64) {
         let c_before = self.drop.map_or(self.c, |drop| drop.c_before);
-        self.drop = Some(Drop { phase, c_before });
+        self.drop = Some(CapacityDrop { phase, c_before });
         self.calm = 0;
         self.set(now, rate, Reason::Overload);
     }
@@ -46,7 +46,7 @@ impl Adaptive {
     /// Looks for a drop, or follows one; whether C is settled by that for now.
     pub(super) fn follow_drop(&mut self, now: Instant, is_measured: bool) -> bool {
         match self.drop {
-            Some(Drop { phase: Phase::Drains, .. }) => {
+            Some(CapacityDrop { phase: Phase::Drains, .. }) => {
                 self.drain(now);
                 true
             }
