@@ -6,26 +6,26 @@ use tracing::info;
 
 use super::Daemon;
 use crate::enforce::datapath::links;
-use crate::enforce::discovery::{News, Scouts, ways};
+use crate::enforce::discovery::{Report, Workers, ways};
 use crate::enforce::site::{Site, Source};
 
 impl Daemon {
     /// Sends out the ways that the configuration asks for; those of before end.
-    pub(super) fn send_scouts(&mut self) {
+    pub(super) fn start_discovery(&mut self) {
         let ways = ways(self.site.config()).map_err(|error| format!("cannot begin discovery: {error}"));
         let ways = self.watch("discovery", ways).unwrap_or_default();
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
         self.site.keep_ways(&names);
-        self.scouts = Scouts::new(ways);
+        self.workers = Workers::new(ways);
     }
 
     /// A way of discovery has looked.
-    pub(super) fn found(&mut self, news: &News) {
-        self.scouts.note(news);
-        let Ok(seen) = &news.seen else { return };
+    pub(super) fn found(&mut self, report: &Report) {
+        self.workers.note(report);
+        let Ok(seen) = &report.seen else { return };
         let interfaces: BTreeMap<u32, String> =
             links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
-        if news.source == Source::FirstSight {
+        if report.source == Source::FirstSight {
             let placeless = self.site.placeless(seen, &interfaces);
             let told = placeless.first().map_or(Ok(()), |first| {
                 Err(format!(
@@ -36,8 +36,8 @@ impl Daemon {
             });
             self.watch("newcomers", told);
         }
-        // An AP's empty list is news, too.
-        if seen.is_empty() && news.ap.is_none() {
+        // An AP's empty list is a report, too.
+        if seen.is_empty() && report.ap.is_none() {
             return;
         }
         let now_s = self.started.elapsed().as_secs();
@@ -46,20 +46,20 @@ impl Daemon {
         let slots: Vec<_> = self.site.stations().iter().map(|own| (own.slot, own.name.clone())).collect();
         let mut site = self.site.clone();
         let (mut changed, mut full) = (false, None);
-        if let Some(ap) = &news.ap {
-            match site.associate(&news.way, ap, seen, now_s) {
+        if let Some(ap) = &report.ap {
+            match site.associate(&report.way, ap, seen, now_s) {
                 Ok(moved) => changed |= moved,
                 Err(error) => full = Some(error.to_string()),
             }
         }
         for sighting in seen {
-            match site.sight(sighting, news.source, &interfaces, now_s) {
+            match site.sight(sighting, report.source, &interfaces, now_s) {
                 Ok(is_new) => changed |= is_new,
                 Err(error) => full = Some(error.to_string()),
             }
         }
         // A source that found no new device says nothing about room for classes.
-        if full.is_some() || changed || news.source == Source::FirstSight {
+        if full.is_some() || changed || report.source == Source::FirstSight {
             self.watch("classes", full.map_or(Ok(()), Err));
         }
         if !changed {

@@ -31,7 +31,7 @@ use self::rates::{Drops, Rates};
 use self::wan::LinkCounts;
 use super::config::Config;
 use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, links};
-use super::discovery::Scouts;
+use super::discovery::Workers;
 use super::error::VsbError;
 use super::journal::Journal;
 use super::log::ControlLog;
@@ -107,7 +107,7 @@ struct Daemon {
     udp_before: BTreeMap<Key, u64>,
     pools: Vec<PoolControl>,
     probes: Probes,
-    scouts: Scouts,
+    workers: Workers,
     /// What classes had sent at the last look for silent stations.
     sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
@@ -201,7 +201,7 @@ impl Daemon {
             udp_before: BTreeMap::new(),
             pools: Vec::new(),
             probes,
-            scouts: Scouts::new(Vec::new()),
+            workers: Workers::new(Vec::new()),
             sent_before: BTreeMap::new(),
             ticks_done: 0,
             counted: None,
@@ -243,7 +243,7 @@ impl Daemon {
                     scrape.reply(&status, &stations);
                 }
                 echo = self.probes.next() => self.echo(echo),
-                news = self.scouts.next() => self.found(&news),
+                report = self.workers.next() => self.found(&report),
                 _ = self.ticks.tick() => self.tick(),
                 () = due => self.control(),
             }

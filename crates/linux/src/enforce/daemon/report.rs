@@ -21,7 +21,7 @@ impl Daemon {
             uptime_s: self.started.elapsed().as_secs_f64(),
             policy: word(&self.site.config().policy),
             confirm_within_s: self.confirm.map(|confirm| left(confirm).as_secs_f64()),
-            troubles: self.troubles.values().chain(self.scouts.troubles()).cloned().collect(),
+            troubles: self.troubles.values().chain(self.workers.troubles()).cloned().collect(),
             notes: self.notes.clone(),
             pools: self.site.pools().values().map(|pool| self.pool_report(pool)).collect(),
             wan: self.wan_reports(),

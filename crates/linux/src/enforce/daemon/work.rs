@@ -51,7 +51,7 @@ impl Daemon {
         self.seat();
         // Not a moment with the largest C.
         self.act();
-        self.send_scouts();
+        self.start_discovery();
     }
 
     /// Gives the controllers the list of present stations.

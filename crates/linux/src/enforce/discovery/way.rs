@@ -42,7 +42,7 @@ pub struct Sighting {
     pub is_hearsay: bool,
 }
 
-/// A way to find stations. Each has a thread of its own ([`Scouts`](super::Scouts)), so it may wait.
+/// A way to find stations. Each has a thread of its own ([`Workers`](super::Workers)), so it may wait.
 pub trait Discovery: std::fmt::Debug + Send {
     /// What kind of way it is.
     fn source(&self) -> Source;

@@ -16,12 +16,12 @@ use crate::enforce::datapath::neighbours;
 const REST: Duration = Duration::from_secs(1);
 /// How soon a thread notices that the receiver of its events is gone.
 const NAP: Duration = Duration::from_millis(100);
-/// News that wait for the daemon; then the threads wait.
+/// Reports that wait for the daemon; then the threads wait.
 const ROOM: usize = 16;
 
-/// What one way saw at one look.
+/// What one way found at one look.
 #[derive(Debug)]
-pub struct News {
+pub struct Report {
     /// What the way is called.
     pub way: String,
     /// What kind of way it is.
@@ -34,46 +34,46 @@ pub struct News {
 
 /// All ways; their threads end when this is dropped.
 #[derive(Debug)]
-pub struct Scouts {
-    news: Receiver<News>,
+pub struct Workers {
+    report: Receiver<Report>,
     /// What is wrong and lasts, by way.
     troubles: BTreeMap<String, String>,
 }
 
-impl Scouts {
-    /// Sends all of `ways` out.
-    pub fn new(ways: Vec<Box<dyn Discovery>>) -> Scouts {
-        let (sender, news) = channel(ROOM);
-        let mut scouts = Scouts { news, troubles: BTreeMap::new() };
+impl Workers {
+    /// A thread for each of `ways`.
+    pub fn new(ways: Vec<Box<dyn Discovery>>) -> Workers {
+        let (sender, report) = channel(ROOM);
+        let mut workers = Workers { report, troubles: BTreeMap::new() };
         for way in ways {
             let (name, sender) = (way.name(), sender.clone());
-            let started = thread::Builder::new().name("discovery".to_owned()).spawn(move || scout(way, &sender));
+            let started = thread::Builder::new().name("discovery".to_owned()).spawn(move || work(way, &sender));
             if let Err(error) = started {
-                scouts.troubles.insert(name.clone(), format!("{name}: cannot start: {error}"));
+                workers.troubles.insert(name.clone(), format!("{name}: cannot start: {error}"));
             }
         }
-        scouts
+        workers
     }
 
-    /// The next news; never when there is no way.
-    pub async fn next(&mut self) -> News {
-        match self.news.recv().await {
-            Some(news) => news,
+    /// The next report of a way; never when there is no way.
+    pub async fn next(&mut self) -> Report {
+        match self.report.recv().await {
+            Some(report) => report,
             None => std::future::pending().await,
         }
     }
 
     /// Keeps in mind what is wrong, told once when it begins and once when it ends.
-    pub fn note(&mut self, news: &News) {
-        match &news.seen {
+    pub fn note(&mut self, report: &Report) {
+        match &report.seen {
             Ok(_) => {
-                if self.troubles.remove(&news.way).is_some() {
-                    info!("{}: well again", news.way);
+                if self.troubles.remove(&report.way).is_some() {
+                    info!("{}: well again", report.way);
                 }
             }
             Err(error) => {
-                let told = format!("{}: {error}", news.way);
-                if self.troubles.insert(news.way.clone(), told.clone()).is_none() {
+                let told = format!("{}: {error}", report.way);
+                if self.troubles.insert(report.way.clone(), told.clone()).is_none() {
                     warn!("{told}");
                 }
             }
@@ -87,13 +87,13 @@ impl Scouts {
 }
 
 /// Looks and rests until the receiver is gone.
-fn scout(mut way: Box<dyn Discovery>, sender: &Sender<News>) {
+fn work(mut way: Box<dyn Discovery>, sender: &Sender<Report>) {
     while !sender.is_closed() {
         let seen = way.look().map(|seen| if way.ap().is_some() { resolved(seen) } else { seen });
         let mut rest = if seen.is_ok() { way.rest() } else { way.rest().max(REST) };
-        let is_news = way.ap().is_some() || !matches!(&seen, Ok(seen) if seen.is_empty()) || !rest.is_zero();
-        let news = News { way: way.name(), source: way.source(), ap: way.ap().map(str::to_owned), seen };
-        if is_news && sender.blocking_send(news).is_err() {
+        let is_sent = way.ap().is_some() || !matches!(&seen, Ok(seen) if seen.is_empty()) || !rest.is_zero();
+        let report = Report { way: way.name(), source: way.source(), ap: way.ap().map(str::to_owned), seen };
+        if is_sent && sender.blocking_send(report).is_err() {
             return;
         }
         while !rest.is_zero() && !sender.is_closed() {
@@ -160,27 +160,27 @@ mod tests {
             Box::new(Way { name, takes, answer, _alive: alive.clone() })
         };
         let begin = Instant::now();
-        let mut scouts = Scouts::new(vec![
+        let mut workers = Workers::new(vec![
             way("slow", 2000, Ok(())),
             way("fast", 0, Ok(())),
             way("bad", 0, Err("broken".to_owned())),
         ]);
         let (mut fast, mut bad) = (0, 0);
         while fast < 3 || bad < 1 {
-            let news = scouts.next().await;
-            scouts.note(&news);
-            match news.way.as_str() {
+            let report = workers.next().await;
+            workers.note(&report);
+            match report.way.as_str() {
                 "fast" => fast += 1,
                 "bad" => bad += 1,
                 _ => panic!("the slow one is not done yet"),
             }
         }
         assert!(begin.elapsed() < Duration::from_secs(1));
-        assert_eq!(scouts.troubles().collect::<Vec<_>>(), ["bad: broken"]);
+        assert_eq!(workers.troubles().collect::<Vec<_>>(), ["bad: broken"]);
         let (source, ap) = (Source::Leases, None);
-        scouts.note(&News { way: "bad".to_owned(), source, ap, seen: Ok(Vec::new()) });
-        assert_eq!(scouts.troubles().count(), 0);
-        drop(scouts);
+        workers.note(&Report { way: "bad".to_owned(), source, ap, seen: Ok(Vec::new()) });
+        assert_eq!(workers.troubles().count(), 0);
+        drop(workers);
         while Arc::strong_count(&alive) > 1 {
             assert!(begin.elapsed() < Duration::from_secs(10), "threads end when nobody listens");
             tokio::time::sleep(Duration::from_millis(20)).await;
