@@ -3,5 +3,5 @@
 mod recorder;
 mod replay;
 
-pub use self::recorder::{Event, Seen, Tape};
+pub use self::recorder::{Event, Recorder, Seen};
 pub use self::replay::{LogError, Replayed, replay};

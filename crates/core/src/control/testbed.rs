@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::log::Tape;
+use super::log::Recorder;
 use super::{CapacityController, Decision, State, StationView};
 use crate::rng::Rng;
 use crate::shaper::Totals;
@@ -77,7 +77,7 @@ pub(super) struct Cell {
     /// Seconds that each station's answers are late.
     pub(super) late: Vec<f64>,
     pub(super) decisions: Vec<Decision>,
-    pub(super) tape: Tape,
+    pub(super) recorder: Recorder,
     now: f64,
     /// Bytes in the AP, and bytes that went through.
     queue: f64,
@@ -107,7 +107,7 @@ impl Cell {
             deaf: vec![false; stations],
             late: vec![0.0; stations],
             decisions: Vec::new(),
-            tape: Tape::default(),
+            recorder: Recorder::default(),
             now: 0.0,
             queue: 0.0,
             down: 0.0,
@@ -208,13 +208,13 @@ impl Cell {
                     break;
                 }
                 let views = self.views();
-                self.tape.reply(now, id, &views);
+                self.recorder.reply(now, id, &views);
                 self.control.handle_reply(now, id, &views);
                 self.drain(now);
             }
             if self.is_on && self.control.poll_timeout().is_some_and(|at| at <= now) {
                 let views = self.views();
-                self.tape.timeout(now, &views);
+                self.recorder.timeout(now, &views);
                 self.control.handle_timeout(now, &views);
             }
             self.drain(now);
@@ -224,7 +224,7 @@ impl Cell {
     /// Does what the machine asks for.
     fn drain(&mut self, now: Instant) {
         while let Some(probe) = self.control.poll_probe() {
-            self.tape.probe(now, &probe);
+            self.recorder.probe(now, &probe);
             let station = probe.station.station_index().expect("a station");
             let back = self.now + self.delay() + BASE + self.late[station] + self.jitter * self.rng.uniform();
             if !self.deaf[station] {
@@ -232,7 +232,7 @@ impl Cell {
             }
         }
         while let Some(decision) = self.control.poll_decision() {
-            self.tape.decision(decision);
+            self.recorder.decision(decision);
             self.decisions.push(decision);
         }
     }

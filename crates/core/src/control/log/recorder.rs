@@ -95,16 +95,16 @@ pub enum Event {
 
 /// Records the inputs of a controller. A recorder that is off records nothing.
 #[derive(Debug, Default)]
-pub struct Tape {
+pub struct Recorder {
     is_on: bool,
     shown: Vec<StationView>,
     events: Vec<Event>,
 }
 
-impl Tape {
+impl Recorder {
     /// Begins with the machine that `params` and `seed` make.
     pub fn new(params: CapacityParams, seed: u64) -> Self {
-        Tape { is_on: true, shown: Vec::new(), events: vec![Event::Start { params, seed }] }
+        Recorder { is_on: true, shown: Vec::new(), events: vec![Event::Start { params, seed }] }
     }
 
     /// [`CapacityController::resume`]: `machine` as it is goes on. It draws from a fork of `seed`, as from its start.

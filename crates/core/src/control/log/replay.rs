@@ -204,16 +204,16 @@ fn tells_air(event: &Event) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::log::Tape;
+    use crate::control::log::Recorder;
     use crate::control::testbed::{Cell, MBPS};
     use crate::control::{AdaptiveParams, AirParams, WceParams};
     use crate::units::Bitrate;
 
-    /// A cell that drops to a quarter after five seconds, on tape.
+    /// A cell that drops to a quarter after five seconds, recorded.
     fn dropped(params: CapacityParams) -> Cell {
         let mut cell = Cell::new(CapacityController::new(&params, 0, Rng::fork(7, "ap1")), 4);
-        cell.tape = Tape::new(params, 7);
-        cell.tape.grow(4);
+        cell.recorder = Recorder::new(params, 7);
+        cell.recorder.grow(4);
         cell.control.grow(4);
         cell.run(5.0);
         cell.carries = 1.25 * MBPS;
@@ -230,7 +230,7 @@ mod tests {
         cell.silent = false;
         cell.carries = 5.0 * MBPS;
         cell.run(7.0);
-        let lines = cell.tape.take().into_iter().map(|event| serde_json::to_string(&event).unwrap());
+        let lines = cell.recorder.take().into_iter().map(|event| serde_json::to_string(&event).unwrap());
         (lines.map(|line| serde_json::from_str(&line).unwrap()).collect(), cell.decisions)
     }
 
@@ -310,16 +310,16 @@ mod tests {
         for params in kinds() {
             let mut cell = dropped(params);
             cell.run(1.3);
-            let before = cell.tape.take().len();
+            let before = cell.recorder.take().len();
             assert!(before > 100, "{before}");
             let already = cell.decisions.len();
-            let state = serde_json::to_string(&cell.tape.state(&cell.control, 9)).unwrap();
+            let state = serde_json::to_string(&cell.recorder.state(&cell.control, 9)).unwrap();
             cell.control.reseed(Rng::fork(9, "ap1"));
             cell.run(4.0);
             cell.carries = 5.0 * MBPS;
             cell.run(4.0);
             let mut events: Vec<Event> = vec![serde_json::from_str(&state).unwrap()];
-            events.extend(cell.tape.take());
+            events.extend(cell.recorder.take());
             let decisions = &cell.decisions[already..];
             assert!(decisions.len() > 10, "{}", decisions.len());
             let told = replay("ap1", &events, None).unwrap();

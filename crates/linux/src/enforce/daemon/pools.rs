@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fairair_core::control::log::{Event, Tape};
+use fairair_core::control::log::{Event, Recorder};
 use fairair_core::control::{
     CapacityController, CapacityParams, Decision, Kept, Reason, State, StationView, Verdict, Watch,
 };
@@ -40,7 +40,7 @@ pub(super) struct PoolControl {
     watch: Watch,
     /// What is wrong with C for a while now.
     verdict: Option<Verdict>,
-    tape: Tape,
+    recorder: Recorder,
 }
 
 impl PoolControl {
@@ -63,10 +63,10 @@ impl PoolControl {
             delay: None,
             watch: Watch::default(),
             verdict: None,
-            tape: if is_logged && !matches!(pool.capacity(), CapacityParams::Fixed { .. }) {
-                Tape::new(*pool.capacity(), seed)
+            recorder: if is_logged && !matches!(pool.capacity(), CapacityParams::Fixed { .. }) {
+                Recorder::new(*pool.capacity(), seed)
             } else {
-                Tape::default()
+                Recorder::default()
             },
         }
     }
@@ -74,7 +74,7 @@ impl PoolControl {
     /// Goes on with what another machine has learned of the same cell.
     pub(super) fn resume(&mut self, now: Instant, kept: &Kept, seed: u64) {
         self.capacity.resume(now, kept);
-        self.tape.resume(&self.capacity, seed);
+        self.recorder.resume(&self.capacity, seed);
     }
 
     /// What the next machine of the same cell should know.
@@ -239,7 +239,7 @@ impl PoolControl {
             view.air_ns =
                 station.map_or(0, |station| *known.entry(station.rate).or_insert_with(|| site.air_ns(station)));
         }
-        self.tape.grow(self.positions.len());
+        self.recorder.grow(self.positions.len());
         self.capacity.grow(self.positions.len());
     }
 
@@ -256,7 +256,7 @@ impl PoolControl {
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if self.capacity.poll_timeout().is_some_and(|at| at <= now) {
-            self.tape.timeout(now, &self.views);
+            self.recorder.timeout(now, &self.views);
             self.capacity.handle_timeout(now, &self.views);
         }
     }
@@ -265,7 +265,7 @@ impl PoolControl {
     pub(super) fn handle_reply(&mut self, now: Instant, id: u64) {
         if let Some(sent_at) = self.sent.remove(&id) {
             self.rtt = Some(now.saturating_since(sent_at));
-            self.tape.reply(now, id, &self.views);
+            self.recorder.reply(now, id, &self.views);
             self.capacity.handle_reply(now, id, &self.views);
             self.delay = self.capacity.delay(now);
         }
@@ -275,7 +275,7 @@ impl PoolControl {
     pub(super) fn poll_probe(&mut self, now: Instant) -> Option<(u64, u16)> {
         loop {
             let probe = self.capacity.poll_probe()?;
-            self.tape.probe(now, &probe);
+            self.recorder.probe(now, &probe);
             self.sent.insert(probe.id, now);
             while self.sent.len() > 64 {
                 self.sent.pop_first();
@@ -290,7 +290,7 @@ impl PoolControl {
     pub(super) fn poll_decision(&mut self) -> Option<Decision> {
         let decision = self.capacity.poll_decision()?;
         self.reason = decision.reason;
-        self.tape.decision(decision);
+        self.recorder.decision(decision);
         Some(decision)
     }
 
@@ -298,13 +298,13 @@ impl PoolControl {
     pub(super) fn snapshot(&mut self, name: &str, seed: u64) -> Event {
         self.capacity.reseed(Rng::fork(seed, name));
         // What was noted before and not taken belongs to a machine with another seed.
-        self.tape.take();
-        self.tape.state(&self.capacity, seed)
+        self.recorder.take();
+        self.recorder.state(&self.capacity, seed)
     }
 
     /// What the machine saw and did since the last call, for the log.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
-        self.tape.take()
+        self.recorder.take()
     }
 }
 
