@@ -1,8 +1,8 @@
 //! Probes that pass by the shaper: ICMP and ICMPv6 echo requests, or ARP and ND where a station does not answer those.
 
-mod manner;
 mod neighbour;
 mod register;
+mod responder;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::io::unix::AsyncFd;
 
-use self::manner::Habits;
 use self::neighbour::Neighbours;
 use self::register::register;
+use self::responder::Responder;
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::BYPASS;
 use crate::enforce::frames::checksum;
@@ -41,7 +41,7 @@ pub(super) struct Probes {
     echoes: Echoes,
     neighbours: Neighbours,
     /// By number of the class.
-    habits: BTreeMap<u16, Asked>,
+    responders: BTreeMap<u16, Asked>,
 }
 
 /// A station that is asked.
@@ -49,23 +49,23 @@ pub(super) struct Probes {
 struct Asked {
     pool: u16,
     mac: Option<Mac>,
-    habits: Habits,
+    responder: Responder,
 }
 
 impl Probes {
     /// Needs `CAP_NET_RAW`, and `CAP_NET_ADMIN` for the priority.
     pub(super) fn open(mode: Mode) -> io::Result<Self> {
         let (echoes, neighbours) = (Echoes::open()?, Neighbours::open(mode)?);
-        Ok(Probes { echoes, neighbours, habits: BTreeMap::new() })
+        Ok(Probes { echoes, neighbours, responders: BTreeMap::new() })
     }
 
     /// Asks `station` behind `interface`, in the way that it answers. A station that cannot be asked has a probe lost.
     pub(super) fn ask(&mut self, station: &Station, interface: &str, echo: Echo) -> io::Result<()> {
         let now = Instant::now();
         self.neighbours.refresh(now)?;
-        let fresh = || Asked { pool: station.pool, mac: station.mac, habits: Habits::new(now) };
-        self.habits.retain(|slot, own| *slot == station.slot || now < own.habits.asked_at + MEMORY);
-        let own = self.habits.entry(station.slot).or_insert_with(fresh);
+        let fresh = || Asked { pool: station.pool, mac: station.mac, responder: Responder::new(now) };
+        self.responders.retain(|slot, own| *slot == station.slot || now < own.responder.asked_at + MEMORY);
+        let own = self.responders.entry(station.slot).or_insert_with(fresh);
         // Another station has the class.
         if (own.pool, own.mac) != (station.pool, station.mac) {
             *own = fresh();
@@ -75,7 +75,7 @@ impl Probes {
             Manner::Echo => neighbours.reaches(interface, address),
             Manner::Neighbour => station.mac.is_some() && neighbours.may_ask(interface, address, now),
         };
-        let Some(question) = own.habits.ask(now, echo.id, &station.addresses, may) else { return Ok(()) };
+        let Some(question) = own.responder.ask(now, echo.id, &station.addresses, may) else { return Ok(()) };
         match (question.manner, station.mac) {
             (Manner::Neighbour, Some(mac)) => {
                 if question.is_trial_due {
@@ -90,7 +90,7 @@ impl Probes {
 
     /// How the station with class `slot` is asked; `None`: it has not answered.
     pub(super) fn manner(&self, slot: u16) -> Option<Manner> {
-        self.habits.get(&slot).and_then(|own| own.habits.manner())
+        self.responders.get(&slot).and_then(|own| own.responder.manner())
     }
 
     /// The next answer to a probe of ours.
@@ -100,20 +100,20 @@ impl Probes {
                 echo = self.echoes.next() => {
                     let now = Instant::now();
                     if echo.id == TRIAL {
-                        if let Some(own) = self.habits.get_mut(&echo.pool) {
-                            own.habits.trial_answered();
+                        if let Some(own) = self.responders.get_mut(&echo.pool) {
+                            own.responder.trial_answered();
                         }
                         continue;
                     }
-                    for own in self.habits.values_mut().filter(|own| own.pool == echo.pool) {
-                        own.habits.echoed(now, echo.id);
+                    for own in self.responders.values_mut().filter(|own| own.pool == echo.pool) {
+                        own.responder.echoed(now, echo.id);
                     }
                     return echo;
                 }
                 (mac, address) = self.neighbours.next() => {
                     let now = Instant::now();
-                    for own in self.habits.values_mut().filter(|own| own.mac == Some(mac)) {
-                        if let Some(id) = own.habits.advertised(now, address) {
+                    for own in self.responders.values_mut().filter(|own| own.mac == Some(mac)) {
+                        if let Some(id) = own.responder.advertised(now, address) {
                             return Echo { pool: own.pool, id };
                         }
                     }

@@ -30,7 +30,7 @@ struct Asked {
 
 /// What is known of how a station answers.
 #[derive(Debug)]
-pub(super) struct Habits {
+pub(super) struct Responder {
     manner: Manner,
     address: Option<IpAddr>,
     /// The oldest first.
@@ -52,9 +52,9 @@ pub(super) struct Question {
     pub(super) is_trial_due: bool,
 }
 
-impl Habits {
+impl Responder {
     pub(super) fn new(now: Instant) -> Self {
-        Habits {
+        Responder {
             manner: Manner::Echo,
             address: None,
             waiting: VecDeque::new(),
@@ -170,7 +170,7 @@ mod tests {
 
     /// Asks every 100 ms; `answers` says what is answered, at once. How it was asked in the end, and how many were answered.
     fn asked(
-        habits: &mut Habits,
+        responder: &mut Responder,
         now: &mut Instant,
         own: &BTreeSet<IpAddr>,
         times: u64,
@@ -179,16 +179,16 @@ mod tests {
         let (mut last, mut answered) = (None, 0);
         for id in 0..times {
             *now += STEP;
-            let Some(question) = habits.ask(*now, id, own, |_, _| true) else { continue };
+            let Some(question) = responder.ask(*now, id, own, |_, _| true) else { continue };
             if answers(question.manner, question.address) {
                 answered += 1;
                 match question.manner {
-                    Manner::Echo => habits.echoed(*now, id),
-                    Manner::Neighbour => assert_eq!(habits.advertised(*now, question.address), Some(id)),
+                    Manner::Echo => responder.echoed(*now, id),
+                    Manner::Neighbour => assert_eq!(responder.advertised(*now, question.address), Some(id)),
                 }
             }
             if question.is_trial_due && answers(Manner::Echo, question.address) {
-                habits.trial_answered();
+                responder.trial_answered();
             }
             last = Some(question);
         }
@@ -198,62 +198,62 @@ mod tests {
     #[test]
     fn a_station_that_ignores_echo_requests_is_asked_by_arp_within_a_second_and_kept() {
         let mut now = Instant::now();
-        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
         let is_neighbour = |manner, _| manner == Manner::Neighbour;
-        let (_, answered) = asked(&mut habits, &mut now, &own, 10, is_neighbour);
+        let (_, answered) = asked(&mut responder, &mut now, &own, 10, is_neighbour);
         assert!(answered >= 3, "{answered} of ten");
-        let (last, answered) = asked(&mut habits, &mut now, &own, 100, is_neighbour);
+        let (last, answered) = asked(&mut responder, &mut now, &own, 100, is_neighbour);
         assert_eq!((last.unwrap().manner, answered), (Manner::Neighbour, 100));
         // It answers echo requests again: that is found within a minute.
-        let (last, _) = asked(&mut habits, &mut now, &own, 620, |_, _| true);
+        let (last, _) = asked(&mut responder, &mut now, &own, 620, |_, _| true);
         assert_eq!(last.unwrap().manner, Manner::Echo);
     }
 
     #[test]
     fn a_station_that_answers_at_one_of_its_addresses_is_found_there() {
         let mut now = Instant::now();
-        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2", "10.9.0.1", "fd01::2"]));
+        let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2", "10.9.0.1", "fd01::2"]));
         let at: IpAddr = "fd01::2".parse().unwrap();
         let only = |manner, address| manner == Manner::Neighbour && address == at;
-        asked(&mut habits, &mut now, &own, 60, only);
-        let (last, answered) = asked(&mut habits, &mut now, &own, 20, only);
+        asked(&mut responder, &mut now, &own, 60, only);
+        let (last, answered) = asked(&mut responder, &mut now, &own, 20, only);
         assert_eq!((last.map(|last| (last.manner, last.address)), answered), (Some((Manner::Neighbour, at)), 20));
         // It has that address no longer.
         let own = addresses(&["10.1.0.2"]);
-        let (last, _) = asked(&mut habits, &mut now, &own, 1, |_, _| true);
+        let (last, _) = asked(&mut responder, &mut now, &own, 1, |_, _| true);
         assert_eq!(last.unwrap().address, "10.1.0.2".parse::<IpAddr>().unwrap());
     }
 
     #[test]
     fn a_deaf_station_is_asked_in_all_ways_in_turn_and_has_none() {
         let mut now = Instant::now();
-        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
         let mut manners = Vec::new();
         for id in 0..100 {
             now += STEP;
-            manners.extend(habits.ask(now, id, &own, |_, _| true).map(|question| question.manner));
+            manners.extend(responder.ask(now, id, &own, |_, _| true).map(|question| question.manner));
         }
         assert!(manners.contains(&Manner::Echo) && manners.contains(&Manner::Neighbour));
         assert!(manners[50..].contains(&Manner::Echo) && manners[50..].contains(&Manner::Neighbour), "{manners:?}");
-        assert_eq!(habits.manner(), None);
+        assert_eq!(responder.manner(), None);
     }
 
     #[test]
     fn what_was_not_asked_is_no_answer_and_one_question_is_out_at_a_time() {
         let now = Instant::now();
-        let (mut habits, own) = (Habits::new(now), addresses(&["10.1.0.2"]));
+        let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
         let only = |manner, _| manner == Manner::Neighbour;
         let at: IpAddr = "10.1.0.2".parse().unwrap();
-        assert_eq!(habits.advertised(now, at), None);
-        assert!(habits.ask(now, 7, &own, only).is_some());
-        assert_eq!(habits.ask(now + STEP, 8, &own, only), None);
-        assert_eq!(habits.advertised(now + STEP, "10.1.0.3".parse().unwrap()), None);
-        assert_eq!(habits.advertised(now + STEP, at), Some(7));
-        assert_eq!(habits.advertised(now + STEP, at), None, "once");
+        assert_eq!(responder.advertised(now, at), None);
+        assert!(responder.ask(now, 7, &own, only).is_some());
+        assert_eq!(responder.ask(now + STEP, 8, &own, only), None);
+        assert_eq!(responder.advertised(now + STEP, "10.1.0.3".parse().unwrap()), None);
+        assert_eq!(responder.advertised(now + STEP, at), Some(7));
+        assert_eq!(responder.advertised(now + STEP, at), None, "once");
         // Two requests are out: the next answer may belong to either.
-        assert!(habits.ask(now, 9, &own, only).is_some() && habits.ask(now + ALONE, 10, &own, only).is_some());
-        assert_eq!(habits.advertised(now + ALONE + STEP, at), None);
-        assert!(habits.ask(now + ALONE + STEP, 11, &own, only).is_some());
-        assert_eq!(habits.advertised(now + ALONE + STEP, at), Some(11));
+        assert!(responder.ask(now, 9, &own, only).is_some() && responder.ask(now + ALONE, 10, &own, only).is_some());
+        assert_eq!(responder.advertised(now + ALONE + STEP, at), None);
+        assert!(responder.ask(now + ALONE + STEP, 11, &own, only).is_some());
+        assert_eq!(responder.advertised(now + ALONE + STEP, at), Some(11));
     }
 }
