@@ -39,9 +39,9 @@ enum Order {
     Line(Line),
 }
 
-/// What the writing thread tells.
+/// State of the thread that writes.
 #[derive(Debug, Default)]
-struct Told {
+struct WriterStatus {
     /// The disk refused; nothing is written until the next [`Order::Begin`].
     failed: AtomicBool,
     /// The file has its share of the limit.
@@ -52,7 +52,7 @@ struct Told {
 #[derive(Debug, Default)]
 pub struct ControlLog {
     writer: Option<Writer<Order>>,
-    told: Arc<Told>,
+    status: Arc<WriterStatus>,
     /// The last try to begin a file.
     begun: Option<Instant>,
     /// A line was lost since then.
@@ -71,16 +71,16 @@ impl ControlLog {
         let mut file = append(path).map_err(shown)?;
         // Ends a line that a killed run left; a reader leaves out what is between two runs.
         file.write_all(b"\n").map_err(shown)?;
-        let told = Arc::new(Told::default());
-        let (path, share, teller) = (path.to_owned(), limit.0 / FILES as u64, told.clone());
+        let status = Arc::new(WriterStatus::default());
+        let (path, share, teller) = (path.to_owned(), limit.0 / FILES as u64, status.clone());
         let writer = Writer::start("control-log", move |orders| write(&path, file, share, orders, &teller));
-        Ok(ControlLog { writer: Some(writer.map_err(shown)?), told, begun: None, has_gap: false })
+        Ok(ControlLog { writer: Some(writer.map_err(shown)?), status, begun: None, has_gap: false })
     }
 
     /// Whether nothing is kept now: the disk is full, or slow. A log with a gap could not be replayed, so the next line
     /// comes after [`Self::begin`].
     pub fn has_failed(&self) -> bool {
-        self.has_gap || self.told.failed.load(Ordering::Relaxed)
+        self.has_gap || self.status.failed.load(Ordering::Relaxed)
     }
 
     /// Whether events are kept.
@@ -101,7 +101,7 @@ impl ControlLog {
     pub fn wants_to_begin(&self) -> bool {
         let is_patient = || self.begun.is_none_or(|begun| begun.elapsed() >= RETRY);
         self.is_on()
-            && (self.told.full.swap(false, Ordering::Relaxed) && !self.has_failed()
+            && (self.status.full.swap(false, Ordering::Relaxed) && !self.has_failed()
                 || self.has_failed() && is_patient())
     }
 
@@ -109,7 +109,7 @@ impl ControlLog {
     pub fn begin(&mut self, machines: impl Iterator<Item = (String, Event)>) {
         self.begun = Some(Instant::now());
         self.has_gap = false;
-        self.told.failed.store(false, Ordering::Relaxed);
+        self.status.failed.store(false, Ordering::Relaxed);
         self.put(Order::Begin);
         for (ap, event) in machines {
             self.put(Order::Line(Line { ap, event }));
@@ -126,7 +126,7 @@ fn append(path: &Path) -> io::Result<File> {
 }
 
 /// Writes until nobody sends any more.
-fn write(path: &Path, file: File, share: u64, orders: &Receiver<Order>, told: &Told) {
+fn write(path: &Path, file: File, share: u64, orders: &Receiver<Order>, status: &WriterStatus) {
     let mut size = file.metadata().map_or(0, |data| data.len());
     let mut file = Some(file);
     while let Ok(first) = orders.recv() {
@@ -154,8 +154,8 @@ fn write(path: &Path, file: File, share: u64, orders: &Receiver<Order>, told: &T
             }
         }
         file = put(file, &text);
-        told.failed.store(file.is_none(), Ordering::Relaxed);
-        told.full.store(size > share && file.is_some(), Ordering::Relaxed);
+        status.failed.store(file.is_none(), Ordering::Relaxed);
+        status.full.store(size > share && file.is_some(), Ordering::Relaxed);
     }
 }
 

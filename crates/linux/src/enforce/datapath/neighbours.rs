@@ -102,9 +102,9 @@ pub fn ports() -> io::Result<Vec<(Mac, u32)>> {
     Ok(ports)
 }
 
-/// What the kernel told.
+/// Changes of the kernel's tables.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct NeighbourChanges {
     /// Good entries of the neighbour table.
     pub neighbours: Vec<Neighbour>,
     /// Devices behind ports of bridges, by index.
@@ -133,17 +133,17 @@ impl NeighbourEvents {
     ///
     /// # Errors
     /// `ENOBUFS`: some were lost, and the tables must be read.
-    pub fn wait(&mut self, patience: Duration) -> io::Result<Told> {
-        let mut told = Told::default();
+    pub fn wait(&mut self, patience: Duration) -> io::Result<NeighbourChanges> {
+        let mut changes = NeighbourChanges::default();
         self.0.wait(patience, |kind, payload| {
             if kind != NEW_NEIGHBOUR {
             } else if payload.first() == Some(&AF_BRIDGE) {
-                told.ports.extend(port(payload));
+                changes.ports.extend(port(payload));
             } else {
-                told.neighbours.extend(neighbour(payload));
+                changes.neighbours.extend(neighbour(payload));
             }
         })?;
-        Ok(told)
+        Ok(changes)
     }
 }
 
