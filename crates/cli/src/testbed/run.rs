@@ -130,7 +130,7 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
         lost: TestbedLosses {
             overrun: sum(|outcome| outcome.overruns),
             refused: sum(|outcome| outcome.hand_over.refused),
-            unknown_address: sum(|outcome| outcome.strays.unknown),
+            unknown_address: sum(|outcome| outcome.uncarried.unknown),
         },
         minutes: outcomes.first().map_or_else(Vec::new, |outcome| {
             let minutes = outcome.hand_over.minutes.iter();

@@ -65,7 +65,7 @@ pub struct EthernetFrame {
 
 /// Frames that the emulation neither carries nor drops in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strays {
+pub struct UncarriedFrames {
     /// For nobody: an unknown address, or no Ethernet.
     pub unknown: u64,
 }
@@ -82,7 +82,7 @@ pub struct Emulation<'a> {
     flows: Flows,
     probes: Probes,
     departures: VecDeque<Departure>,
-    strays: Strays,
+    uncarried: UncarriedFrames,
 }
 
 impl<'a> Emulation<'a> {
@@ -95,14 +95,14 @@ impl<'a> Emulation<'a> {
             flows: Flows::new(scenario),
             probes: Probes::default(),
             departures: VecDeque::new(),
-            strays: Strays::default(),
+            uncarried: UncarriedFrames::default(),
         }
     }
 
     /// A frame has come to `port` at `now`, which is not before the last call's and not after [`Self::poll_timeout`].
     pub fn handle_frame(&mut self, now: Instant, port: Port, bytes: Vec<u8>) {
         let Some(headers) = frame::headers(&bytes) else {
-            self.strays.unknown += 1;
+            self.uncarried.unknown += 1;
             return;
         };
         match port {
@@ -113,7 +113,7 @@ impl<'a> Emulation<'a> {
             Port::Wire => {
                 let receivers = self.receivers(&headers);
                 if receivers.is_empty() {
-                    self.strays.unknown += u64::from(headers.destination[0] & 1 == 0);
+                    self.uncarried.unknown += u64::from(headers.destination[0] & 1 == 0);
                 }
                 for station in receivers {
                     let frame = self.frame(now, station, Direction::Down, headers, bytes.clone());
@@ -178,8 +178,8 @@ impl<'a> Emulation<'a> {
     }
 
     /// Frames that went nowhere.
-    pub fn strays(&self) -> Strays {
-        self.strays
+    pub fn uncarried(&self) -> UncarriedFrames {
+        self.uncarried
     }
 
     /// What was measured up to `end`; nothing when the warm-up was not over.

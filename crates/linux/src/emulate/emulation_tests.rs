@@ -74,7 +74,7 @@ fn frames_find_their_way_by_hardware_address() {
     assert_eq!(departures(&mut cell, at_micros(300_000)).len(), 1, "from station to station through the AP");
     cell.handle_frame(at_micros(400_000), Port::Wire, udp(GATEWAY_MAC, [2, 9, 9, 9, 9, 9], 100));
     assert_eq!(departures(&mut cell, at_micros(500_000)), []);
-    assert_eq!(cell.strays().unknown, 1);
+    assert_eq!(cell.uncarried().unknown, 1);
 }
 
 #[test]

@@ -30,7 +30,7 @@ mod traffic;
 
 pub use doctor::{Check, examine};
 pub use driver::Monitor;
-pub use emulation::{Departure, Emulation, EthernetFrame, Port, Strays};
+pub use emulation::{Departure, Emulation, EthernetFrame, Port, UncarriedFrames};
 pub use error::TestbedError;
 pub use hand_over::{HandOver, Minute};
 pub use options::{Options, TcpStack, Uplink};

@@ -16,7 +16,7 @@ use super::live_box::{self, LiveBox};
 use super::registry::Entry;
 use super::rig::Rig;
 use super::traffic::{Pings, TrafficPrograms};
-use super::{Options, Strays, stack};
+use super::{Options, UncarriedFrames, stack};
 use crate::realtime;
 
 /// Priority of the emulation among real-time threads.
@@ -31,7 +31,7 @@ pub struct Outcome {
     /// How late frames were handed over.
     pub hand_over: HandOver,
     /// Frames for nobody.
-    pub strays: Strays,
+    pub uncarried: UncarriedFrames,
     /// Frames that the kernel dropped before the emulation saw them.
     pub overruns: u64,
     /// Whether the emulation had real-time priority.
@@ -165,11 +165,11 @@ fn emulate(
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
     let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, heard)?;
-    let strays = cell.strays();
+    let uncarried = cell.uncarried();
     Ok(Outcome {
         record: cell.record(stopped),
         hand_over,
-        strays,
+        uncarried,
         overruns: 0,
         realtime: granted.realtime,
         pings: Vec::new(),
