@@ -20,25 +20,25 @@ const AT_ONCE: u32 = 3;
 #[allow(dead_code, reason = "what is held is let go by its drop")]
 enum Turn {
     Light(RwLockReadGuard<'static, ()>),
-    Shared(RwLockReadGuard<'static, ()>, Seat),
+    Shared(RwLockReadGuard<'static, ()>, Permit),
     Alone(RwLockWriteGuard<'static, ()>),
 }
 
 /// One of those that measure.
-struct Seat;
+struct Permit;
 
-impl Seat {
-    fn take() -> Seat {
+impl Permit {
+    fn take() -> Permit {
         let mut taken = MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner);
         while *taken >= AT_ONCE {
             taken = MEASURING.1.wait(taken).unwrap_or_else(PoisonError::into_inner);
         }
         *taken += 1;
-        Seat
+        Permit
     }
 }
 
-impl Drop for Seat {
+impl Drop for Permit {
     fn drop(&mut self) {
         *MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         MEASURING.1.notify_one();
@@ -101,8 +101,8 @@ const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host]
 impl Bench {
     /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
     pub(crate) fn new(stations: u32) -> Bench {
-        let seat = Seat::take();
-        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner), seat))
+        let permit = Permit::take();
+        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner), permit))
     }
 
     /// The same for a test that measures nothing near a bar.

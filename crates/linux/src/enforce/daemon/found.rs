@@ -93,7 +93,7 @@ impl Daemon {
         let Some(mtu) = self.watch("datapath", changed) else { return false };
         self.mtu = mtu;
         self.site = site;
-        self.seat();
+        self.assign_positions();
         true
     }
 }

@@ -208,7 +208,7 @@ impl PoolControl {
     }
 
     /// Gives each station of the pool a position, for as long as it is there.
-    pub(super) fn seat(&mut self, site: &Site) {
+    pub(super) fn assign_positions(&mut self, site: &Site) {
         let stations = site.stations();
         let own = |slot: u16| stations.iter().any(|station| station.pool == self.id && station.slot == slot);
         for (position, view) in self.positions.iter_mut().zip(&mut self.views) {
@@ -356,17 +356,17 @@ name = "slow"
 mac = "02:00:00:00:00:02"
 "#;
 
-    fn seated(text: &str) -> (PoolControl, Vec<u16>) {
+    fn with_positions(text: &str) -> (PoolControl, Vec<u16>) {
         let site = Site::new(Config::from_toml(text, "test").unwrap()).unwrap();
         let mut pool = PoolControl::new(&site.pools()["a"], 1, false);
-        pool.seat(&site);
+        pool.assign_positions(&site);
         (pool, site.stations().iter().map(|station| station.slot).collect())
     }
 
     /// 90 kB of UDP came up past the shaper, by names two parts to one; 10 kB came up through it, of the fast one.
     #[test]
     fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
-        let (mut pool, slots) = seated(TWO);
+        let (mut pool, slots) = with_positions(TWO);
         pool.observe(&BTreeMap::new(), Arrivals::default(), &BTreeMap::new());
         let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
         let counters = BTreeMap::from([(leaf_minor(slots[0]), ClassStats { bytes: 10_000, ..ClassStats::default() })]);
@@ -378,7 +378,7 @@ mac = "02:00:00:00:00:02"
     /// Senders are told once a second, so a look may find that none of them has sent since.
     #[test]
     fn senders_of_udp_of_which_nothing_came_are_not_heard() {
-        let (mut pool, slots) = seated(TWO);
+        let (mut pool, slots) = with_positions(TWO);
         let udp = BTreeMap::from([(slots[0], 20_000)]);
         let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
         pool.observe(&BTreeMap::new(), arrivals, &udp);
@@ -390,12 +390,12 @@ mac = "02:00:00:00:00:02"
     /// The air of a byte follows the rate that is known; none where the PHY is not.
     #[test]
     fn views_have_the_air_of_their_stations_rates() {
-        let (pool, _) = seated(TWO);
+        let (pool, _) = with_positions(TWO);
         assert_eq!(pool.views[0].air_ns, pool.views[1].air_ns, "not known: the fastest");
-        let (slow, _) = seated(&TWO.replace("00:02\"", "00:02\"\nrate = \"2 Mbit/s\""));
+        let (slow, _) = with_positions(&TWO.replace("00:02\"", "00:02\"\nrate = \"2 Mbit/s\""));
         assert!(slow.views[1].air_ns > 3 * slow.views[0].air_ns);
         let (blind, _) =
-            seated(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
+            with_positions(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
         assert_eq!(blind.views[0].air_ns, 0);
     }
 }

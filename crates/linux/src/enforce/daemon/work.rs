@@ -48,16 +48,16 @@ impl Daemon {
             }
             self.pools.push(control);
         }
-        self.seat();
+        self.assign_positions();
         // Not a moment with the largest C.
         self.act();
         self.start_discovery();
     }
 
     /// Gives the controllers the list of present stations.
-    pub(super) fn seat(&mut self) {
+    pub(super) fn assign_positions(&mut self) {
         for pool in &mut self.pools {
-            pool.seat(&self.site);
+            pool.assign_positions(&self.site);
         }
     }
 
