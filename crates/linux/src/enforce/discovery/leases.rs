@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Source;
-use super::{Discovery, Sighting, tame};
+use super::{Discovery, Sighting, sanitized};
 
 /// No lease file is longer.
 const LONGEST: u64 = 16 << 20;
@@ -114,7 +114,7 @@ fn dnsmasq(text: &str, now: u64) -> Vec<Sighting> {
         let expiry: u64 = words.next()?.parse().ok()?;
         let mac = words.next()?.parse().ok();
         let address = words.next()?.trim_matches(['[', ']']).parse().ok()?;
-        let name = words.next().filter(|name| *name != "*").and_then(tame);
+        let name = words.next().filter(|name| *name != "*").and_then(sanitized);
         (expiry == 0 || expiry > now).then_some(Sighting { address: Some(address), mac, name, ..Sighting::default() })
     };
     text.lines().filter_map(lease).collect()
@@ -138,7 +138,7 @@ fn kea(text: &str, now: u64) -> Vec<Sighting> {
         let is_valid = cell(expire).parse::<u64>().is_ok_and(|expiry| expiry > now);
         leases.remove(&ip);
         if is_good && is_valid {
-            let name = hostname.and_then(|hostname| tame(cell(hostname)));
+            let name = hostname.and_then(|hostname| sanitized(cell(hostname)));
             leases.insert(ip, Sighting { address: Some(ip), mac: cell(mac).parse().ok(), name, ..Sighting::default() });
         }
     }

@@ -19,6 +19,6 @@ pub use passing::Passing;
 pub use snmp::Snmp;
 pub use survey::{Iw, parse_iw};
 pub use way::{Discovery, Sighting, Source};
-pub(super) use way::{tame, tame_line};
+pub(super) use way::{sanitized, sanitized_line};
 pub use ways::ways;
 pub use workers::{Report, Workers};

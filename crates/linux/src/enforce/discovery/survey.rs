@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairair_core::units::Bitrate;
 
 use super::Source;
-use super::{Discovery, Sighting, tame_line};
+use super::{Discovery, Sighting, sanitized_line};
 use crate::enforce::config::{Mac, PHY_RATES};
 
 /// `iw` answers at once, or its driver hangs.
@@ -74,7 +74,7 @@ fn output(command: &mut Command, patience: Duration) -> Result<String, String> {
         return printed.join().map_err(|_| "cannot read what it prints".to_owned());
     }
     let words = words.join().unwrap_or_default();
-    Err(tame_line(words.lines().next().filter(|line| !line.is_empty()).unwrap_or("it failed")))
+    Err(sanitized_line(words.lines().next().filter(|line| !line.is_empty()).unwrap_or("it failed")))
 }
 
 /// Stations with their transmit rate, as the AP sends to them. Lines of another form are passed over.

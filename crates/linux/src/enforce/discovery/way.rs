@@ -68,12 +68,13 @@ pub trait Discovery: std::fmt::Debug + Send {
 }
 
 /// A name from outside as it may stand in logs and tables.
-pub(in crate::enforce) fn tame(name: &str) -> Option<String> {
-    let tame: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(64).collect();
-    (!tame.is_empty()).then_some(tame)
+pub(in crate::enforce) fn sanitized(name: &str) -> Option<String> {
+    let sanitized: String =
+        name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(64).collect();
+    (!sanitized.is_empty()).then_some(sanitized)
 }
 
 /// A line from outside as it may stand in logs and `status`: without what a terminal obeys, and short.
-pub(in crate::enforce) fn tame_line(line: &str) -> String {
+pub(in crate::enforce) fn sanitized_line(line: &str) -> String {
     line.chars().filter(|c| !c.is_control()).take(200).collect()
 }
