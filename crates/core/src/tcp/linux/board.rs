@@ -27,7 +27,7 @@ pub(super) struct Out {
 
 /// What an acknowledgement reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct News {
+pub(super) struct Acknowledged {
     /// Segments that are newly known to have arrived.
     pub(super) delivered: u32,
     /// Whether one of them was sent once only and before `high`.
@@ -128,8 +128,8 @@ impl Board {
     }
 
     /// Everything below `ack` and in `blocks` has arrived; `high` is the end of what was out at the last timeout.
-    pub(super) fn acknowledge(&mut self, now: Instant, ack: u64, blocks: &[(u64, u64)], high: u64) -> News {
-        let mut news = News::default();
+    pub(super) fn acknowledge(&mut self, now: Instant, ack: u64, blocks: &[(u64, u64)], high: u64) -> Acknowledged {
+        let mut acknowledged = Acknowledged::default();
         let mut repeated_rtt = None;
         for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end > ack) {
             let mut index = self.first_at(self.sacked_ranges.skip(*start));
@@ -139,11 +139,11 @@ impl Board {
                     index = self.first_at(self.sacked_ranges.skip(out.seq)).max(index + 1);
                     continue;
                 }
-                news.sacked = true;
+                acknowledged.sacked = true;
                 if !out.repeated {
-                    news.newest_rtt = Some(now.saturating_since(out.sent));
+                    acknowledged.newest_rtt = Some(now.saturating_since(out.sent));
                 }
-                self.arrived(now, out, high, &mut news, &mut repeated_rtt);
+                self.arrived(now, out, high, &mut acknowledged, &mut repeated_rtt);
                 self.forget(index);
                 self.out[index].sacked = true;
                 self.sacked += 1;
@@ -154,7 +154,7 @@ impl Board {
                 self.sacked_ranges.insert(first, last);
             }
         }
-        let by_sack = news.rtt.take();
+        let by_sack = acknowledged.rtt.take();
         let (mut newest_rtt, mut copies) = (None, false);
         while self.out.front().is_some_and(|out| out.end <= ack) {
             let out = self.out[0];
@@ -163,7 +163,7 @@ impl Board {
             } else {
                 newest_rtt = Some(now.saturating_since(out.sent));
                 copies |= out.repeated;
-                self.arrived(now, out, high, &mut news, &mut repeated_rtt);
+                self.arrived(now, out, high, &mut acknowledged, &mut repeated_rtt);
                 self.forget(0);
             }
             self.out.pop_front();
@@ -172,13 +172,13 @@ impl Board {
         if !self.sacked_ranges.is_empty() {
             self.sacked_ranges.advance(ack);
         }
-        news.newest_rtt = news.newest_rtt.or(newest_rtt.filter(|_| !copies));
-        news.rtt = news.rtt.or(by_sack);
-        if let Some(rtt) = news.rtt {
+        acknowledged.newest_rtt = acknowledged.newest_rtt.or(newest_rtt.filter(|_| !copies));
+        acknowledged.rtt = acknowledged.rtt.or(by_sack);
+        if let Some(rtt) = acknowledged.rtt {
             self.round_trip(rtt);
         }
-        news.rtt = news.rtt.or(repeated_rtt);
-        news
+        acknowledged.rtt = acknowledged.rtt.or(repeated_rtt);
+        acknowledged
     }
 
     /// Position of the first segment that begins at `seq` or behind it.
@@ -199,8 +199,15 @@ impl Board {
     }
 
     /// `tcp_rack_advance`, and the samples of round trips.
-    fn arrived(&mut self, now: Instant, out: Out, high: u64, news: &mut News, repeated_rtt: &mut Option<Duration>) {
-        news.delivered += 1;
+    fn arrived(
+        &mut self,
+        now: Instant,
+        out: Out,
+        high: u64,
+        acknowledged: &mut Acknowledged,
+        repeated_rtt: &mut Option<Duration>,
+    ) {
+        acknowledged.delivered += 1;
         self.rate.arrived(out.sent, out.end, out.snapshot);
         let rtt = now.saturating_since(out.sent);
         if out.repeated {
@@ -210,8 +217,8 @@ impl Board {
             }
             *repeated_rtt = repeated_rtt.or(Some(rtt));
         } else {
-            news.original |= out.end <= high;
-            news.rtt = news.rtt.or(Some(rtt));
+            acknowledged.original |= out.end <= high;
+            acknowledged.rtt = acknowledged.rtt.or(Some(rtt));
         }
         if self.newest.is_none_or(|(sent, end, _)| (out.sent, out.end) > (sent, end)) {
             self.newest = Some((out.sent, out.end, rtt));

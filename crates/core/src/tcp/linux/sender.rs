@@ -154,26 +154,26 @@ impl LinuxSender {
         self.una = ack;
         let before = self.board.lost();
         let (prior_in_flight, prior_lost) = (self.board.in_flight(), self.board.rate().lost());
-        let news = self.board.acknowledge(now, ack, sack, self.high);
-        if let Some(rtt) = news.rtt {
+        let acknowledged = self.board.acknowledge(now, ack, sack, self.high);
+        if let Some(rtt) = acknowledged.rtt {
             self.rto.sample(rtt, self.una, self.next);
         }
         if advances {
             self.timeouts_in_row = 0;
         }
-        self.probe_answered(ack, advances, news);
+        self.probe_answered(ack, advances, acknowledged);
         if advances {
             self.set_timer(now);
         }
-        self.repair(now, advances, news);
+        self.repair(now, advances, acknowledged);
         let newly_lost = self.board.lost() > before;
         if self.control.models_path() {
             let losses = (self.board.rate().lost() - prior_lost) as u32;
-            self.model(now, news, losses, prior_in_flight);
+            self.model(now, acknowledged, losses, prior_in_flight);
         } else if self.is_reducing() {
-            self.reduce(news.delivered, advances && !newly_lost);
+            self.reduce(acknowledged.delivered, advances && !newly_lost);
         } else if advances {
-            self.grow(now, news.delivered);
+            self.grow(now, acknowledged.delivered);
         }
     }
 

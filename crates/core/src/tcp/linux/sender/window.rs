@@ -1,13 +1,13 @@
 //! How the sender of Linux repairs losses and sets its window: net/ipv4/tcp_input.c, tcp_cong.c.
 
-use super::super::board::News;
+use super::super::board::Acknowledged;
 use super::{LinuxSender, PROBE_MARGIN, State, Timer};
 use crate::tcp::congestion::{Ack, Repair, Sample};
 use crate::units::Instant;
 
 impl LinuxSender {
     /// `tcp_process_tlp_ack`: a probe that repaired a loss is a reason to slow down.
-    pub(super) fn probe_answered(&mut self, ack: u64, advances: bool, news: News) {
+    pub(super) fn probe_answered(&mut self, ack: u64, advances: bool, acknowledged: Acknowledged) {
         let Some((high, again)) = self.probed else { return };
         if ack < high {
             return;
@@ -17,13 +17,13 @@ impl LinuxSender {
             self.control.on_repaired();
         }
         // New data was the probe, or a mere duplicate says that original and probe have both arrived.
-        if !again || ack > high || !(advances || news.sacked) {
+        if !again || ack > high || !(advances || acknowledged.sacked) {
             self.probed = None;
         }
     }
 
     /// `tcp_fastretrans_alert`: from state to state.
-    pub(super) fn repair(&mut self, now: Instant, advances: bool, news: News) {
+    pub(super) fn repair(&mut self, now: Instant, advances: bool, acknowledged: Acknowledged) {
         let through = self.una >= self.high;
         match self.state {
             // Not before something behind the segment with CWR is acknowledged.
@@ -35,11 +35,11 @@ impl LinuxSender {
                 self.control.on_repaired();
                 self.state = State::Open;
             }
-            State::Loss if self.frto && news.original => return self.undo(),
+            State::Loss if self.frto && acknowledged.original => return self.undo(),
             State::Loss if through => self.state = State::Open,
             State::Loss if self.frto && self.next > self.high => {
                 // RFC 5682 step 3a: the duplicate ACK of new data says that the loss was real.
-                self.frto &= !news.sacked && advances;
+                self.frto &= !acknowledged.sacked && advances;
             }
             State::Loss if self.frto && advances => {
                 self.high = self.next;
@@ -102,7 +102,7 @@ impl LinuxSender {
         self.control.cwnd() as u32
     }
 
-    /// `tcp_cwnd_reduction`: Proportional Rate Reduction with slow start for as long as an ACK brings no bad news.
+    /// `tcp_cwnd_reduction`: Proportional Rate Reduction with slow start for as long as an ACK brings no loss.
     pub(super) fn reduce(&mut self, delivered: u32, good_news: bool) {
         if delivered == 0 {
             return;
@@ -129,7 +129,7 @@ impl LinuxSender {
     }
 
     /// `tcp_cong_control` with a model of the path: every acknowledgement counts, and the window is the model's.
-    pub(super) fn model(&mut self, now: Instant, news: News, losses: u32, prior_in_flight: u32) {
+    pub(super) fn model(&mut self, now: Instant, acknowledged: Acknowledged, losses: u32, prior_in_flight: u32) {
         let in_flight = self.board.in_flight();
         let repair = match self.state {
             State::SynSent(_) | State::Open | State::Reducing => Repair::Nothing,
@@ -139,8 +139,8 @@ impl LinuxSender {
         let release = self.pacer.release(now);
         let rate = self.board.rate();
         let sample = Sample {
-            rate: rate.sample(now, news.delivered > 0, news.newest_rtt),
-            rtt: news.newest_rtt,
+            rate: rate.sample(now, acknowledged.delivered > 0, acknowledged.newest_rtt),
+            rtt: acknowledged.newest_rtt,
             delivered: rate.delivered(),
             lost: rate.lost(),
             delivered_at: rate.delivered_at(),
@@ -150,7 +150,12 @@ impl LinuxSender {
             repair,
             release,
         };
-        self.control.on_ack(&Ack { now, segments: news.delivered, srtt: self.rto.srtt(), sample: Some(sample) });
+        self.control.on_ack(&Ack {
+            now,
+            segments: acknowledged.delivered,
+            srtt: self.rto.srtt(),
+            sample: Some(sample),
+        });
         if self.control.holds_back() {
             self.board.rate().limit(in_flight);
         }
