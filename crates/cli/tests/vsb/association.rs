@@ -153,7 +153,8 @@ fn expected(fast: u64, slow: u64) -> f64 {
             cw_max: None,
             qos: None,
         };
-        airtime_per_byte(&MacParams::new(&radio, Preset::Standard), rate, 1460, 0.5)
+        let mac = MacParams::new(&radio, Preset::Standard);
+        airtime_per_byte(&mac, mac.tx(rate), 1460, 0.5)
     };
     cost(slow) / cost(fast)
 }

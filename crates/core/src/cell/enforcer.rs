@@ -1,13 +1,14 @@
 //! The scenario's box: shaper and controller.
 
 use crate::control::{CapacityController, Decision, Probe, StationView};
+use crate::mac::TxVector;
 use crate::model::air;
 use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
 use crate::shaper::Vsb;
-use crate::units::{Bitrate, Instant};
+use crate::units::Instant;
 
 /// A box at work: packets and replies go in, packets and probes come out.
 ///
@@ -29,8 +30,8 @@ impl<P: Packet> Enforcer<P> {
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
         let enforce = scenario.enforce?;
         let control = CapacityController::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
-        let rates: Vec<_> = scenario.stations.iter().map(|station| station.rate).collect();
-        let shares = scenario.shares(enforce.vsb.policy, &rates);
+        let txs = scenario.station_txs();
+        let shares = scenario.shares(enforce.vsb.policy, &txs);
         let first = scenario.events.iter().find_map(|event| match event.action {
             Action::Enforce { on } => Some(on),
             _ => None,
@@ -42,7 +43,7 @@ impl<P: Packet> Enforcer<P> {
             views: vec![StationView::default(); scenario.stations.len()],
             trace: Vec::new(),
         };
-        enforcer.set_air(scenario, &rates);
+        enforcer.set_air(scenario, &txs);
         Some(enforcer)
     }
 
@@ -51,11 +52,11 @@ impl<P: Packet> Enforcer<P> {
         self.on = on;
     }
 
-    /// The data rates of stations are `rates` from now on, in the scenario's order.
-    pub(super) fn set_rates(&mut self, now: Instant, scenario: &Scenario, rates: &[Bitrate]) {
+    /// Data of stations are sent with `txs` from now on, in the scenario's order.
+    pub(super) fn set_txs(&mut self, now: Instant, scenario: &Scenario, txs: &[TxVector]) {
         let Some(enforce) = scenario.enforce else { return };
-        self.vsb.set_shares(now, &scenario.shares(enforce.vsb.policy, rates));
-        self.set_air(scenario, rates);
+        self.vsb.set_shares(now, &scenario.shares(enforce.vsb.policy, txs));
+        self.set_air(scenario, txs);
     }
 
     /// A packet comes to the box, from either side. Returns it when it passes by at once.
@@ -131,9 +132,9 @@ impl<P: Packet> Enforcer<P> {
     }
 
     /// Only one machine wants it, and it takes some reckoning.
-    fn set_air(&mut self, scenario: &Scenario, rates: &[Bitrate]) {
+    fn set_air(&mut self, scenario: &Scenario, txs: &[TxVector]) {
         if matches!(self.control, CapacityController::Air(_)) {
-            for (view, air) in self.views.iter_mut().zip(air::of_stations(scenario, rates)) {
+            for (view, air) in self.views.iter_mut().zip(air::of_stations(scenario, txs)) {
                 view.air_ns = air;
             }
         }
@@ -156,6 +157,7 @@ impl<P: Packet> Enforcer<P> {
 mod tests {
     use super::*;
     use crate::packet::{Direction, FlowId, Kind, NO_SACK, Segment};
+    use crate::units::Bitrate;
 
     const CELL: &str = r#"
         name = "box"
@@ -234,12 +236,13 @@ mod tests {
         let text = "[enforce]\ncapacity = { kind = \"air\" }\n[[event]]\nat = \"5 s\"\nkind = \"enforce\"\n";
         let scenario = cell(text);
         let mut enforcer = Enforcer::<Segment>::new(&scenario, 1).expect("a box");
-        enforcer.set_rates(Instant::ZERO, &scenario, &[Bitrate::mbps(2)]);
+        let tx = |mbps| scenario.radio.tx(Bitrate::mbps(mbps));
+        enforcer.set_txs(Instant::ZERO, &scenario, &[tx(2)]);
         enforcer.switch(true);
         enforcer.handle_timeout(Instant::ZERO);
         enforcer.settle(Instant::ZERO);
         let slow = enforcer.record(Instant::ZERO).trace[0].capacity.as_bps();
-        enforcer.set_rates(Instant::ZERO, &scenario, &[Bitrate::mbps(11)]);
+        enforcer.set_txs(Instant::ZERO, &scenario, &[tx(11)]);
         assert!((1_400_000..1_600_000).contains(&slow), "{slow}");
         assert!(enforcer.views[0].air_ns > 0 && enforcer.views[0].air_ns < 1700);
     }

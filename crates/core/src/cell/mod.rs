@@ -28,7 +28,7 @@ use self::enforcer::Enforcer;
 use self::responders::Responders;
 use self::the_box::BoxWakeups;
 use self::wires::Wires;
-use crate::mac::{AirFrame, Bss, Delivery};
+use crate::mac::{AirFrame, Bss, Delivery, TxVector};
 use crate::packet::{Direction, NodeId};
 use crate::record::Series;
 use crate::scenario::Scenario;
@@ -66,8 +66,8 @@ pub struct Cell<'a, P, T> {
     pending: Pending,
     /// Time of the step that is pending or settling.
     now: Instant,
-    /// Data rate of each station, as timed events have left it.
-    rates: Vec<Bitrate>,
+    /// Modulation of each station's data, as timed events have left it.
+    txs: Vec<TxVector>,
     series: Series,
     /// When the counters began.
     counted_from: Instant,
@@ -89,7 +89,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
             deadlines: Deadlines::new(),
             pending: Pending::Nothing,
             now: Instant::ZERO,
-            rates: scenario.stations.iter().map(|station| station.rate).collect(),
+            txs: scenario.station_txs(),
             series: Series::default(),
             counted_from: Instant::ZERO,
         };
@@ -253,7 +253,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     /// Present data rate of the station at this position.
     #[inline]
     pub fn rate(&self, station: usize) -> Bitrate {
-        self.rates[station]
+        self.txs[station].rate()
     }
 
     /// Starts to tell which queues made room, as [`Output::Fetched`]: for sources that wait for it.

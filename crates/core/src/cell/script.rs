@@ -10,9 +10,10 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
         let scenario = self.scenario;
         match &scenario.events[index].action {
             Action::Rate { stations, rate, tx } => {
+                let tx = tx.unwrap_or(scenario.radio.tx(*rate));
                 for station in stations {
-                    self.rates[*station] = *rate;
-                    self.bss.set_tx(*station, tx.unwrap_or(scenario.radio.tx(*rate)));
+                    self.txs[*station] = tx;
+                    self.bss.set_tx(*station, tx);
                 }
                 self.reweigh(now);
             }

@@ -34,10 +34,10 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
         self.await_control(now);
     }
 
-    /// The data rates of stations have changed.
+    /// The modulations of stations have changed.
     pub(super) fn reweigh(&mut self, now: Instant) {
         if let Some(enforcer) = &mut self.enforcer {
-            enforcer.set_rates(now, self.scenario, &self.rates);
+            enforcer.set_txs(now, self.scenario, &self.txs);
         }
     }
 

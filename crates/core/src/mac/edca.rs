@@ -21,7 +21,7 @@ const CTS: u64 = 14;
 /// Bytes of a BlockAckReq.
 const BLOCK_ACK_REQ: u64 = 24;
 /// Bytes of a BlockAck with a bitmap of 64 and of 256 MPDUs.
-const BLOCK_ACK: (u64, u64) = (32, 56);
+pub(super) const BLOCK_ACK: (u64, u64) = (32, 56);
 /// Aggregates that the MAC holds for a station and category when the queue does not pick stations.
 const AGGREGATES_AHEAD: usize = 2;
 
@@ -125,6 +125,9 @@ struct Times {
     longest: u64,
     /// Bytes before a lone MPDU.
     alone: u64,
+    /// BlockAck window, and MPDUs of an A-MPDU at most.
+    window: usize,
+    mpdus: usize,
 }
 
 /// The QoS half of a cell.
@@ -187,13 +190,19 @@ impl<P: Packet> Edca<P> {
 
     fn times_of(&self, params: &MacParams, link: &Link) -> Times {
         let answer = |bytes| params.ack_tx(link.tx).ppdu_time(Bytes(bytes), &params.ppdu);
-        let by_duration = link.tx.longest_psdu(LONGEST_PPDU, &params.ppdu).map_or(0, |bytes| bytes.0);
-        let by_bytes = self.params.aggregation.map_or(u64::MAX, |aggregation| aggregation.max_bytes.0);
+        let phy = link.tx.phy();
+        let limits = self.params.aggregation.map(|aggregation| aggregation.within(phy));
+        let longest = limits.map_or(LONGEST_PPDU, |limits| limits.longest_ppdu());
+        let by_duration = link.tx.longest_psdu(longest, &params.ppdu).map_or(0, |bytes| bytes.0);
+        let by_bytes = limits.map_or(u64::MAX, |limits| limits.max_bytes.0);
+        let window = limits.map_or_else(|| self.params.window(), |limits| limits.window);
         Times {
             ack: answer(CTS),
-            block_ack: answer(if self.params.window() > 64 { BLOCK_ACK.1 } else { BLOCK_ACK.0 }),
+            block_ack: answer(if window > 64 { BLOCK_ACK.1 } else { BLOCK_ACK.0 }),
             longest: by_duration.min(by_bytes),
-            alone: if matches!(link.tx.phy(), Phy::Ac | Phy::Ax) { DELIMITER } else { 0 },
+            alone: if matches!(phy, Phy::Ac | Phy::Ax) { DELIMITER } else { 0 },
+            window,
+            mpdus: limits.map_or(1, |limits| limits.most_mpdus()),
         }
     }
 
@@ -213,12 +222,12 @@ impl<P: Packet> Edca<P> {
             let id = self.function(index, packet.category());
             let function = &mut self.functions[id];
             let peer = function.peer(packet.station());
-            let longest = self.times[function.station(peer)].longest;
+            let Times { longest, mpdus, .. } = self.times[function.station(peer)];
             let session = &mut function.sessions[peer];
             let (count, bytes) = session.waiting();
             let few = count < AGGREGATES_AHEAD;
-            let fits = count < AGGREGATES_AHEAD * self.params.most_mpdus()
-                && bytes + packet.ip_len().0 <= AGGREGATES_AHEAD as u64 * longest;
+            let fits =
+                count < AGGREGATES_AHEAD * mpdus && bytes + packet.ip_len().0 <= AGGREGATES_AHEAD as u64 * longest;
             if !few && !fits {
                 node.in_service = Some(packet);
                 return;
@@ -262,7 +271,7 @@ impl<P: Packet> Edca<P> {
         }
         let category = function.category;
         let peer = if node.picks_stations {
-            let held = HeldBy { function, window: self.params.window() };
+            let held = HeldBy { function, times: &self.times };
             node.queue.next_station(now, category, &held).map(|station| function.peer(station))
         } else {
             function.turn.front().copied()
@@ -285,8 +294,8 @@ impl<P: Packet> Edca<P> {
         let limits = Limits {
             psdu: longest,
             lone_psdu: lone,
-            window: self.params.window(),
-            mpdus: self.params.most_mpdus(),
+            window: times.window,
+            mpdus: times.mpdus,
             alone: times.alone,
             first_always: first,
             expired: Session::<P>::expiry(now, self.params.lifetime),
@@ -314,7 +323,8 @@ impl<P: Packet> Edca<P> {
 /// What an access function holds, for the queue that picks the station.
 struct HeldBy<'a, P> {
     function: &'a Function<P>,
-    window: usize,
+    /// By station.
+    times: &'a [Times],
 }
 
 impl<P: Packet> HeldBy<'_, P> {
@@ -340,6 +350,7 @@ impl<P: Packet> Held for HeldBy<'_, P> {
     }
 
     fn has_room(&self, station: NodeId) -> bool {
-        self.session(station).is_some_and(|session| session.len() < self.window)
+        let window = station.station_index().map_or(0, |index| self.times[index].window);
+        self.session(station).is_some_and(|session| session.len() < window)
     }
 }

@@ -1,6 +1,7 @@
 //! IEEE 802.11 medium access: PHY timing, DCF, and the cell as one object.
 
 mod access;
+mod aggregate;
 mod air;
 mod backoff;
 mod block_ack;
@@ -22,6 +23,7 @@ mod radio;
 mod rules;
 mod tx_vector;
 
+pub use aggregate::Exchange;
 pub use air::{AirBody, AirFrame, Place, Reception};
 pub use bss::Bss;
 pub use counters::{MacStats, QosStats, StationRecord};

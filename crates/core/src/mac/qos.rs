@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::phy::{LONGEST_PPDU, Phy};
 use crate::packet::Category;
 use crate::units::{Bytes, Duration};
 
@@ -71,6 +72,36 @@ pub struct Aggregation {
     pub max_bytes: Bytes,
     /// BlockAck window: MPDUs from the oldest that is not acknowledged on.
     pub window: usize,
+    /// MPDUs of an A-MPDU at most; `None`: the window.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_mpdus: Option<usize>,
+    /// Longest PPDU of several MPDUs; `None`: [`LONGEST_PPDU`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration: Option<Duration>,
+}
+
+impl Aggregation {
+    /// Limits of bytes and of the BlockAck window alone.
+    pub const fn new(max_bytes: Bytes, window: usize) -> Self {
+        Aggregation { max_bytes, window, max_mpdus: None, max_duration: None }
+    }
+
+    /// As a station of `phy` can have it: the limits of its PHY hold, too.
+    #[must_use]
+    pub fn within(self, phy: Phy) -> Self {
+        let (bytes, window) = phy.most_aggregated();
+        Aggregation { max_bytes: self.max_bytes.min(Bytes(bytes)), window: self.window.min(window), ..self }
+    }
+
+    /// MPDUs of an A-MPDU at most.
+    pub fn most_mpdus(&self) -> usize {
+        self.max_mpdus.map_or(self.window, |most| most.min(self.window))
+    }
+
+    /// Longest PPDU of several MPDUs.
+    pub fn longest_ppdu(&self) -> Duration {
+        self.max_duration.unwrap_or(LONGEST_PPDU)
+    }
 }
 
 /// The rules of a QoS cell: what a cell under DCF has not.
@@ -105,7 +136,7 @@ impl QosParams {
 
     /// MPDUs that a PPDU carries at most.
     pub fn most_mpdus(&self) -> usize {
-        self.aggregation.map_or(1, |aggregation| aggregation.window)
+        self.aggregation.map_or(1, |aggregation| aggregation.most_mpdus())
     }
 
     /// Only best effort is used.

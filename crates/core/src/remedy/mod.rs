@@ -62,8 +62,8 @@ impl Remedy {
     }
 }
 
-/// What in the remedies of `scenario` reckons with frames that its cell does not send, for who reads the results: in cells of 802.11n, ac and ax
-/// frames are aggregated. The simulation is right all the same.
+/// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax
+/// nobody knows beforehand how many packets a PPDU carries. The simulation is right all the same.
 pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     let boxed = scenario.enforce.as_ref();
     let air = boxed.is_some_and(|enforce| matches!(enforce.capacity, CapacityParams::Air(_)));
@@ -75,11 +75,11 @@ pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     }
     if air {
         cautions.push(
-            "capacity `air` reckons with single frames, so that C is far below what A-MPDUs carry: use `adaptive`",
+            "capacity `air` takes A-MPDUs to be full, so that C is above what they carry where stations have little to send: `adaptive` measures it",
         );
     }
     if policy {
-        cautions.push("policy `airtime` weighs stations by the air of single frames, which favours slow stations where frames are aggregated");
+        cautions.push("policy `airtime` takes A-MPDUs to be full: a station with little to send at a time gets more air than its share");
     }
     if limiter {
         cautions.push("the uplink limiter begins with R = 4.6 Mbit/s of 802.11b and rises by a tenth a second: give its `capacity`");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reckons_with_single_frames_is_said_where_they_are_aggregated() {
+    fn what_takes_aggregates_to_be_full_is_said() {
         let text =
             "name = \"cell\"\n[run]\nduration = \"10 s\"\n[radio]\nphy = \"802.11n\"\n[[station]]\nname = \"a\"\n";
         let modern = Scenario::from_toml(text, "cell.toml").unwrap();

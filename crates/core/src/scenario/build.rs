@@ -1,12 +1,12 @@
 //! What engines that move packets make of a scenario in the same way.
 
 use super::{Flow, Preset, Scenario, Station, Traffic};
-use crate::mac::{Bss, MacParams, QosParams, StationLink};
+use crate::mac::{Bss, MacParams, QosParams, StationLink, TxVector};
 use crate::packet::Packet;
 use crate::qdisc::{self, DropTail, Mac80211, Qdisc, QdiscSpec, Queue, SharedFifo, SharedFifoParams};
 use crate::rng::Rng;
 use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Duration, Instant};
 
 impl Scenario {
     /// The seed of replica number `replica`.
@@ -33,10 +33,21 @@ impl Scenario {
         })
     }
 
-    /// The cell with empty queues; a replica's `seed` makes all its draws.
-    pub fn cell<P: Packet + Clone + Send + 'static>(&self, seed: u64) -> Bss<P> {
+    /// Timing and rules of the cell's MAC.
+    pub fn mac(&self) -> MacParams {
         let mut params = MacParams::new(&self.radio, self.run.preset);
         params.qos = self.qos();
+        params
+    }
+
+    /// How data frames from and to each station are sent at the start.
+    pub fn station_txs(&self) -> Vec<TxVector> {
+        self.stations.iter().map(|station| self.radio.station_tx(station)).collect()
+    }
+
+    /// The cell with empty queues; a replica's `seed` makes all its draws.
+    pub fn cell<P: Packet + Clone + Send + 'static>(&self, seed: u64) -> Bss<P> {
+        let params = self.mac();
         let stations: Vec<StationLink> = self
             .stations
             .iter()
@@ -95,21 +106,19 @@ impl Scenario {
         if self.ap.uplink_limiter.is_some() { self.wire.queue } else { self.ap.uplink_queue }
     }
 
-    /// Weights and caps of all stations in a box under `policy`, with their present data rates.
-    pub fn shares(&self, policy: Policy, rates: &[Bitrate]) -> Vec<Share> {
-        let mac = MacParams::new(&self.radio, self.run.preset);
-        let fair = |station: &Station, rate: Bitrate| match policy {
+    /// Weights and caps of all stations in a box under `policy`, with their present modulations.
+    pub fn shares(&self, policy: Policy, txs: &[TxVector]) -> Vec<Share> {
+        let mac = self.mac();
+        let fair = |station: &Station, tx: TxVector| match policy {
             Policy::Airtime => {
                 let (mss, acks) = segments(station);
-                1.0 / airtime_per_byte(&mac, rate, mss, acks)
+                1.0 / airtime_per_byte(&mac, tx, mss, acks)
             }
-            Policy::AirtimePhy => phy_rate_weight(rate),
+            Policy::AirtimePhy => phy_rate_weight(tx.rate()),
             Policy::PerStation | Policy::PerDirection | Policy::PerFlow => 1.0,
         };
-        let stations = self.stations.iter().zip(rates);
-        stations
-            .map(|(station, rate)| Share { weight: station.weight * fair(station, *rate), cap: station.cap })
-            .collect()
+        let stations = self.stations.iter().zip(txs);
+        stations.map(|(station, tx)| Share { weight: station.weight * fair(station, *tx), cap: station.cap }).collect()
     }
 }
 

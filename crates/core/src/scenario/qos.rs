@@ -10,17 +10,20 @@ use super::modulation::phy_rate;
 use super::modulation::{self, Usual};
 use super::value::{FromToml, Reason};
 use super::{Preset, QosRadio, Radio};
-use crate::mac::{Aggregation, Band, Modulation, Phy, Preamble, TxVector};
+use crate::mac::{Aggregation, Band, LONGEST_PPDU, Modulation, Phy, Preamble, TxVector};
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
 /// Keys of `[radio]` that the other PHYs have not.
 pub(super) const KEYS: &[&str] =
     &["band", "mcs", "streams", "width", "guard_interval", "aggregation", "bar", "rts", "txop", "lifetime", "edca"];
 /// Keys of `aggregation`.
-pub(super) const AGGREGATION: &[&str] = &["max_bytes", "window"];
+pub(super) const AGGREGATION: &[&str] = &["max_bytes", "window", "max_mpdus", "max_duration"];
 
 /// Attempts of an MPDU unless the file says otherwise: ath9k's with aggregation (`ATH_MAX_SW_RETRIES`), the standard's without.
 const USUAL_ATTEMPTS: (u32, u32) = (30, 7);
+
+/// The shortest limit of a PPDU's duration that a file may name.
+const SHORTEST_LIMIT: Duration = Duration::from_micros(100);
 
 /// `rts`: for all data, for none, or for what is longer than a size.
 struct Rts(Option<Bytes>);
@@ -33,15 +36,6 @@ impl FromToml for Rts {
         Bytes::from_toml(value).map(|bytes| Rts(Some(bytes))).map_err(|reason| {
             Reason::new(reason.problem, "write true, false, or the longest PSDU without RTS, such as \"1000 B\"")
         })
-    }
-}
-
-/// Longest A-MPDU and largest BlockAck window of `phy`.
-fn most_aggregated(phy: Phy) -> (u64, usize) {
-    match phy {
-        Phy::B | Phy::A | Phy::G | Phy::N => (65_535, 64),
-        Phy::Ac => (1_048_575, 64),
-        Phy::Ax => (6_500_631, 256),
     }
 }
 
@@ -113,10 +107,10 @@ where
 
 /// `aggregation = "off"`, or its limits.
 fn aggregation(radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Aggregation>> {
-    let (most_bytes, most_mpdus) = most_aggregated(phy);
+    let (most_bytes, most_mpdus) = phy.most_aggregated();
     let usual = match preset {
-        Preset::Ns3 => Aggregation { max_bytes: Bytes(65_535), window: 64 },
-        Preset::Standard | Preset::Ns2 => Aggregation { max_bytes: Bytes(most_bytes), window: most_mpdus },
+        Preset::Ns3 => Aggregation::new(Bytes(65_535), 64),
+        Preset::Standard | Preset::Ns2 => Aggregation::new(Bytes(most_bytes), most_mpdus),
     };
     if radio.is_string("aggregation") {
         radio.one_of("aggregation", &[("off", ())])?;
@@ -127,6 +121,8 @@ fn aggregation(radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Aggreg
     Ok(Some(Aggregation {
         max_bytes: Bytes(table.within("max_bytes", 256..=most_bytes, usual.max_bytes.0)?),
         window: table.within("window", 1..=most_mpdus, usual.window)?,
+        max_mpdus: table.optional_within("max_mpdus", 1..=most_mpdus)?,
+        max_duration: table.optional_within("max_duration", SHORTEST_LIMIT..=LONGEST_PPDU)?,
     }))
 }
 
@@ -148,7 +144,17 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
         return Err(table.blame("phy", Reason { problem, fix: format!("write one of {}", fitting.join(", ")) }));
     }
     let usual = Usual::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
-    modulation::modulation(table, phy, qos.band, usual).map(Some)
+    let tx = modulation::modulation(table, phy, qos.band, usual)?;
+    match tx.modulation() {
+        Modulation::Mcs(mcs) if mcs.width > qos.mcs.width => {
+            let key = if table.has("width") { "width" } else { "rate" };
+            let problem =
+                format!("a channel of {}, but that of the cell has {}", mcs.width.name(), qos.mcs.width.name());
+            let fix = format!("write at most \"{}\", or a wider channel in [radio]", qos.mcs.width.name());
+            Err(table.blame(key, Reason { problem, fix }))
+        }
+        Modulation::Mcs(_) | Modulation::Rate(_) => Ok(Some(tx)),
+    }
 }
 
 /// The modulation of a station of `phy` in a cell without MCSs, where it is not the cell's: 802.11b among 802.11g.

@@ -39,7 +39,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
     params.qos = Some(QosParams {
         edca: EdcaParams::NS3,
         categories: QosParams::BEST_EFFORT,
-        aggregation: Some(Aggregation { max_bytes: Bytes(65_535), window: 64 }),
+        aggregation: Some(Aggregation::new(Bytes(65_535), 64)),
         bar: true,
         rts_above: None,
         retry_limit: None,

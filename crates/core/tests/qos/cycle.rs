@@ -82,7 +82,7 @@ proptest! {
     ) {
         let mut params = ns3(tx);
         let qos = qos(&mut params);
-        qos.aggregation = aggregation.map(|(max_bytes, window)| Aggregation { max_bytes: Bytes(max_bytes), window });
+        qos.aggregation = aggregation.map(|(max_bytes, window)| Aggregation::new(Bytes(max_bytes), window));
         qos.edca.stations[2] = AccessParams { aifsn, cw_min: cw, cw_max: 1023, txop: Duration::from_micros(txop_us) };
         let (mpdus, busy) = txop(&params, tx);
         let slot = 9e-6;
@@ -117,7 +117,7 @@ fn bands_of_ns3() {
     let total = |aggregation: Option<u64>, txop_us: u64| {
         let mut params = ns3(ht);
         let qos = qos(&mut params);
-        qos.aggregation = aggregation.map(|bytes| Aggregation { max_bytes: Bytes(bytes), window: 64 });
+        qos.aggregation = aggregation.map(|bytes| Aggregation::new(Bytes(bytes), 64));
         qos.edca.stations[2].txop = Duration::from_micros(txop_us);
         saturated_for(&params, &[ht], 0.0, 10.0, 1).total
     };

@@ -4,5 +4,6 @@ mod cell;
 mod contention;
 mod conversations;
 mod cycle;
+mod limits;
 mod ns3;
 mod properties;

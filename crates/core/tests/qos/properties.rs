@@ -92,8 +92,7 @@ impl Plan {
             params.after_bad_frame = params.difs + Duration::from_micros(60);
         }
         let qos = qos(&mut params);
-        qos.aggregation =
-            self.aggregation.map(|(max_bytes, window)| Aggregation { max_bytes: Bytes(max_bytes), window });
+        qos.aggregation = self.aggregation.map(|(max_bytes, window)| Aggregation::new(Bytes(max_bytes), window));
         for (side, txop_us) in [&mut qos.edca.ap, &mut qos.edca.stations].into_iter().zip(self.txop_us) {
             for access in side.iter_mut() {
                 *access =

@@ -49,6 +49,15 @@ impl Phy {
         matches!(self, Phy::N | Phy::Ac | Phy::Ax)
     }
 
+    /// Bytes of the longest A-MPDU and MPDUs of the largest BlockAck window (802.11ax-2021 Table 9-34 and clause 10.25).
+    pub const fn most_aggregated(self) -> (u64, usize) {
+        match self {
+            Phy::B | Phy::A | Phy::G | Phy::N => (65_535, 64),
+            Phy::Ac => (1_048_575, 64),
+            Phy::Ax => (6_500_631, 256),
+        }
+    }
+
     /// The band that it uses unless the scenario says otherwise.
     pub const fn usual_band(self) -> Band {
         match self {

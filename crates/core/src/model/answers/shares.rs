@@ -163,7 +163,7 @@ fn shares(scenario: &Scenario, kinds: &Kinds, equal: Equal) -> Vec<f64> {
 
 fn airtime(kinds: &Kinds, station: &Station, flow: &Flow) -> f64 {
     let acks = if flow.tcp.delayed_ack { 0.5 } else { 1.0 };
-    airtime_per_byte(&kinds.cell.params, station.rate, flow.tcp.mss, acks)
+    airtime_per_byte(&kinds.cell.params, kinds.cell.params.tx(station.rate), flow.tcp.mss, acks)
 }
 
 fn can_use_it(scenario: &Scenario, kinds: &Kinds, flows: &[f64]) -> bool {

@@ -152,6 +152,8 @@ const TOKENS: &[&str] = &[
     "guard_interval",
     "aggregation",
     "max_bytes",
+    "max_mpdus",
+    "max_duration",
     "bar",
     "rts",
     "txop",

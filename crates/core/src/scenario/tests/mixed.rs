@@ -99,12 +99,12 @@ fn mistakes_of_mixed_cells_have_remedies() {
 #[test]
 fn air_by_station_counts_the_protection() {
     let scenario = good(&mixed("", ""));
-    let rates: Vec<Bitrate> = scenario.stations.iter().map(|station| station.rate).collect();
-    let shares = scenario.shares(Policy::Airtime, &rates);
+    let txs = scenario.station_txs();
+    let shares = scenario.shares(Policy::Airtime, &txs);
     let (old, new) = (1568.0 + 0.5 * 506.0, 556.0 + 0.5 * 340.0);
     assert!((shares[1].weight / shares[0].weight / (old / new) - 1.0).abs() < 1e-9, "{shares:?}");
     // With contention: 1.5 DIFS, and about 1.5 mean backoffs of 7.5 slots, or of 7.5 and half of 15.5.
-    let ns = crate::model::air::of_stations(&scenario, &rates);
+    let ns = crate::model::air::of_stations(&scenario, &txs);
     let reckoned = [(old + 75.0 + 20.0 * (7.5 + 0.5 * 15.5)) / 1.52, (new + 75.0 + 20.0 * 1.5 * 7.5) / 1.52];
     for (ns, reckoned) in ns.iter().zip(reckoned) {
         assert!((f64::from(*ns) / reckoned - 1.0).abs() < 0.08, "{ns} ns, about {reckoned}");

@@ -36,7 +36,7 @@ fn defaults_are_those_of_access_points_and_hosts_of_today() {
         assert_eq!(scenario.stations[0].tx, Some(scenario.radio.data()));
         assert_eq!(scenario.stations[0].rate, scenario.radio.rate);
         assert_eq!((qos.band, qos.edca, qos.bar, qos.rts_above), (Band::Ghz5, EdcaParams::HOSTAPD, false, None));
-        assert_eq!(qos.aggregation, Some(Aggregation { max_bytes: Bytes(longest), window }));
+        assert_eq!(qos.aggregation, Some(Aggregation::new(Bytes(longest), window)));
         assert_eq!((qos.retry_limit, qos.lifetime), (Some(30), None));
         assert_eq!(scenario.radio.basic_rate, Bitrate::mbps(24));
     }
@@ -55,7 +55,7 @@ fn the_preset_ns3_chooses_what_ns3_does() {
     let scenario = good(&text.replace("[[station]]", "preset = \"ns3\"\n[[station]]"));
     let qos = scenario.radio.qos.unwrap();
     assert_eq!(scenario.run.preset, Preset::Ns3);
-    assert_eq!(qos.aggregation, Some(Aggregation { max_bytes: Bytes(65_535), window: 64 }));
+    assert_eq!(qos.aggregation, Some(Aggregation::new(Bytes(65_535), 64)));
     assert_eq!((qos.edca, qos.bar, qos.retry_limit, qos.lifetime), (EdcaParams::NS3, true, None, None));
     assert!(!scenario.radio.eifs && scenario.qos().unwrap().hand_up_early);
     assert_eq!(scenario.stations[0].flows[0].tcp, TcpParams::ns3());
@@ -65,14 +65,19 @@ fn the_preset_ns3_chooses_what_ns3_does() {
 fn every_key_reaches_its_field() {
     let scenario = with(
         "phy = \"802.11ax\"\nband = \"5 GHz\"\nwidth = \"160 MHz\"\nstreams = 2\nguard_interval = \"1.6 us\"\nmcs = 10\n\
-         aggregation = { max_bytes = 65535, window = 32 }\nbar = true\nrts = \"1000 B\"\ntxop = \"2528 us\"\n\
+         aggregation = { max_bytes = 65535, window = 32, max_mpdus = 16, max_duration = \"4 ms\" }\nbar = true\nrts = \"1000 B\"\ntxop = \"2528 us\"\n\
          retry_limit = 4\nlifetime = \"500 ms\"\nbasic_rate = \"12 Mbit/s\"\ncw_min = 31\n\
          [radio.edca]\npreset = \"openwrt\"\nap = { vo = { aifsn = 4 }, be = { txop = \"3 ms\" } }\n\
          stations = { bk = { cw_min = 31, cw_max = 63 } }",
     );
     let qos = scenario.radio.qos.unwrap();
     assert_eq!(mcs(scenario.radio.data()), (10, 2, 160, 1600));
-    assert_eq!(qos.aggregation, Some(Aggregation { max_bytes: Bytes(65_535), window: 32 }));
+    let limits = Aggregation {
+        max_mpdus: Some(16),
+        max_duration: Some(Duration::from_millis(4)),
+        ..Aggregation::new(Bytes(65_535), 32)
+    };
+    assert_eq!(qos.aggregation, Some(limits));
     assert_eq!((qos.bar, qos.rts_above, qos.retry_limit), (true, Some(Bytes(1000)), Some(4)));
     assert_eq!((qos.lifetime, scenario.radio.basic_rate), (Some(Duration::from_millis(500)), Bitrate::mbps(12)));
     let be = Category::BestEffort.index();
@@ -188,6 +193,8 @@ fn combinations_that_cannot_be_are_told_with_the_nearest_that_can() {
         ("[radio]\nphy = \"802.11n\"\naggregation = \"on\"", "`on` is not known", "\"off\""),
         ("[radio]\nphy = \"802.11n\"\naggregation = { max_bytes = 70000 }", "70000 is outside", "to 65535"),
         ("[radio]\nphy = \"802.11ac\"\naggregation = { window = 256 }", "256 is outside", "from 1 to 64"),
+        ("[radio]\nphy = \"802.11ac\"\naggregation = { max_duration = \"6 ms\" }", "6 ms is outside", "to 5484 us"),
+        ("width = \"160 MHz\"\n[radio]\nphy = \"802.11ac\"", "that of the cell has 80 MHz", "at most \"80 MHz\""),
         ("[radio]\nphy = \"802.11n\"\nrts = 1000", "1000 has no unit", "write true, false"),
         ("[radio]\nphy = \"802.11n\"\ntxop = \"9 ms\"", "9 ms is outside", "8160 us"),
         ("[radio]\nphy = \"802.11n\"\ncw_min = 20", "20 is no contention window of EDCA", "write 15 or 31"),

@@ -32,7 +32,7 @@ impl Site {
     /// The policy's weight for a station with data at `rate`.
     fn air_weight(&self, pool: u16, rate: Option<Bitrate>) -> f64 {
         match (self.config.policy, self.mac(pool, rate)) {
-            (Policy::Airtime, Some((mac, rate))) => 1e-6 / airtime_per_byte(&mac, rate, MSS, ACKS_PER_SEGMENT),
+            (Policy::Airtime, Some((mac, rate))) => 1e-6 / airtime_per_byte(&mac, mac.tx(rate), MSS, ACKS_PER_SEGMENT),
             (Policy::AirtimePhy, mac) => {
                 phy_rate_weight(mac.map(|(_, rate)| rate).or(rate).unwrap_or(Bitrate::mbps(54)))
             }
@@ -63,7 +63,7 @@ impl Site {
 
     /// Air that an IP byte of `station` takes, in ns, for `StationView::air_ns`; 0: the PHY of its AP is not known.
     pub fn air_ns(&self, station: &Station) -> u32 {
-        self.mac(station.pool, station.rate).map_or(0, |(mac, rate)| byte_ns(&mac, rate, MSS, ACKS_PER_SEGMENT))
+        self.mac(station.pool, station.rate).map_or(0, |(mac, rate)| byte_ns(&mac, mac.tx(rate), MSS, ACKS_PER_SEGMENT))
     }
 
     /// The MAC of a pool, and the rate of its station that is known to have `rate`; unknown: the PHY's highest, so that
