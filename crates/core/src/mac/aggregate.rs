@@ -63,7 +63,10 @@ mod tests {
         assert_eq!(exchange(n, 1500, 1.0), one);
         assert_eq!(exchange(&format!("{n}\naggregation = \"off\""), 1500, f64::INFINITY), one);
         let short = exchange(&format!("{n}\naggregation = {{ max_duration = \"2 ms\" }}"), 1500, f64::INFINITY);
-        assert_eq!(short.packets, 10.0);
-        assert_eq!(exchange(&format!("{n}\naggregation = {{ max_mpdus = 16 }}"), 1500, f64::INFINITY).packets, 16.0);
+        assert_eq!(short.packets as u32, 10);
+        assert_eq!(
+            exchange(&format!("{n}\naggregation = {{ max_mpdus = 16 }}"), 1500, f64::INFINITY).packets as u32,
+            16
+        );
     }
 }
