@@ -1,13 +1,12 @@
 //! A comparison for people and for spreadsheets: a row a remedy.
 
 use fairair_core::metrics::quantity::CELL;
-use fairair_core::metrics::{CellQuantity, Estimate};
+use fairair_core::metrics::{CellQuantity, Estimate, starving};
 use fairair_sim::{Comparison, Row};
 
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::Quantity;
-use super::starving;
 use super::{Page, Style};
 
 /// The value of the quantity called `name` in a row.

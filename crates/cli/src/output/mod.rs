@@ -12,9 +12,8 @@ pub(crate) mod plan;
 mod quantity;
 pub(crate) mod table;
 mod testbed;
-mod verdict;
-
-pub(crate) use verdict::starving;
+#[cfg(test)]
+mod verdict_tests;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 

@@ -96,20 +96,10 @@ fn decimals_of_spread(width: f64) -> usize {
     }
 }
 
-/// A multiple in words, as in "17x".
-pub(crate) fn times(factor: f64) -> String {
-    let decimals = usize::from(factor < 9.95);
-    format!("{factor:.decimals$}x")
-}
-
-/// A probability in words, as in "24 %".
-pub(crate) fn per_cent(share: f64) -> String {
-    let decimals = usize::from(share < 0.0995);
-    format!("{:.decimals$} %", share * 100.0)
-}
-
 #[cfg(test)]
 mod tests {
+    use fairair_core::metrics::{per_cent, times};
+
     use super::*;
 
     fn estimate(mean: f64, ci95: f64) -> Estimate {

@@ -1,6 +1,6 @@
 //! The report for people: who gets the air.
 
-use fairair_core::metrics::{ByClass, Estimate, Report, SizeTransfers, StationReport};
+use fairair_core::metrics::{ByClass, Estimate, Report, SizeTransfers, StationReport, verdict};
 use fairair_core::packet::Direction;
 use fairair_core::scenario::{Preset, Scenario, Station};
 use fairair_core::units::{Bytes, plural};
@@ -9,7 +9,6 @@ use super::Style;
 use super::grid::{Align, bar, pad, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use super::testbed;
-use super::verdict::verdict;
 
 /// More rows than this are folded by group.
 const ROWS: usize = 12;

@@ -13,6 +13,7 @@ pub mod quantity;
 mod report;
 mod rows;
 mod starvation;
+mod verdict;
 
 pub use aggregate::Provenance;
 pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
@@ -30,6 +31,7 @@ pub use rows::{
     ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
 };
 pub use starvation::{FLOOR, MaxMin, Starved};
+pub use verdict::{per_cent, starving, times, verdict};
 
 #[cfg(test)]
 mod tests;

@@ -1,10 +1,10 @@
 //! One sentence in plain words: who gets the air, and what the AP's queue has to do with it.
 
-use fairair_core::metrics::{Estimate, FLOOR, MaxMin, Report};
-use fairair_core::scenario::Scenario;
-use fairair_core::units::plural;
-
-use super::quantity::{per_cent, times};
+use super::estimate::Estimate;
+use super::report::Report;
+use super::starvation::{FLOOR, MaxMin};
+use crate::scenario::Scenario;
+use crate::units::plural;
 
 /// Ratios this near to 1 are called equal.
 const EQUAL: f64 = 0.1;
@@ -17,7 +17,7 @@ const LITTLE: f64 = 0.2;
 const NAMES: usize = 3;
 
 /// The sentence. It says what was measured; reasons are given only where the counters show them.
-pub(crate) fn verdict(report: &Report, scenario: &Scenario) -> String {
+pub fn verdict(report: &Report, scenario: &Scenario) -> String {
     let Some(total) = report.totals.goodput_bps.mean else {
         return "No replica was finished: nothing is known.".to_owned();
     };
@@ -44,7 +44,7 @@ pub(crate) fn verdict(report: &Report, scenario: &Scenario) -> String {
 }
 
 /// Who gets next to nothing, if anybody does; a mean over a direction hides it.
-pub(crate) fn starving(report: &Report) -> Option<String> {
+pub fn starving(report: &Report) -> Option<String> {
     let per_replica = |estimate: Estimate| estimate.mean.filter(|mean| *mean > 0.0);
     let number = |mean: f64| if mean < 1.0 { format!("{mean:.2}") } else { format!("{mean:.3}") };
     let number = |mean: f64| {
@@ -182,92 +182,14 @@ fn ap_queue(report: &Report) -> Option<String> {
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::output::fixture;
+/// A multiple in words, as in "17x".
+pub fn times(factor: f64) -> String {
+    let decimals = usize::from(factor < 9.95);
+    format!("{factor:.decimals$}x")
+}
 
-    fn sure(mean: f64) -> Estimate {
-        Estimate { mean: Some(mean), ci95: Some(0.01), n: 9 }
-    }
-
-    #[track_caller]
-    fn says(report: &Report, beginning: &str) {
-        let said = verdict(report, &fixture::scenario());
-        assert!(said.starts_with(beginning) && said.ends_with('.'), "{said}");
-    }
-
-    #[test]
-    fn directions_are_compared_where_there_are_two() {
-        let mut report = fixture::report();
-        report.indices.up_down_ratio = sure(17.2);
-        report.ap_queue.drop_probability.data = sure(0.241);
-        report.ap_queue.drop_probability.ack = sure(0.2);
-        report.ap_queue.drop_probability.other = Estimate::default();
-        assert_eq!(
-            verdict(&report, &fixture::scenario()),
-            "Uploads get 17x what downloads get; other-1, other-2, other-3 and 1 more have at most 9.1 % of the max-min share; the \
-             AP's queue drops 24 % of the DATA and 20 % of the ACKs."
-        );
-        report.indices.up_down_ratio = sure(0.25);
-        says(&report, "Downloads get 4.0x what uploads get");
-        report.indices.up_down_ratio = sure(1.05);
-        says(&report, "Uploads and downloads get the same");
-        report.indices.up_down_ratio = Estimate { ci95: Some(1.5), ..sure(2.0) };
-        says(&report, "Uploads get 2.0x what downloads get (uncertain: more replicas would tell)");
-        report.indices.up_down_ratio = Estimate { mean: None, ci95: None, n: 9 };
-        says(&report, "Uploads take everything");
-    }
-
-    #[test]
-    fn who_starves_is_said_before_any_mean() {
-        let mut report = fixture::report();
-        report.indices.up_down_ratio = sure(1.05);
-        report.indices.starved_flows = sure(2.0);
-        says(
-            &report,
-            "2 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns: uploads and downloads",
-        );
-        report.indices.starved_flows = sure(0.0);
-        report.indices.starved_stations = sure(0.4);
-        says(&report, "0.4 of 5 stations starve");
-        report.indices.starved_stations = Estimate::default();
-        says(&report, "Uploads and downloads get the same");
-    }
-
-    #[test]
-    fn who_starves_or_has_little_is_named() {
-        let mut report = fixture::report();
-        report.indices.up_down_ratio = sure(1.05);
-        report.indices.starved_flows = sure(2.0);
-        // 40 kbit/s of 1.04 Mbit/s, and one of three flows.
-        (report.stations[1].goodput_bps, report.flows[3].goodput_bps) = (sure(40e3), sure(40e3));
-        report.flows[1].goodput_bps = sure(1e3);
-        let said = verdict(&report, &fixture::scenario());
-        let names = "(below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1: uploads";
-        assert!(said.contains(names), "{said}");
-        assert!(said.contains("; other-2, other-3, other-4 have at most 9.1 % of the max-min share"), "{said}");
-        for index in 2..5 {
-            report.stations[index].goodput_bps = sure(1e6);
-        }
-        assert!(!verdict(&report, &fixture::scenario()).contains("at most"));
-        report.stations[4].goodput_bps = sure(150e3);
-        let said = verdict(&report, &fixture::scenario());
-        assert!(said.contains("; other-4 has 14 % of the max-min share"), "{said}");
-    }
-
-    #[test]
-    fn stations_are_compared_where_all_flows_go_one_way() {
-        let mut report = fixture::report();
-        report.directions.down.flows = 0;
-        report.indices.jain_stations = sure(0.5);
-        report.indices.fairness_level_first_station = sure(6.0);
-        says(&report, "sta1 gets 6.0x what another station gets");
-        report.indices.fairness_level_first_station = sure(0.5);
-        says(&report, "Another station gets 2.0x what sta1 gets");
-        report.indices.jain_stations = sure(0.999);
-        says(&report, "All stations get the same");
-        report.totals.goodput_bps = sure(0.0);
-        says(&report, "Nothing was delivered");
-    }
+/// A probability in words, as in "24 %".
+pub fn per_cent(share: f64) -> String {
+    let decimals = usize::from(share < 0.0995);
+    format!("{:.decimals$} %", share * 100.0)
 }
