@@ -36,6 +36,34 @@ pub(crate) struct BoxChange {
 }
 
 impl Change {
+    /// What makes `changed` of `scenario`: queue, window cap, limiter and box; nothing else is compared.
+    pub(crate) fn between(scenario: &Scenario, changed: &Scenario) -> Self {
+        let (ap, was) = (&changed.ap, &scenario.ap);
+        let limiter = ap.uplink_limiter.filter(|_| ap.uplink_limiter != was.uplink_limiter).map(|params| {
+            let given = match params.capacity {
+                LimiterCapacity::Given(rate) => Some(rate),
+                LimiterCapacity::Auto(_) => None,
+            };
+            (params.share, given)
+        });
+        let enforce = changed.enforce.filter(|_| changed.enforce != scenario.enforce).and_then(|enforce| {
+            let (policy, capacity) = (enforce.vsb.policy, enforce.capacity);
+            match enforce.vsb.queue {
+                QueueRule::Packets(queue) => Some(BoxChange { policy, capacity, queue }),
+                // No remedy and no plan has it.
+                QueueRule::Auto => None,
+            }
+        });
+        let cap = ap.window_cap.filter(|_| ap.window_cap != was.window_cap);
+        Change {
+            queue: Some(ap.queue).filter(|queue| *queue != was.queue),
+            window_cap: cap.map(|params| (params.rule, params.buffer)),
+            limiter,
+            enforce,
+            ..Change::default()
+        }
+    }
+
     /// Where something has to be changed: `-`, `AP`, `box` or `AP+box`.
     pub(crate) fn deploy(&self) -> &'static str {
         let ap = self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some();

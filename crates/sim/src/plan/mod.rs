@@ -30,6 +30,7 @@ pub use wish::Wish;
 
 use crate::replicas::Pool;
 use crate::watch::Watch;
+use change::Change;
 use family::{Ranges, families};
 use outcome::Outcome;
 use search::{Found, Search};
@@ -153,6 +154,12 @@ pub fn plan(scenario: &Scenario, wish: &Wish, pool: &Pool, watch: Watch) -> Resu
     let (families, left_out) = families(wish.deploy, &ranges);
     let search = Search::new((scenario, wish), (pool, watch), (pace, ranges, wish.effort));
     Ok(search.run(&families).map(|found| answer(scenario, wish, &found, &left_out)))
+}
+
+/// What to write into the file of `scenario`, table by table in place of its keys, to have the queue, window cap, uplink
+/// limiter and box of `changed`, such as a remedy gives it; empty: nothing.
+pub fn snippet(scenario: &Scenario, changed: &Scenario) -> String {
+    Change::between(scenario, changed).snippet(scenario)
 }
 
 fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) -> Plan {
