@@ -16,6 +16,7 @@ demo: python ## build, then show who gets the air in a published hot-spot, and w
 	$(VENV)/fairair run scenarios/detti2011-five-stations.toml
 	$(VENV)/fairair run scenarios/detti2005-thirty-stations.toml
 	$(VENV)/python -m fairair.demo --out out/demo
+	@echo "Build a cell of your own in the browser: .venv/bin/fairair lab"
 
 gallery: python ## run the papers' figures and write out/gallery/index.html (GALLERY=--quick: in minutes)
 	$(VENV)/python -m fairair.gallery build $(GALLERY)

@@ -114,7 +114,8 @@ need_test_tools() {
     [ "$(uname)" != Linux ] || scripts/test-programs.sh ||
         say "without them the tests of vsb with real hostapd, snmpd, dnsmasq and promtool are skipped"
     have chromium || have chromium-browser || have google-chrome || apt_install chromium ||
-        say "without chromium the test of the gallery's pages on a phone is skipped"
+        say "without chromium the tests of the gallery's pages and of the lab in a browser are skipped"
+    have npm || apt_install nodejs npm || say "without Node the page of fairair lab is not tested"
     have ip && have iperf3 && have ping || apt_install iproute2 iperf3 iputils-ping ||
         say "without iproute2, iperf3 and ping the tests of the testbed are skipped"
 }

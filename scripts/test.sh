@@ -11,6 +11,9 @@ status=0
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 python3 scripts/rust_tests.py 2>&1 | tee "$log" || status=$?
 
+# The page of the lab, on the command that the tests above have built.
+scripts/lab.sh || status=$?
+
 # The Python package: built into .venv from what the tests above have compiled, then style, types, stubs and tests.
 export PATH="$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv"
 in_python() (cd python && "$@")

@@ -2,6 +2,7 @@
 
 mod format;
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -50,6 +51,8 @@ pub enum Command {
     /// Check a scenario file without running it.
     #[command(after_help = EXIT_CODES)]
     Check(CheckArgs),
+    /// Build, understand and cure a cell in the browser.
+    Lab(LabArgs),
     /// Run real hosts over an emulated cell (Linux, root).
     #[cfg(target_os = "linux")]
     #[command(subcommand)]
@@ -296,6 +299,28 @@ pub struct CheckArgs {
     /// Scenario file (TOML).
     #[arg(value_name = "FILE")]
     pub scenario: PathBuf,
+}
+
+/// Options of `fairair lab`.
+#[derive(Clone, Debug, Args)]
+pub struct LabArgs {
+    /// Scenario file (TOML) to begin with; it is read once and never written.
+    #[arg(value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
+
+    /// Port; 0 takes one that is free.
+    #[arg(long, value_name = "N", default_value_t = 7447)]
+    pub port: u16,
+
+    /// Do not open a browser.
+    #[arg(long)]
+    pub no_browser: bool,
+
+    /// Listen on another address, such as 0.0.0.0: others can use this machine then, with the token of the address that is printed.
+    ///
+    /// The connection is not encrypted.
+    #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub listen: IpAddr,
 }
 
 /// A delay with its unit; a number alone is refused with milliseconds as the likely unit.

@@ -7,6 +7,7 @@ mod compare;
 mod engines;
 mod error;
 mod interrupt;
+mod lab;
 mod model;
 mod output;
 pub mod pcap;
@@ -25,12 +26,14 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use args::{
-    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, ModelArgs, Percent, PlanArgs, RunArgs, SortKey,
+    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, LabArgs, ModelArgs, Percent, PlanArgs, RunArgs,
+    SortKey,
 };
 pub use capture::simulate_captured;
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
+pub use lab::lab_command;
 pub use model::model_command;
 pub use plan::plan_command;
 pub use run::run_command;
@@ -51,6 +54,7 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
             Command::Plan(args) => exit_of(plan_command(&args)),
             Command::Model(args) => exit_of(model_command(&args)),
             Command::Check(args) => exit_of(check_command(&args)),
+            Command::Lab(args) => exit_of(lab_command(&args)),
             #[cfg(target_os = "linux")]
             Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
             #[cfg(target_os = "linux")]

@@ -1,0 +1,22 @@
+//! `fairair lab`: a page in the browser in which a cell is built, understood and cured, and the small server behind it.
+//!
+//! Every answer comes from the library of engines in this process. The server reads no file and writes none: a
+//! scenario comes with each request and its answer goes back. [`Lab`] is all that a program needs.
+
+mod air;
+mod answer;
+mod assets;
+mod compare;
+mod document;
+mod edit;
+mod examples;
+mod gate;
+mod jobs;
+mod limits;
+mod plan;
+mod reply;
+mod run;
+mod server;
+mod start;
+
+pub use server::{Lab, Options, Scenario};

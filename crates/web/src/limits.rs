@@ -1,0 +1,55 @@
+//! What one request may ask of the machine.
+
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
+
+use crate::reply::Refusal;
+
+/// Bytes of a request.
+pub(crate) const BODY: usize = 512 << 10;
+/// Stations of a cell.
+pub(crate) const STATIONS: usize = 256;
+/// Flows of a cell.
+pub(crate) const FLOWS: usize = 2048;
+/// Simulated time of one replica.
+pub(crate) const DURATION: Duration = Duration::from_secs(600);
+/// Replicas that a scenario may ask for.
+pub(crate) const REPLICAS: u32 = 100;
+/// Simulated seconds, all replicas together, in which an answer is refined.
+const REFINED_S: f64 = 3000.0;
+/// Replicas until which an answer is refined.
+pub(crate) const REFINED_REPLICAS: u32 = 40;
+/// Frames that a trace of the air shows.
+pub(crate) const PPDUS: usize = 120_000;
+/// Goals of a plan.
+pub(crate) const GOALS: usize = 16;
+/// Edits in one request.
+pub(crate) const EDITS: usize = 64;
+
+/// Refuses cells that are too large for a page that answers at once.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Refusal> {
+    let too_much = |what: String, fix: &str| Err(Refusal::unfit(what, format!("{fix}, or use `fairair run`")));
+    if scenario.stations.len() > STATIONS {
+        let what = format!("the cell has {} stations; the lab takes {STATIONS}", scenario.stations.len());
+        return too_much(what, "lower `count`");
+    }
+    if scenario.flow_count() > FLOWS {
+        let what = format!("the cell has {} flows; the lab takes {FLOWS}", scenario.flow_count());
+        return too_much(what, "lower the `count` of flows");
+    }
+    if scenario.run.duration > DURATION {
+        let what = format!("a run of {} is longer than the {DURATION} that the lab takes", scenario.run.duration);
+        return too_much(what, "shorten `duration` in [run]");
+    }
+    if scenario.run.replicas > REPLICAS {
+        let what = format!("{} replicas are more than the {REPLICAS} that the lab takes", scenario.run.replicas);
+        return too_much(what, "lower `replicas` in [run]: the lab adds replicas by itself");
+    }
+    Ok(())
+}
+
+/// Replicas until which an answer on `scenario` is refined.
+pub(crate) fn refined_replicas(scenario: &Scenario) -> u32 {
+    let affordable = (REFINED_S / scenario.run.duration.as_secs_f64()) as u32;
+    affordable.clamp(5, REFINED_REPLICAS).max(scenario.run.replicas)
+}

@@ -1,0 +1,57 @@
+//! How a request is refused: what is wrong, where, and what to do.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use fairair_core::scenario::ScenarioError;
+use serde::Serialize;
+
+/// A request that is not answered.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Refusal {
+    #[serde(skip)]
+    status: StatusCode,
+    /// Line of the scenario, from 1; absent where no line is to blame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<usize>,
+    /// Column in bytes, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) column: Option<usize>,
+    /// What is wrong.
+    pub(crate) problem: String,
+    /// What to do.
+    pub(crate) fix: String,
+}
+
+impl Refusal {
+    /// The scenario or what is asked of it makes no sense, or too much work.
+    pub(crate) fn unfit(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        Refusal { status, line: None, column: None, problem: problem.into(), fix: fix.into() }
+    }
+
+    /// The server does enough already.
+    pub(crate) fn busy() -> Self {
+        let problem = "too many jobs wait already";
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, ..Refusal::unfit(problem, "try again in a moment") }
+    }
+}
+
+impl From<ScenarioError> for Refusal {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Invalid(invalid) => Refusal {
+                line: Some(invalid.line),
+                column: Some(invalid.column),
+                ..Refusal::unfit(invalid.problem, invalid.fix)
+            },
+            unreadable @ ScenarioError::Unreadable { .. } => Refusal::unfit(unreadable.to_string(), unreadable.fix()),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, Json(self)).into_response()
+    }
+}

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The page of `fairair lab` (web/): checks its sources, runs its tests, fails when crates/web/assets is not what they
+# build, and drives it in Chromium. With the argument `build` it only builds the assets anew.
+set -euo pipefail
+cd "$(dirname "$0")/../web"
+
+# skip WHAT: loud, and a failure in CI.
+skip() {
+    if [ -n "${CI:-}" ]; then
+        echo "CI needs $1" >&2
+        exit 1
+    fi
+    echo "*** SKIPPED (needs $1): the page of fairair lab ***"
+    exit 0
+}
+
+fits() {
+    command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split("."); process.exit(+(a < 20 || (+a === 20 && b < 19)))'
+}
+fits || skip "Node 20.19 or later with npm"
+
+# Packages of the lock file, unless they are there already.
+if ! cmp -s package-lock.json node_modules/.fairair-lock; then
+    npm ci --silent --no-audit --no-fund --ignore-scripts
+    cp package-lock.json node_modules/.fairair-lock
+fi
+
+if [ "${1:-}" = build ]; then
+    npm run --silent build -- --logLevel warn
+    exit
+fi
+
+npm run --silent check
+npm test --silent
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+npm run --silent build -- --logLevel warn --outDir "$built" --emptyOutDir
+diff -r "$built" ../crates/web/assets || {
+    echo "crates/web/assets is not what web/ builds: run scripts/lab.sh build and commit it" >&2
+    exit 1
+}
+size=$(cat ../crates/web/assets/* | gzip -9 | wc -c)
+echo "assets: $size bytes compressed"
+[ "$size" -lt 400000 ]
+
+chromium=
+for name in chromium chromium-browser google-chrome; do
+    chromium=$(command -v "$name") && break
+done
+[ -n "$chromium" ] || skip "Chromium"
+CHROMIUM=$chromium FAIRAIR=${FAIRAIR:-../target/debug/fairair} npm run --silent browser

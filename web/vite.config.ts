@@ -1,0 +1,19 @@
+import { svelte } from "@sveltejs/vite-plugin-svelte";
+import { defineConfig } from "vitest/config";
+
+// What is built is committed in crates/web/assets under names that do not change.
+export default defineConfig({
+    plugins: [svelte()],
+    build: {
+        outDir: "../crates/web/assets",
+        emptyOutDir: true,
+        target: "es2022",
+        modulePreload: false,
+        assetsInlineLimit: 0,
+        rollupOptions: {
+            output: { entryFileNames: "lab.js", assetFileNames: "lab[extname]", codeSplitting: false },
+        },
+    },
+    server: { proxy: { "/api": "http://127.0.0.1:7447" } },
+    test: { include: ["src/**/*.test.ts"] },
+});
