@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 
 purpose=${1:-build}
 PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
+edition=$(sed -n 's/^edition = "\(.*\)"/\1/p' Cargo.toml)
 rust_wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -52,6 +53,11 @@ fits() {
     [ -n "$1" ] && printf '%s\n' "$rust_wanted" "$1" | sort -V -C
 }
 
+# candidate PACKAGE: the version that apt would install.
+candidate() {
+    apt-cache policy "$1" 2>/dev/null | sed -n 's/^  Candidate: \([0-9.]*\).*/\1/p'
+}
+
 # distribution_rust: installs Rust from the distribution's packages where they are new enough; Debian has newer ones
 # for browsers under names that end in -web. Never removes a package.
 distribution_rust() {
@@ -59,7 +65,7 @@ distribution_rust() {
     # Lists of packages may be missing (a fresh root) or old.
     [ "$(id -u)" != 0 ] || apt-get update -q >/dev/null 2>&1 || true
     for suffix in "" -web; do
-        version=$(apt-cache policy "rustc$suffix" | sed -n 's/^  Candidate: \([0-9.]*\).*/\1/p')
+        version=$(candidate "rustc$suffix")
         fits "$version" || continue
         say "Rust is ${rust_found:-missing}, $rust_wanted or later is needed: the distribution has $version"
         apt_install --no-remove "rustc$suffix" "cargo$suffix" && rust_fits && return
@@ -90,9 +96,17 @@ need_rust() {
     fi
 }
 
+# component_fits clippy|fmt: is it there, and not that of an older Rust beside this one?
+component_fits() {
+    case $1 in
+    clippy) fits "1.$(cargo clippy --version 2>/dev/null | sed -n 's/^clippy 0\.1\.\([0-9.]*\).*/\1/p')" ;;
+    fmt) cargo fmt --version >/dev/null 2>&1 && rustfmt --edition "$edition" --check </dev/null >/dev/null 2>&1 ;;
+    esac
+}
+
 need_test_tools() {
     for component in clippy fmt; do
-        cargo "$component" --version >/dev/null 2>&1 && continue
+        component_fits "$component" && continue
         if ! have rustup; then
             # Debian's names; beside rustc-web it is rustfmt-web and rust-web-clippy.
             case $component in
@@ -100,7 +114,8 @@ need_test_tools() {
             fmt) packages="rustfmt rustfmt-web" ;;
             esac
             for package in $packages; do
-                apt_install --no-remove "$package" && cargo "$component" --version >/dev/null 2>&1 && continue 2
+                fits "$(candidate "$package")" || continue
+                apt_install --no-remove "$package" && component_fits "$component" && continue 2
             done
             give_up "cargo $component is missing: install it the way cargo was installed"
         fi
