@@ -61,17 +61,50 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
             Command::Vsb(args) => exit_of(vsb_command(&args)),
         },
         Err(error) => {
-            // A closed stdout or stderr leaves nobody to tell.
-            let _ = error.print();
+            let text = error.to_string();
+            let clipped = clipped(&text);
+            if clipped == text {
+                // A closed stdout or stderr leaves nobody to tell.
+                let _ = error.print();
+            } else {
+                output::say(clipped.trim_end());
+            }
             if error.use_stderr() { Exit::BadInput } else { Exit::Success }
         }
     }
 }
 
+/// `text` with words of more than 100 letters cut: what was typed is not echoed by the page.
+fn clipped(text: &str) -> String {
+    const LONGEST: usize = 100;
+    let cut = |word: &str| match word.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}...{}", &word[..at], if word.ends_with(char::is_whitespace) { " " } else { "" }),
+        None => word.to_owned(),
+    };
+    text.split_inclusive(char::is_whitespace).map(cut).collect()
+}
+
 fn exit_of(result: Result<Exit, CliError>) -> Exit {
     result.unwrap_or_else(|error| {
         let exit = error.exit();
+        let error = match error {
+            CliError::Usage { what, help } => CliError::Usage { what: clipped(&what), help },
+            other => other,
+        };
         output::say(&format!("{:?}", miette::Report::new(error)));
         exit
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clipped;
+
+    #[test]
+    fn what_was_typed_is_not_echoed_by_the_page() {
+        let long = "q".repeat(3000);
+        let text = clipped(&format!("error: `{long}` is no goal\nsee `{long}`"));
+        assert!(text.len() < 250 && text.contains("... is no goal\nsee `qqq"), "{text}");
+        assert_eq!(clipped("error: short\n  and so on"), "error: short\n  and so on");
+    }
 }

@@ -76,7 +76,7 @@ impl PcapFile {
         let finish = || match self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)? {
             Sink::Staged(file, target) => file.persist(target).map(drop).map_err(io::Error::from),
             Sink::Stream(_) => Ok(()),
-            Sink::Stdout(mut stdout) => stdout.flush(),
+            Sink::Stdout(mut stdout) => seen_enough(stdout.flush()),
         };
         finish().map_err(|source| FileError { path: self.path, source })
     }
@@ -116,7 +116,11 @@ impl Write for Sink {
         match self {
             Sink::Staged(file, _) => file.write(bytes),
             Sink::Stream(file) => file.write(bytes),
-            Sink::Stdout(stdout) => stdout.write(bytes),
+            // A reader that has seen enough (`--pcap - | head`) is no error.
+            Sink::Stdout(stdout) => match stdout.write(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(bytes.len()),
+                written => written,
+            },
         }
     }
 
@@ -124,7 +128,12 @@ impl Write for Sink {
         match self {
             Sink::Staged(file, _) => file.flush(),
             Sink::Stream(file) => file.flush(),
-            Sink::Stdout(stdout) => stdout.flush(),
+            Sink::Stdout(stdout) => seen_enough(stdout.flush()),
         }
     }
+}
+
+/// The reader of standard output may be gone.
+fn seen_enough(flushed: io::Result<()>) -> io::Result<()> {
+    flushed.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
 }
