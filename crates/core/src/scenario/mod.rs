@@ -210,6 +210,9 @@ pub struct Wire {
 pub struct Station {
     /// Unique name.
     pub name: String,
+    /// The name in the file, where `count` makes several stations of one table: `web` of `web-1` to `web-4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     /// Data rate of its frames, both ways; with an MCS its rate, to the nearest bit/s.
     pub rate: Bitrate,
     /// Modulation of its frames, both ways, with the PHYs that have MCSs. Its PHY may be older than the AP's.
@@ -234,6 +237,13 @@ pub struct Station {
     pub cap: Option<Bitrate>,
     /// Its flows, possibly none.
     pub flows: Vec<Flow>,
+}
+
+impl Station {
+    /// The name of its table in the file; the stations of a counted group have one.
+    pub fn name_in_file(&self) -> &str {
+        self.group.as_deref().unwrap_or(&self.name)
+    }
 }
 
 fn one() -> f64 {

@@ -56,7 +56,8 @@ pub(super) fn stations(root: &Table, defaults: &Defaults) -> Checked<Vec<Station
         for index in 1..=count {
             let own = if count == 1 { name.value.clone() } else { format!("{}-{index}", name.value) };
             claim(&mut taken, &own, &name)?;
-            stations.push(Station { name: own, ..station.clone() });
+            let group = (count > 1).then(|| name.value.clone());
+            stations.push(Station { name: own, group, ..station.clone() });
         }
     }
     Ok(stations)
@@ -82,6 +83,7 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
     let uplink_mac80211 = queue::uplink(table)?;
     let station = Station {
         name: name.value.clone(),
+        group: None,
         rate: match tx {
             Some(tx) => tx.rate(),
             None => phy_rate(table, "rate", radio.phy)?.unwrap_or(radio.rate),

@@ -7,8 +7,6 @@ use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::shaper::{Policy, QueueRule, VsbParams};
 use fairair_core::units::Bitrate;
 
-use super::goal::is_meant;
-
 /// What a plan changes; `None` and empty leave the scenario's own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Change {
@@ -20,7 +18,7 @@ pub(crate) struct Change {
     pub(crate) limiter: Option<(LimiterShare, Option<Bitrate>)>,
     /// The box.
     pub(crate) enforce: Option<BoxChange>,
-    /// Weights of stations in the box, by the name that stands in the file: a group's has no number.
+    /// Weights of stations in the box, by the name in the file: a counted group has one, without a number.
     pub(crate) weights: Vec<(String, f64)>,
     /// Most that the box lets stations have, each of a group, by the same names.
     pub(crate) caps: Vec<(String, Bitrate)>,
@@ -101,12 +99,12 @@ impl Change {
             changed.enforce = Some(Enforce { vsb, capacity });
         }
         for (name, weight) in &self.weights {
-            for station in changed.stations.iter_mut().filter(|station| is_meant(name, &station.name)) {
+            for station in changed.stations.iter_mut().filter(|station| station.name_in_file() == name) {
                 station.weight = *weight;
             }
         }
         for (name, cap) in &self.caps {
-            for station in changed.stations.iter_mut().filter(|station| is_meant(name, &station.name)) {
+            for station in changed.stations.iter_mut().filter(|station| station.name_in_file() == name) {
                 station.cap = Some(*cap);
             }
         }

@@ -1,69 +1,71 @@
 //! Which stations a goal or a thorough search tells apart: their weights and caps in the box become parameters.
 
-use fairair_core::scenario::Scenario;
+use fairair_core::scenario::{Scenario, Station};
 
 use super::family::Classes;
 use super::goal::is_meant;
 use super::{Goal, Wish};
 
-/// The classes of `scenario` that `wish` makes worth trying.
+/// The classes of `scenario` that `wish` makes worth trying, by their names in the file.
 ///
 /// A level other than 1 is the first station's, and a least goodput is that of those it names: their weight is a parameter. What a goal
 /// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own.
 pub(super) fn of(scenario: &Scenario, wish: &Wish) -> Classes {
-    let all = groups(scenario);
-    let first = || scenario.stations.first().map(|station| station.name.clone());
+    let all = named_in_file(scenario, |_| true);
+    // One of a counted group has no name of its own in the file.
+    let first = || scenario.stations.first().filter(|station| station.group.is_none()).map(|own| own.name.clone());
     let (mut weighed, mut capped) = (Vec::new(), Vec::new());
-    let others = |who: &str| all.iter().filter(|name| !is_meant(name, who)).cloned().collect::<Vec<_>>();
+    let others = |is_meant: &dyn Fn(&Station) -> bool| {
+        let touched = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && is_meant(own));
+        all.iter().filter(|name| !touched(name)).cloned().collect::<Vec<_>>()
+    };
     for goal in &wish.goals {
         match goal {
             Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON => {
-                let Some(first) = first() else { continue };
-                capped.extend(if *level < 1.0 { vec![first.clone()] } else { others(&first) });
-                weighed.push(first);
+                capped.extend(match first() {
+                    Some(first) if *level < 1.0 => vec![first],
+                    None if *level < 1.0 => Vec::new(),
+                    _ => others(&|own| own.name == scenario.stations[0].name),
+                });
+                weighed.extend(first());
             }
             Goal::Goodput { who, .. } => {
-                capped.extend(others(who));
-                weighed.push(who.clone());
+                capped.extend(others(&|own| is_meant(who, &own.name)));
+                weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
             }
-            Goal::Delay { who, .. } | Goal::Files { who, .. } if !who.is_empty() => capped.extend(others(who)),
+            Goal::Delay { who, .. } | Goal::Files { who, .. } if !who.is_empty() => {
+                capped.extend(others(&|own| is_meant(who, &own.name)));
+            }
             _ => {}
         }
     }
     // Several goals that name stations: who is named by one is not to pay for another.
-    let is_told = |name: &String| wish.goals.iter().any(|goal| goal.who() == Some(name.as_str()));
-    if capped.iter().any(|name| !is_told(name)) {
-        capped.retain(|name| !is_told(name));
+    let goals_name =
+        |station: &Station| wish.goals.iter().filter_map(Goal::who).any(|who| is_meant(who, &station.name));
+    let told = named_in_file(scenario, goals_name);
+    if capped.iter().any(|name| !told.contains(name)) {
+        capped.retain(|name| !told.contains(name));
     }
-    let told = !weighed.is_empty() || !capped.is_empty();
-    let any = if wish.effort > 1.0 && !told { all.clone() } else { Vec::new() };
-    let in_file = |names: Vec<String>| {
-        let mut names: Vec<String> = names.into_iter().filter(|name| is_named(scenario, name)).collect();
+    let any = if wish.effort > 1.0 && weighed.is_empty() && capped.is_empty() { all } else { Vec::new() };
+    let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
         names
     };
-    Classes { weighed: in_file(weighed), capped: in_file(capped), any: in_file(any) }
+    Classes { weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
 }
 
-/// Stations with flows by the names that the file gives them: `web-1` to `web-4` are one, `web`.
-fn groups(scenario: &Scenario) -> Vec<String> {
+/// Names in the file of those with flows of which `is_meant` holds; of a counted group it has to hold of each station.
+fn named_in_file(scenario: &Scenario, is_meant: impl Fn(&Station) -> bool) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for station in scenario.stations.iter().filter(|station| !station.flows.is_empty()) {
-        let stem = station.name.rsplit_once('-').map(|(stem, _)| stem);
-        let alike = |stem: &&str| scenario.stations.iter().filter(|other| is_meant(stem, &other.name)).count() > 1;
-        let name = stem.filter(alike).unwrap_or(&station.name);
-        if !names.iter().any(|known| known == name) {
+        let name = station.name_in_file();
+        let mut table = scenario.stations.iter().filter(|other| other.name_in_file() == name);
+        if !names.iter().any(|known| known == name) && table.all(&is_meant) {
             names.push(name.to_owned());
         }
     }
     names
-}
-
-/// Whether the file has this name: one station of a group has none of its own.
-fn is_named(scenario: &Scenario, name: &str) -> bool {
-    let alike = |other: &str| name.rsplit_once('-').is_some_and(|(stem, _)| is_meant(stem, other));
-    scenario.stations.iter().all(|station| station.name == name || !alike(&station.name))
 }
 
 #[cfg(test)]
@@ -105,5 +107,21 @@ mod tests {
         assert_eq!(of(&["web-2>=1Mbit/s"], 1.0), ["", "call vip", ""]);
         assert_eq!(of(&["delay(call)<=20ms"], 1.0), ["", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
+    }
+
+    /// Stations with names like those of a counted group, each with a table of its own.
+    #[test]
+    fn stations_that_look_like_a_group_have_weights_of_their_own() {
+        let cell = CELL.replace("\"vip\"", "\"up-1\"").replace("\"call\"", "\"up-2\"");
+        let scenario = Scenario::from_toml(&cell, "cell.toml").unwrap();
+        let of = |goal: &str| {
+            let goals = vec![goal.parse().unwrap()];
+            let found = of(&scenario, &Wish { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
+            [found.weighed, found.capped].map(|names| names.join(" "))
+        };
+        assert_eq!(of("up-1 >= 3.5 Mbit/s"), ["up-1", "up-2 web"]);
+        assert_eq!(of("up >= 1 Mbit/s"), ["up-1 up-2", "web"]);
+        assert_eq!(of("web >= 1 Mbit/s"), ["web", "up-1 up-2"]);
+        assert_eq!(of("level=3"), ["up-1", "up-2 web"]);
     }
 }
