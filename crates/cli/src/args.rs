@@ -84,7 +84,7 @@ pub struct RunArgs {
     /// Watched are the total goodput and the mean flow goodput of each direction. A starved direction, below 5 %
     /// of the fair share (total goodput over the number of flows), is exempt: its relative spread says little.
     /// The first batch has --replicas, at least 5; further ones are sized by the spread seen so far.
-    #[arg(long, value_name = "PCT")]
+    #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
     pub until_ci: Option<Percent>,
 
     /// Most replicas that --until-ci may run.
@@ -217,14 +217,15 @@ pub struct PlanArgs {
     #[arg(long, value_name = "TIME", value_parser = delay)]
     pub max_delay: Option<Duration>,
 
-    /// How far a ratio may be off.
-    #[arg(long, value_name = "PCT", default_value = "10%")]
+    /// How far a ratio may be off, above 0 % and below 100 %.
+    #[arg(long, value_name = "PCT", default_value = "10%", allow_hyphen_values = true)]
     pub tolerance: Percent,
 
     /// Least that every flow and every station keeps, as a share of what it would have under max-min fairness.
     ///
-    /// Max-min gives a flow what it asks for, and shares the rest equally. No plan goes below the floor.
-    #[arg(long, value_name = "PCT", default_value = "5%")]
+    /// Max-min gives a flow what it asks for, and shares the rest equally. No plan goes below the floor, which is above 0 % and
+    /// below 100 %.
+    #[arg(long, value_name = "PCT", default_value = "5%", allow_hyphen_values = true)]
     pub floor: Percent,
 
     /// What may be changed.
@@ -345,8 +346,8 @@ impl FromStr for Percent {
         let number = text.trim().trim_end_matches('%').trim_end();
         match number.parse::<f64>() {
             Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(Percent(percent)),
-            Ok(_) => Err("must lie between 0 % and 100 %".to_owned()),
-            Err(_) => Err("is not a percentage such as 2%".to_owned()),
+            Ok(_) => Err("it must lie above 0 % and below 100 %".to_owned()),
+            Err(_) => Err("write a percentage above 0 % and below 100 %, such as 2%".to_owned()),
         }
     }
 }
