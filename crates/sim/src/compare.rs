@@ -1,6 +1,6 @@
 //! One scenario under several remedies.
 
-use fairair_core::metrics::{CellQuantity, Report};
+use fairair_core::metrics::{CellQuantity, FLOOR, Report};
 use fairair_core::record::Record;
 use fairair_core::remedy::{Remedy, cautions};
 use fairair_core::scenario::Scenario;
@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::replicas::Pool;
 use crate::simulate::{Execution, SIMULATOR};
+use crate::starved::{goodputs, in_any, names};
 use crate::watch::{Counter, Watch};
 
 /// Name and version of the comparison's schema; each row holds a result of its own.
@@ -42,6 +43,8 @@ pub struct Row {
     /// What in it does not fit the cell; empty: nothing is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<&'static str>,
+    /// Stations below 5 % of their max-min share in any replica, and flows of other stations that are, as in plans.
+    pub starved: Vec<String>,
     /// What the simulation of the cell with the remedy measured.
     pub report: Report,
     /// The records behind the report.
@@ -80,6 +83,9 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
         records[place(job).0].push(record);
     }
     let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, scenario), records)| {
+        let goodputs: Vec<(Vec<f64>, Vec<f64>)> = records.iter().map(goodputs).collect();
+        let replicas_of = goodputs.iter().map(|(flows, stations)| (flows.as_slice(), stations.as_slice()));
+        let starved = names(scenario, &in_any(scenario, replicas_of, FLOOR));
         let execution = Execution { records, planned: replicas, interrupted, until_ci: None };
         Row {
             remedy: remedy.name,
@@ -87,6 +93,7 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
             needs: remedy.needs,
             source: remedy.source,
             cautions: cautions(scenario),
+            starved,
             report: execution.report(scenario, SIMULATOR),
             records: execution.records,
         }

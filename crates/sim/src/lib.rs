@@ -13,6 +13,7 @@ pub mod plan;
 mod replica;
 pub mod replicas;
 mod simulate;
+mod starved;
 mod watch;
 
 pub use compare::{Comparison, Row, SCHEMA as COMPARE_SCHEMA, compare};

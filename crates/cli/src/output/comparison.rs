@@ -1,12 +1,12 @@
 //! A comparison for people and for spreadsheets: a row a remedy.
 
 use fairair_core::metrics::quantity::CELL;
-use fairair_core::metrics::{CellQuantity, Estimate, starving};
+use fairair_core::metrics::{CellQuantity, Estimate};
 use fairair_sim::{Comparison, Row};
 
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
-use super::quantity::Quantity;
+use super::quantity::{NONE, Quantity};
 use super::{Page, Style};
 
 /// The value of the quantity called `name` in a row.
@@ -26,6 +26,9 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     let mut table = Table::default();
     table.add(Keep::Always, titled("remedy", rows.iter().map(|row| row.remedy.to_owned()).collect(), Align::Left));
     table.add(Keep::Useful, titled("change", rows.iter().map(|row| row.deploy.to_owned()).collect(), Align::Left));
+    // A remedy that never ran starves nobody that is known.
+    let count = |row: &Row| if row.report.replicas > 0 { row.starved.len().to_string() } else { NONE.to_owned() };
+    table.add(Keep::Always, titled("starved", rows.iter().map(count).collect(), Align::Right));
     let mut add = |keep: Keep, title: &str, name: &str, show: &dyn Fn(Estimate) -> Quantity| {
         let cells: Vec<Quantity> = rows.iter().map(|row| show(value(row, name))).collect();
         // A column that no remedy has (no uploads, no files) says nothing.
@@ -35,7 +38,6 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     };
     let ms = |estimate| bare(estimate, 1e3);
     let number = |estimate| bare(estimate, 1.0);
-    add(Keep::Always, "starved", "starved_flows", &number);
     add(Keep::Always, "total", "goodput_bps", &Quantity::rate);
     add(Keep::Useful, "up, a flow", "flow_goodput_up_bps", &flow_rate);
     add(Keep::Useful, "down, a flow", "flow_goodput_down_bps", &flow_rate);
@@ -52,7 +54,8 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     lines.extend(table.lines(page));
     lines.push(String::new());
     let note = "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, \
-                at the station where it is longest; starved: flows a replica below 5 % of their max-min share";
+                at the station where it is longest; starved: stations below 5 % of their max-min share in any replica, and \
+                flows of other stations";
     lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));
     lines.extend(page.wrapped(&last_line(rows)).iter().map(|line| style.bold(line)));
     for caution in cautions(rows) {
@@ -80,7 +83,7 @@ fn last_line(rows: &[Row]) -> String {
     let (ran, left): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.report.replicas > 0);
     let names = |rows: &[&Row]| rows.iter().map(|row| row.remedy).collect::<Vec<_>>().join(", ");
     let unknown = if left.is_empty() { String::new() } else { format!("Not simulated: {}.", names(&left)) };
-    let starving: Vec<&Row> = ran.iter().copied().filter(|row| starving(&row.report).is_some()).collect();
+    let starving: Vec<&Row> = ran.iter().copied().filter(|row| !row.starved.is_empty()).collect();
     let known = match starving.len() {
         _ if ran.is_empty() => "",
         0 if left.is_empty() => "No remedy here starves a flow or a station.",

@@ -8,6 +8,8 @@ use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
 
+use crate::starved::{goodputs, in_any};
+
 /// One replica, and the delays that a record does not keep.
 pub(crate) struct Replica {
     pub(crate) record: Record,
@@ -54,12 +56,7 @@ impl<'a> Sample<'a> {
     pub(crate) fn new(scenario: &'a Scenario, replicas: Vec<Replica>) -> Self {
         let (mut flows, mut stations, mut delays, mut records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for Replica { record, delays: own } in replicas {
-            let seconds = record.measured.as_secs_f64().max(1e-9);
-            let of: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
-            let mut sums = vec![0.0; record.stations.len()];
-            for (flow, goodput) in record.flows.iter().zip(&of) {
-                sums[flow.station] += goodput;
-            }
+            let (of, sums) = goodputs(&record);
             flows.push(of);
             stations.push(sums);
             delays.push(own);
@@ -170,17 +167,8 @@ impl<'a> Sample<'a> {
 
     /// Who is below `floor` of the max-min share in any of the replicas: alike flows may starve in turn.
     pub(crate) fn starved(&self, floor: f64) -> Starved {
-        let mut all = Starved::default();
-        for (flows, stations) in self.flows.iter().zip(&self.stations) {
-            let here = MaxMin::of(self.scenario, flows.iter().sum()).starved(floor, flows, stations);
-            all.flows.extend(here.flows);
-            all.stations.extend(here.stations);
-        }
-        for list in [&mut all.flows, &mut all.stations] {
-            list.sort_unstable();
-            list.dedup();
-        }
-        all
+        let replicas = self.flows.iter().zip(&self.stations);
+        in_any(self.scenario, replicas.map(|(flows, stations)| (flows.as_slice(), stations.as_slice())), floor)
     }
 
     /// Whether another seed may well show somebody below `floor`: the mean share less three standard deviations is.

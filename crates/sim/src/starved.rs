@@ -1,0 +1,67 @@
+//! Who starves under a configuration, by name: one meaning for plans and comparisons.
+
+use fairair_core::metrics::{MaxMin, Starved};
+use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
+
+/// Goodput in bit/s of each flow and of each station of a replica.
+pub(crate) fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
+    let seconds = record.measured.as_secs_f64().max(1e-9);
+    let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
+    let mut stations = vec![0.0; record.stations.len()];
+    for (flow, goodput) in record.flows.iter().zip(&flows) {
+        stations[flow.station] += goodput;
+    }
+    (flows, stations)
+}
+
+/// Who is below `floor` of the max-min share in any of the replicas: flows that are alike may starve in turn.
+pub(crate) fn in_any<'a>(
+    scenario: &Scenario,
+    replicas: impl Iterator<Item = (&'a [f64], &'a [f64])>,
+    floor: f64,
+) -> Starved {
+    let mut all = Starved::default();
+    for (flows, stations) in replicas {
+        let here = MaxMin::of(scenario, flows.iter().sum()).starved(floor, flows, stations);
+        all.flows.extend(here.flows);
+        all.stations.extend(here.stations);
+    }
+    for list in [&mut all.flows, &mut all.stations] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    all
+}
+
+/// Stations that starve, and flows that starve at other stations, each by its number at its station, from 0.
+pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
+    let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
+    let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
+    let owners: Vec<usize> = scenario.flows().map(|(station, _)| station).collect();
+    let flows = starved.flows.iter().filter_map(|flow| {
+        let owner = *owners.get(*flow)?;
+        let number = owners[..*flow].iter().filter(|other| **other == owner).count();
+        (!starved.stations.contains(&owner)).then(|| format!("flow {number} of {}", station(owner)))
+    });
+    stations.chain(flows).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_station_that_starves_counts_once_and_flows_of_others_one_by_one() {
+        let text = "name = \"cell\"\n[run]\nduration = \"9 s\"\n[[station]]\nname = \"a\"\nflows = [{ direction = \"up\", count = 2 }]\n\
+                    [[station]]\nname = \"b\"\nflows = [{ direction = \"down\" }, { direction = \"up\" }]\n";
+        let scenario = Scenario::from_toml(text, "cell.toml").unwrap();
+        // In the first replica all of a starves, in the second the upload of b.
+        let replicas: [([f64; 4], [f64; 2]); 2] =
+            [([1e3, 1e3, 2e6, 2e6], [2e3, 4e6]), ([1e6, 1e6, 2e6, 1e3], [2e6, 2.001e6])];
+        let all = replicas.iter().map(|(flows, stations)| (&flows[..], &stations[..]));
+        let starved = in_any(&scenario, all, 0.05);
+        assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });
+        assert_eq!(names(&scenario, &starved), ["station a", "flow 1 of b"]);
+    }
+}
