@@ -40,7 +40,7 @@ class Point:
     delay_s: float
     """95th percentile of the delay in the AP's queue, the mean delay of the box added."""
     starved: int
-    """Flows and stations below the floor."""
+    """Stations below the floor in any replica, and flows of other stations."""
     meets: bool
     """Whether it met the wish when it was last looked at."""
     rung: int
@@ -62,7 +62,7 @@ class Candidate:
     family: str
     """Which family of remedies it is of."""
     starved: tuple[str, ...]
-    """Flows and stations that are below the floor in any replica."""
+    """Stations that are below the floor in any replica, and flows of other stations that are."""
     snippet: str
     """What to write into the scenario file; empty: nothing."""
     cautions: tuple[str, ...]
@@ -107,7 +107,7 @@ class Plan:
     already_met: bool
     """Whether the cell as it is meets the wish."""
     as_is_starved: tuple[str, ...]
-    """Flows and stations of the cell as it is that are below the floor."""
+    """Stations of the cell as it is that are below the floor in any replica, and flows of other stations."""
     as_is_goodput_bps: float
     tried: int
     """Candidates that were simulated."""
@@ -117,6 +117,9 @@ class Plan:
     """Of these none has more goodput, more fairness and less delay than another."""
     families: tuple[Point, ...]
     """The best of each family of remedies."""
+    alternative: Point | None
+    """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the most
+    goodput below; else what has more goodput and a longer delay. None when nothing that meets the wish does."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
@@ -148,6 +151,7 @@ class Plan:
             candidates=tuple(candidate(row) for row in raw["rows"]),
             front=tuple(Point(**point) for point in raw["front"]),
             families=tuple(Point(**point) for point in raw["families"]),
+            alternative=None if raw.get("alternative") is None else Point(**raw["alternative"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
             not_tried=tuple(raw["not_tried"]),
             _json=text,

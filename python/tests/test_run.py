@@ -148,6 +148,7 @@ def test_the_planner_answers() -> None:
     assert best.deploy == "box"
     assert best.starved == ()
     assert all(point.starved == 0 for point in plan.front)
+    assert plan.alternative is None or plan.alternative.meets
     changed = plan.apply(hotspot)
     assert "enforce" in changed.to_dict()
     assert fairair.run(changed, replicas=2).summary.loc["jain_stations", "mean"] > 0.95

@@ -33,7 +33,10 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
     }
     let pool = work::pool(args.jobs)?;
     let found = work::watched(|watch| plan(&scenario, &wish, &pool, watch)).map_err(usage)?;
-    let Some(plan) = found else { return Ok(Exit::Interrupted) };
+    let Some(plan) = found else {
+        output::say("nothing was simulated to its end: nothing is known");
+        return Ok(Exit::Interrupted);
+    };
     if let Some(file) = &args.svg {
         let drawn = output::front::svg(&plan);
         std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
@@ -45,6 +48,9 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         }
         Format::Csv => print::csv(&plan),
     })?;
+    if plan.interrupted {
+        return Ok(Exit::Interrupted);
+    }
     Ok(if plan.met { Exit::Success } else { Exit::Unmet })
 }
 

@@ -187,6 +187,24 @@ fn a_full_disk_exits_with_1() {
     assert!(String::from_utf8(stderr).unwrap().contains("standard output"));
 }
 
+/// SIGINT in the middle of a search that takes long.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_plan_says_what_it_knew() {
+    let place = Place::new();
+    let mut plan = fairair();
+    plan.arg("plan").arg(&place.scenario).args(["--goal", "level=1", "--thorough", "--jobs", "1"]);
+    let child = plan.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let (text, noise) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    // On a machine that is too busy for a first replica nothing is known.
+    let known = text.contains("INTERRUPTED") && text.contains("nothing is recommended");
+    assert!(known || noise.contains("nothing is known"), "{text}{noise}");
+}
+
 /// SIGINT while 100000 replicas run.
 #[test]
 #[cfg(unix)]
@@ -249,7 +267,12 @@ fn a_wish_that_makes_no_sense_is_refused() {
         (&["--goal", "level=0"], "between"),
         (&["--goal", "speed=2"], "no goal"),
         (&["--max-delay", "50"], "unit"),
-        (&["--tolerance", "0"], "0 %"),
+        (&["--tolerance", "0"], "above 0 % and below 100 %"),
+        (&["--tolerance", "much"], "above 0 % and below 100 %"),
+        (&["--floor", "-1%"], "above 0 % and below 100 %"),
+        (&["--floor", "100"], "above 0 % and below 100 %"),
+        (&["--goal", "up <= 1 Mbit/s"], "least goodput"),
+        (&["--goal", "sta1 >= 1000 Gbit/s"], "exceeds the capacity"),
         (&["--max-delay", "0ms"], "delay of zero"),
         (&["--goal", "level=1", "--goal", "level=2"], "different values"),
         (&["--goal", "down/up=2", "--goal", "up/down=2"], "different values"),
@@ -336,6 +359,16 @@ fn a_capture_can_go_to_standard_output() {
     assert!(frames > 500, "{frames} frames");
     assert!(String::from_utf8_lossy(&output.stderr).contains("total goodput"));
     assert!(place.leftovers().is_empty());
+}
+
+#[test]
+fn a_reader_of_a_capture_may_leave_early() {
+    let place = Place::new();
+    let mut run = place.run();
+    let mut child = run.args(["--pcap", "-"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -1,11 +1,12 @@
-//! The planner as a library: the same answer on any number of threads, and nothing when it is cancelled.
+//! The planner as a library: the same answer on any number of threads, and what is known when it is stopped.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::Watch;
 use fairair_sim::plan::{Goal, Wish, plan};
 use fairair_sim::replicas::Pool;
+use fairair_sim::{Progress, Watch};
 
 const CELL: &str = r#"
     name = "cell"
@@ -55,13 +56,50 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     let ask = |goal: &str, cancelled| {
         plan(&scenario, &wish(goal), &pool, Watch { cancel: &AtomicBool::new(cancelled), progress: &|_| () })
     };
-    let unmet = ask("up >= 5 Mbit/s", false).unwrap().unwrap();
+    let unmet = ask("up >= 1.95 Mbit/s", false).unwrap().unwrap();
     assert!(!unmet.met && unmet.constraints[0].missed_by.unwrap() > 1.0);
     assert!(unmet.constraints[0].goodput_without_bps.unwrap() > 1e6);
+    let (problem, fix) = ask("down >= 1.1 Mbit/s", false).unwrap_err();
+    assert!(problem.contains("exceeds the capacity") && fix.contains("1.000 Mbit/s"), "{problem}: {fix}");
     let (problem, fix) = ask("upp >= 1 Mbit/s", false).unwrap_err();
     assert!(problem.contains("`upp`") && fix.contains("down-1"), "{problem}: {fix}");
     assert!(ask("files <= 1s", false).is_err());
     assert!(ask("level=1", true).unwrap().is_none());
+}
+
+/// What was known when it was stopped is said: first a short look at a few, in the end rows that were proved.
+#[test]
+fn a_search_that_is_stopped_says_what_it_knew_by_then() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let stopped = |share: f64| {
+        let cancel = AtomicBool::new(false);
+        let progress = |progress: Progress| {
+            // The first replicas are those of the cell as it is; then there are many of one look.
+            let enough = progress.done > 3 && f64::from(progress.done) >= share * f64::from(progress.planned);
+            cancel.fetch_or(enough && progress.planned > 10, Ordering::SeqCst);
+        };
+        let watch = Watch { cancel: &cancel, progress: &progress };
+        plan(&scenario, &wish("level=1"), &Pool::new(1).unwrap(), watch).unwrap().unwrap()
+    };
+    let early = stopped(0.5);
+    assert!(early.interrupted && !early.met && early.rows.is_empty(), "{:?}", early.front);
+    assert!(early.tried > 5 && !early.front.is_empty(), "{}", early.tried);
+}
+
+/// Stations with names like those of a counted group have weights of their own.
+#[test]
+fn a_station_that_looks_like_one_of_a_group_gets_a_weight() {
+    let text = "name = \"two\"\n[run]\nduration = \"30 s\"\nwarmup = \"5 s\"\n[[station]]\nname = \"up-1\"\n\
+                flows = [{ direction = \"up\" }]\n[[station]]\nname = \"up-2\"\nflows = [{ direction = \"up\" }]\n\
+                [[station]]\nname = \"down\"\nflows = [{ direction = \"down\" }]\n";
+    let scenario = Scenario::from_toml(text, "two.toml").unwrap();
+    let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+    let wish = Wish { deploy: Some(Deploy::Box), effort: 0.2, ..wish("up-1 >= 3.5 Mbit/s") };
+    let plan = plan(&scenario, &wish, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+    let weighed = plan.families.iter().find(|point| point.family == "box with weights").unwrap();
+    let snippet = &weighed.snippet;
+    assert!(plan.met && weighed.meets, "{weighed:?}");
+    assert!(snippet.contains("[[station]]\nname = \"up-1\"\nweight = "), "{snippet}");
 }
 
 /// A cell in which nothing is delivered has equal shares and no delay: that meets no goal.

@@ -2,17 +2,17 @@
 
 use fairair_core::metrics::Estimate;
 use fairair_core::metrics::quantity::CELL;
-use fairair_sim::plan::{Plan, Point, Prediction, Row};
+use fairair_sim::plan::{Plan, Point, Prediction, Row, SHORT_S};
 
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use super::{Page, Style, listed};
 
+/// The rung of a proof.
+const PROVED: u64 = 3;
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
 const DEAR: f64 = 0.75;
-/// A queue whose 95th percentile is longer is recommended with a warning: calls suffer from it (ITU-T G.114).
-const LONG_S: f64 = 0.15;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, page: Page) -> String {
@@ -27,6 +27,9 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
         ),
         style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())),
     ];
+    if plan.interrupted {
+        lines.push(style.bold("INTERRUPTED: the search is not finished; this is what it knew by then"));
+    }
     if !plan.as_is_starved.is_empty() {
         let who = listed(&plan.as_is_starved);
         lines.push(style.bold(&format!("WARNING: in the cell as it is these starve: {who}")));
@@ -35,15 +38,19 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
         lines.push(style.bold("The cell as it is meets this already."));
     }
     lines.push(String::new());
-    lines.extend(rows(plan, page));
-    lines.push(String::new());
-    lines.extend(predictions(plan, page));
-    lines.push(String::new());
+    if !plan.rows.is_empty() {
+        lines.extend(rows(plan, page));
+        lines.push(String::new());
+        lines.extend(predictions(plan, page));
+        lines.push(String::new());
+    }
     lines
         .push(style.dim("What can be had: of these none has more goodput, more fairness and less delay than another:"));
     lines.extend(points(&plan.front, page));
     lines.push(String::new());
-    lines.push(style.dim("The best of each family; `short look`: it was not worth a longer one:"));
+    let starved = "starved: stations below the floor in any replica, and flows of other stations";
+    let title = format!("The best of each family; `short look`: it was not worth a longer one; {starved}:");
+    lines.extend(page.wrapped(&title).iter().map(|line| style.dim(line)));
     lines.extend(points(&plan.families, page));
     lines.push(String::new());
     let not_tried = format!("Not tried: {}.", plan.not_tried.join("; "));
@@ -141,16 +148,19 @@ fn short(snippet: &str) -> String {
 }
 
 fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
-    let Some(row) = plan.rows.first() else { return vec![style.bold("Nothing was tried.")] };
+    let Some(row) = plan.rows.first() else {
+        return vec![style.bold("Nothing was proved yet, so nothing is recommended. Start it again, and let it end.")];
+    };
     if !row.meets {
         return unmet(plan, row, style);
     }
     if row.snippet.is_empty() {
         let mut lines = vec![style.bold("The cell as it is meets this: change nothing.")];
-        lines.extend(long_queue(row, style));
+        lines.extend(trade(plan, row, style));
         return lines;
     }
-    let mut lines = vec![style.bold("Recommended; in the scenario file write:"), String::new()];
+    let first = if plan.interrupted { "Recommended of what was proved by then" } else { "Recommended" };
+    let mut lines = vec![style.bold(&format!("{first}; in the scenario file write:")), String::new()];
     lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
     if kept < DEAR {
@@ -159,23 +169,44 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
         lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
         lines.extend(prices(plan));
     }
-    lines.extend(long_queue(row, style));
+    lines.extend(trade(plan, row, style));
     lines.extend(row.cautions.iter().map(|caution| style.bold(&format!("Beware: {caution}."))));
     lines
 }
 
-/// A warning, if calls would suffer.
-fn long_queue(row: &Row, style: Style) -> Vec<String> {
-    if row.delay_s <= LONG_S {
-        return Vec::new();
-    }
-    let text = format!("Its queue is long: {:.0} ms. See above what a shorter one costs.", row.delay_s * 1e3);
-    vec![String::new(), style.bold(&text)]
+/// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
+fn trade(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
+    let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
+    let than = |point: &Point| 100.0 * (point.goodput_bps / row.report.totals.goodput_bps.mean.unwrap_or(1.0) - 1.0);
+    let proved = |point: &Point| if point.rung < PROVED { " (looked at, not proved)" } else { "" };
+    let shorter = row.delay_s > SHORT_S;
+    let text = match &plan.alternative {
+        Some(other) if shorter => format!(
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {:.1} % of its goodput{}: {}",
+            other.delay_s * 1e3,
+            -than(other),
+            proved(other),
+            short(&other.snippet)
+        ),
+        None if shorter => format!(
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. Nothing that meets this was found below \
+             {short_ms:.0} ms."
+        ),
+        Some(other) => format!(
+            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {:.1} % more goodput: {}",
+            other.delay_s * 1e3,
+            than(other),
+            short(&other.snippet)
+        ),
+        None => return Vec::new(),
+    };
+    vec![String::new(), if shorter { style.bold(&text) } else { text }]
 }
 
 /// What is missing, and what each goal costs.
 fn unmet(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
-    let mut lines = vec![style.bold("No candidate meets this. The first row is the closest; it is not recommended.")];
+    let none = if plan.interrupted { "Nothing that was proved yet meets this." } else { "No candidate meets this." };
+    let mut lines = vec![style.bold(&format!("{none} The first row is the closest; it is not recommended."))];
     if !row.starved.is_empty() {
         lines.push(style.bold(&format!("It starves {}.", listed(&row.starved))));
     }

@@ -12,7 +12,10 @@ const POINTS: usize = 12;
 /// Those that nobody starves under and no other beats, the one with the most goodput first. Of many the most different
 /// ones are kept.
 pub(crate) fn front(all: &[Outcome]) -> Vec<&Outcome> {
-    let looked: Vec<&Outcome> = all.iter().filter(|outcome| outcome.rung > 0 && outcome.starved.is_nobody()).collect();
+    // A short look flatters; it counts where there was no longer one, in a search that was stopped.
+    let least = u64::from(all.iter().any(|outcome| outcome.rung > 0 && outcome.of.is_some()));
+    let looked: Vec<&Outcome> =
+        all.iter().filter(|outcome| outcome.rung >= least && outcome.starved.is_nobody()).collect();
     let mut front: Vec<&Outcome> = Vec::new();
     let mut sorted: Vec<&Outcome> =
         looked.iter().copied().filter(|own| !looked.iter().any(|other| beats(other, own))).collect();

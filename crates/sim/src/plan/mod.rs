@@ -11,17 +11,15 @@ mod front;
 mod goal;
 mod look;
 mod outcome;
+mod pace;
 mod prediction;
 mod search;
 mod wish;
 
-use fairair_core::metrics::{Report, Starved};
-use fairair_core::model::capacity::{Stream, Transmitter, carry};
-use fairair_core::model::dcf::Backoff;
-use fairair_core::packet::TCP_IP_HEADER;
+use fairair_core::metrics::Report;
 use fairair_core::remedy::cautions;
 use fairair_core::scenario::Scenario;
-use fairair_core::units::Bytes;
+use fairair_core::units::plural;
 use serde::Serialize;
 
 pub use goal::Goal;
@@ -29,10 +27,12 @@ pub use prediction::Prediction;
 pub use wish::Wish;
 
 use crate::replicas::Pool;
+use crate::starved::names;
 use crate::watch::Watch;
 use change::Change;
 use family::{Ranges, families};
 use outcome::Outcome;
+pub use outcome::SHORT_S;
 use search::{Found, Search};
 
 /// Name and version of the plan's schema.
@@ -51,7 +51,7 @@ pub struct Plan {
     pub tolerance: f64,
     /// Share of the max-min share that every flow and station keeps in whatever meets the wish.
     pub floor: f64,
-    /// Flows and stations of the cell as it is that are below the floor.
+    /// Stations of the cell as it is that are below the floor in any replica, and flows of other stations.
     pub as_is_starved: Vec<String>,
     /// Whether the cell as it is meets the wish.
     pub already_met: bool,
@@ -59,8 +59,10 @@ pub struct Plan {
     pub met: bool,
     /// Candidates that were simulated.
     pub tried: usize,
-    /// Packets that were simulated, as reckoned.
+    /// Packets on the air that were simulated, retries included.
     pub packets: f64,
+    /// Whether it was stopped: what is here was known by then, and nothing is recommended that was not proved.
+    pub interrupted: bool,
     /// Goodput of the cell as it is.
     pub as_is_goodput_bps: f64,
     /// The proved candidates, the recommended one first.
@@ -69,6 +71,9 @@ pub struct Plan {
     pub front: Vec<Point>,
     /// The best of each family of remedies, the best first.
     pub families: Vec<Point>,
+    /// What the recommended plan gave up of goodput or of a short delay: if its delay is longer than [`SHORT_S`], what has the most
+    /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the wish does.
+    pub alternative: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
     /// Families and changes that were not tried.
@@ -84,7 +89,7 @@ pub struct Row {
     pub deploy: &'static str,
     /// Which family of remedies it is of.
     pub family: &'static str,
-    /// Flows and stations that are below the floor in any replica.
+    /// Stations that are below the floor in any replica, and flows of other stations that are.
     pub starved: Vec<String>,
     /// What to write into the scenario file; empty: nothing.
     pub snippet: String,
@@ -116,7 +121,7 @@ pub struct Point {
     pub fairness: f64,
     /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
     pub delay_s: f64,
-    /// Flows and stations below the floor.
+    /// Stations below the floor in any replica, and flows of other stations.
     pub starved: usize,
     /// Whether it met the wish when it was last looked at.
     pub meets: bool,
@@ -139,9 +144,11 @@ pub struct Constraint {
     pub goodput_without_bps: Option<f64>,
 }
 
-/// Searches for the remedy that meets `wish` at the most goodput; `None` when it was stopped.
+/// Searches for the remedy that meets `wish` at the most goodput. A search that is stopped says what it knows by then, or
+/// `None` when that is nothing.
 ///
-/// The answer depends on scenario, wish and seed alone, not on the number of threads or their speed.
+/// The answer of a search that is not stopped depends on scenario, wish and seed alone, not on the number of threads or
+/// their speed.
 ///
 /// # Errors
 /// The mistake of a wish that makes no sense for `scenario`, and its remedy.
@@ -149,7 +156,7 @@ pub fn plan(scenario: &Scenario, wish: &Wish, pool: &Pool, watch: Watch) -> Resu
     if let Some(mistake) = wish.mistake(scenario) {
         return Err(mistake);
     }
-    let pace = pace(scenario);
+    let pace = pace::of(scenario);
     let ranges = Ranges::new(scenario, pace, classes::of(scenario, wish));
     let (families, left_out) = families(wish.deploy, &ranges);
     let search = Search::new((scenario, wish), (pool, watch), (pace, ranges, wish.effort));
@@ -175,16 +182,20 @@ fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) ->
         already_met: as_is.meets,
         met: rows.first().is_some_and(|row| row.meets),
         tried: found.all.len(),
-        packets: found.packets,
+        packets: found.frames,
+        interrupted: found.interrupted,
         as_is_goodput_bps: as_is.goodput,
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
+        alternative: alternative(found).map(|outcome| point(scenario, outcome)),
         constraints: constraints(wish, found),
-        not_tried: not_tried(scenario, left_out),
+        not_tried: not_tried(scenario, left_out, found.cut),
         rows,
     }
 }
 
+/// More goodput by this factor is worth a word.
+const MORE: f64 = 1.01;
 /// Rows of a plan.
 const ROWS: usize = 6;
 
@@ -217,9 +228,22 @@ fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
         goodput_bps: outcome.goodput,
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
-        starved: outcome.starved.flows.len() + outcome.starved.stations.len(),
+        starved: names(scenario, &outcome.starved).len(),
         meets: outcome.meets,
         rung: outcome.rung,
+    }
+}
+
+/// The other side of the trade of goodput for a short delay.
+fn alternative(found: &Found) -> Option<&Outcome> {
+    let chosen = found.proved.first().filter(|first| first.meets)?;
+    let others = found.all.iter().filter(|other| other.meets && other.rung > 0);
+    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
+    if chosen.delay_s > SHORT_S {
+        others.filter(|other| other.delay_s <= SHORT_S).max_by(most)
+    } else {
+        let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
+        more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)
     }
 }
 
@@ -247,7 +271,7 @@ fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
 }
 
 /// What nobody should think was looked at.
-fn not_tried(scenario: &Scenario, left_out: &[&str]) -> Vec<String> {
+fn not_tried(scenario: &Scenario, left_out: &[&str], cut: usize) -> Vec<String> {
     const NEVER: [&str; 5] = [
         "three remedies at once",
         "tfbr window caps",
@@ -258,29 +282,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str]) -> Vec<String> {
     const NEVER_WITH_QOS: [&str; 3] =
         ["mac80211 and shared-fifo queues", "EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
-    qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned()).collect()
-}
-
-/// Starving stations by name, starving flows by position from 0 and station.
-fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
-    let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
-    let owners: Vec<usize> = scenario.flows().map(|(station, _)| station).collect();
-    let flows = starved.flows.iter().map(|flow| format!("flow {flow} of {}", station(owners[*flow])));
-    let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
-    flows.chain(stations).collect()
-}
-
-/// Packets per second of the cell when the AP sends a segment to every station and is acknowledged.
-fn pace(scenario: &Scenario) -> f64 {
-    const UNKNOWN: f64 = 800.0;
-    let params = fairair_core::mac::MacParams::new(&scenario.radio, scenario.run.preset);
-    let Ok(backoff) = Backoff::new(&params, 1.0) else { return UNKNOWN };
-    let node = || Transmitter { backoff: backoff.clone(), count: 1.0, streams: Vec::new() };
-    let mut mix = vec![node()];
-    for station in scenario.stations.iter().filter(|station| !station.flows.is_empty()) {
-        let stream = |ip_len| Stream { packets: 1.0, ip_len, rate: station.rate, error: 0.0 };
-        mix[0].streams.push(stream(Bytes(1500)));
-        mix.push(Transmitter { streams: vec![stream(Bytes(TCP_IP_HEADER))], ..node() });
-    }
-    carry(&params, &mix).map_or(UNKNOWN, |load| load.mixes_per_s * 2.0 * (mix.len() as f64 - 1.0))
+    let cut = (cut > 0).then(|| format!("{} that the time of a search left out", plural(cut, "candidate")));
+    let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
+    cut.into_iter().chain(names).collect()
 }

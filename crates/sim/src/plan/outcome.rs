@@ -9,6 +9,11 @@ use super::family::Family;
 /// A candidate before it is simulated.
 pub(super) type Idea = (Option<&'static Family>, Vec<f64>, Change);
 
+/// A delay, 95th percentile in the AP's queue and mean in the box, from which calls and games suffer, seconds.
+pub const SHORT_S: f64 = 0.1;
+/// What a longer one costs, as a share of goodput.
+pub(super) const LONG: f64 = 0.05;
+
 /// A candidate and what the last rung that it reached says of it.
 #[derive(Clone)]
 pub(crate) struct Outcome {
@@ -49,13 +54,14 @@ impl Outcome {
     }
 
     /// What a plan is worth among those of about the same goodput: a fifth of the logarithm of Jain's index, 1 % for each
-    /// doubling of the delay beyond 10 ms, and half a per cent to one and a half for each thing that has to be changed.
+    /// doubling of the delay beyond 10 ms, 5 % for a delay beyond [`SHORT_S`], and half a per cent to one and a half for each
+    /// thing that has to be changed.
     pub(crate) fn utility(&self) -> f64 {
         let effort = match (self.change.remedies(), self.change.enforce.is_some()) {
             (0, _) => 0.0,
             (n, boxed) => 0.005 + 0.005 * f64::from(u8::from(boxed)) + 0.01 * (n as f64 - 1.0),
         } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty() || !self.change.caps.is_empty()));
-        let delay = (self.delay_s.max(0.01) / 0.01).log2();
-        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - 0.01 * delay - effort
+        let delay = 0.01 * (self.delay_s.max(0.01) / 0.01).log2() + if self.delay_s > SHORT_S { LONG } else { 0.0 };
+        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - delay - effort
     }
 }

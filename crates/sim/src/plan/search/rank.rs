@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
-use crate::plan::outcome::Outcome;
+use crate::plan::outcome::{LONG, Outcome, SHORT_S};
 
 /// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
 /// are easily met by a cell that carries nothing.
 const REMEDY: f64 = 0.1;
 const CLOSEST: f64 = 0.5;
-/// Plans within this share of the best goodput compete by utility.
+/// Plans within this share of the best goodput compete by utility; where the best has a long queue, those with a short one do
+/// within [`LONG`].
 const BAND: f64 = 0.04;
 
 /// Goodput of the best that meets the wish.
@@ -79,12 +80,16 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
     kept
 }
 
-/// Among those that meet the wish, those within [`BAND`] of the best goodput go first, by utility; the others by goodput.
+/// Among those that meet the wish, those within [`BAND`] of the best goodput go first, by utility, and those with a short queue within
+/// [`LONG`] of it; the others by goodput.
 pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
     let met = ranked.iter().take_while(|outcome| outcome.meets).count();
-    let least = best_goodput(ranked) * (1.0 - BAND);
+    let best = best_goodput(ranked);
     ranked[..met].sort_by(|a, b| {
-        let outside = |outcome: &Outcome| outcome.goodput < least;
+        let outside = |outcome: &Outcome| {
+            let band = if outcome.delay_s <= SHORT_S { LONG } else { BAND };
+            outcome.goodput < best * (1.0 - band)
+        };
         let better = if outside(a) && outside(b) {
             b.goodput.total_cmp(&a.goodput)
         } else {

@@ -1,0 +1,68 @@
+//! Where a search looks: points spread over the cubes of families, and children of good ones.
+
+use fairair_core::rng::Rng;
+
+use crate::plan::change::Change;
+use crate::plan::family::{Family, Ranges};
+use crate::plan::outcome::{Idea, Outcome};
+
+/// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
+pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Idea> {
+    let mut spread: Vec<_> =
+        families.iter().map(|family| design(family, many(family.first), ranges).into_iter()).collect();
+    let mut ideas: Vec<Idea> = vec![(None, Vec::new(), Change::default())];
+    loop {
+        let before = ideas.len();
+        ideas.extend(spread.iter_mut().filter_map(Iterator::next));
+        if ideas.len() == before {
+            return ideas;
+        }
+    }
+}
+
+/// Points near the parents, each with one coordinate moved, or all.
+pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step: f64, rng: &mut Rng) -> Vec<Idea> {
+    let parents: Vec<&Outcome> = parents.iter().filter(|parent| !parent.at.is_empty()).collect();
+    let mut ideas = Vec::new();
+    for n in 0..count * usize::from(!parents.is_empty()) {
+        let parent = parents[n % parents.len()];
+        let (Some(family), mut at) = (parent.of, parent.at.clone()) else { continue };
+        let own = (rng.next_u64() % at.len() as u64) as usize;
+        let all = rng.uniform() < 0.3;
+        for (index, x) in at.iter_mut().enumerate() {
+            let moved = (rng.uniform() + rng.uniform() + rng.uniform() - 1.5) * 2.0 * step;
+            if all || index == own {
+                *x = (*x + moved).clamp(0.0, 1.0);
+            }
+        }
+        let change = family.change(ranges, &at);
+        ideas.push((Some(family), at, change));
+    }
+    ideas
+}
+
+/// Points spread evenly over a family's cube: an additive recurrence with the generalised golden ratio of its dimension.
+fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Idea> {
+    let mut golden = 1.5_f64;
+    for _ in 0..40 {
+        golden = (1.0 + golden).powf(1.0 / (family.dims as f64 + 1.0));
+    }
+    let point = |n: usize| -> Vec<f64> {
+        if family.dims == 1 {
+            return vec![n as f64 / (count.max(2) - 1) as f64];
+        }
+        (1..=family.dims as i32).map(|k| (0.5 + (n as f64 + 1.0) / golden.powi(k)).fract()).collect()
+    };
+    (0..count).map(point).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
+}
+
+/// Ideas that change something else than each other and than what was looked at.
+pub(super) fn unseen(ideas: Vec<Idea>, seen: &[Outcome]) -> Vec<Idea> {
+    let mut new: Vec<Idea> = Vec::new();
+    for idea in ideas {
+        if !new.iter().any(|other| other.2 == idea.2) && !seen.iter().any(|other| other.change == idea.2) {
+            new.push(idea);
+        }
+    }
+    new
+}

@@ -1,0 +1,80 @@
+//! How long and how often candidates are simulated, and what that may cost.
+
+use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
+use fairair_core::units::Duration;
+
+/// How long and how often a candidate is simulated. All candidates of a rung have the same seeds, which no other rung has:
+/// luck is shared by all, and who was lucky in one rung is not in the next.
+#[derive(Clone, Copy)]
+pub(crate) struct Rung {
+    pub(crate) number: u64,
+    pub(crate) replicas: u32,
+    /// Measured time of each replica, in a cell of [`USUAL_PACE`].
+    measured_s: f64,
+    warmup_s: f64,
+    /// Share of the tolerance that it allows. One replica has no confidence interval to leave room for.
+    pub(super) margin: f64,
+    /// Share of the search's frames that may be spent when the rung is over.
+    pub(super) until: f64,
+    /// Candidates that are simulated all the same.
+    pub(super) least: usize,
+}
+
+pub(super) const FIRST: Rung =
+    Rung { number: 0, replicas: 1, measured_s: 30.0, warmup_s: 8.0, margin: 0.7, until: 0.45, least: 24 };
+pub(super) const SECOND: Rung =
+    Rung { number: 1, replicas: 3, measured_s: 60.0, warmup_s: 15.0, margin: 0.8, until: 0.7, least: 6 };
+pub(super) const THIRD: Rung =
+    Rung { number: 2, replicas: 6, measured_s: 100.0, warmup_s: 15.0, margin: 0.9, until: 0.8, least: 4 };
+pub(super) const PROOF: Rung =
+    Rung { number: 3, replicas: 24, measured_s: 100.0, warmup_s: 15.0, margin: 0.95, until: 1.0, least: 2 };
+/// Once more for what the proof leaves in doubt.
+pub(super) const LONGER: Rung = Rung { number: 4, replicas: 64, least: 0, ..PROOF };
+
+/// Packets per second of 802.11b at 11 Mbit/s. A faster cell has as many in less time, down to a quarter: round trips of
+/// wires and pauses of users do not get shorter.
+const USUAL_PACE: f64 = 800.0;
+/// Beyond this many packets per second a quarter of the time, warm-up included, is more than is needed: it is less in the same
+/// measure, down to a fifth.
+const FAST_PACE: f64 = 8000.0;
+
+/// Warm-up and measured time of a replica in a cell of so many packets per second.
+fn seconds(rung: Rung, pace: f64) -> (f64, f64) {
+    let fast = (FAST_PACE / pace).clamp(0.2, 1.0);
+    (rung.warmup_s * fast, rung.measured_s * (USUAL_PACE / pace).clamp(0.25, 1.0) * fast)
+}
+
+/// Flows come and go at times of their own, or something happens: the scenario keeps its time.
+pub(crate) fn is_steady(scenario: &Scenario) -> bool {
+    scenario.events.is_empty() && scenario.flows().all(|(_, flow)| flow.start == Duration::ZERO && flow.stop.is_none())
+}
+
+/// `scenario` with the rung's length and seeds.
+pub(crate) fn timed(scenario: &Scenario, rung: Rung, pace: f64) -> Scenario {
+    let mut scenario = scenario.clone();
+    scenario.run.replicas = rung.replicas;
+    scenario.run.seed = scenario.run.seed.wrapping_add(rung.number << 32);
+    if is_steady(&scenario) {
+        let (warmup, measured) = seconds(rung, pace);
+        scenario.run.warmup = Duration::from_millis((warmup * 1e3) as u64);
+        scenario.run.duration = scenario.run.warmup + Duration::from_millis((measured * 1e3) as u64);
+    }
+    scenario
+}
+
+/// Simulated seconds of a candidate in a rung.
+pub(super) fn seconds_of(scenario: &Scenario, rung: Rung, pace: f64) -> f64 {
+    let (warmup, measured) = seconds(rung, pace);
+    let whole = scenario.run.duration.as_secs_f64();
+    f64::from(rung.replicas) * if is_steady(scenario) { warmup + measured } else { whole }
+}
+
+/// Frames on the air in the whole replica, as the measured time has them: what a simulation costs.
+pub(super) fn frames(scenario: &Scenario, record: &Record) -> f64 {
+    let transmitters = record.stations.iter().map(|station| &station.mac).chain([&record.ap_mac]);
+    // Under EDCA attempts are PPDUs, and what is in them costs as much.
+    let measured: u64 = transmitters.map(|mac| mac.attempts + mac.qos.mpdus).sum();
+    let part = record.measured.as_secs_f64() / scenario.run.duration.as_secs_f64().max(1e-9);
+    measured as f64 / part.max(1e-3)
+}
