@@ -5,7 +5,7 @@ use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::{Enforce, Scenario};
@@ -25,6 +25,8 @@ pub(crate) struct Ranges {
     capacity_bps: f64,
     /// The box's largest capacity.
     most: Bitrate,
+    /// Whether stations and AP aggregate: 802.11n and later.
+    aggregates: bool,
     /// Whose weights and caps are parameters.
     classes: Classes,
 }
@@ -76,6 +78,7 @@ impl Ranges {
             window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
             capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
             most: Enforce::most_in(&scenario.radio),
+            aggregates: scenario.radio.qos.is_some(),
             classes,
         }
     }
@@ -243,6 +246,12 @@ const AP: &[Family] = &[
     }),
 ];
 
+/// What access points of 802.11n and later have under Linux: its queues, with turns by airtime or one station after the other.
+const MODERN_AP: &[Family] = &[family("mac80211", 2, 8, |_, x| {
+    let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
+    queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
+})];
+
 /// The families of the box.
 const BOX: &[Family] = &[
     family("box, capacity = auto", 3, 24, |r, x| boxed(pick(&POLICIES, x[0]), x[1], adaptive(r, x[2]))),
@@ -303,7 +312,10 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let weights = of_box && !classes.weighed.is_empty();
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
-    let sets = [(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (ANY, any)];
+    let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (ANY, any)];
+    if ranges.aggregates {
+        sets.push((MODERN_AP, ap));
+    }
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());
     for (set, allowed) in sets {
         for family in set {
@@ -361,6 +373,25 @@ mod tests {
                 assert_eq!(pasted(&snippet), change.applied(&scenario), "{snippet}");
             }
         }
+    }
+
+    #[test]
+    fn queues_of_linux_are_for_cells_that_aggregate() {
+        let cell = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
+        let tried = |cell: &str| {
+            let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+            let ranges = Ranges::new(&scenario, 800.0, Classes::default());
+            let (families, left_out) = families(Some(Deploy::Ap), &ranges);
+            assert!(!left_out.contains(&"mac80211"));
+            for family in families.iter().filter(|family| family.name == "mac80211") {
+                let change = family.change(&ranges, &[0.7, 0.5]);
+                let snippet = change.snippet(&scenario);
+                let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
+                assert_eq!(pasted, change.applied(&scenario), "{snippet}");
+            }
+            families.iter().any(|family| family.name == "mac80211")
+        };
+        assert!(tried(&cell) && !tried(CELL));
     }
 
     #[test]

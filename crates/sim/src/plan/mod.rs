@@ -280,7 +280,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], cut: usize) -> Vec<String> 
         "rates, channels and other access points",
     ];
     const NEVER_WITH_QOS: [&str; 3] =
-        ["mac80211 and shared-fifo queues", "EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
+        ["shared-fifo queues", "EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = (cut > 0).then(|| format!("{} that the time of a search left out", plural(cut, "candidate")));
     let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
