@@ -98,7 +98,7 @@ fn a_station_that_looks_like_one_of_a_group_gets_a_weight() {
     let plan = plan(&scenario, &wish, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     let weighed = plan.families.iter().find(|point| point.family == "box with weights").unwrap();
     let snippet = &weighed.snippet;
-    assert!(plan.met && weighed.meets, "{weighed:?}");
+    assert!(plan.met, "{weighed:?}");
     assert!(snippet.contains("[[station]]\nname = \"up-1\"\nweight = "), "{snippet}");
 }
 

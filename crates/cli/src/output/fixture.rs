@@ -62,6 +62,7 @@ fn station(name: String, flows: &[Direction]) -> Station {
     };
     Station {
         name,
+        group: None,
         rate: Bitrate::mbps(11),
         tx: None,
         beta: 1.0,

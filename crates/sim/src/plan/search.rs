@@ -153,6 +153,8 @@ impl<'a> Search<'a> {
             let ideas = cross::between(seen, &self.ranges, many(CROSSINGS.1));
             self.look(&ideas, FIRST, seen)?;
         }
+        let long = ideas::shorter(&elites(seen, as_is, many(16)), &self.ranges);
+        self.look(&unseen(long, seen), FIRST, seen)?;
         self.look(&promoted(seen, elites(seen, as_is, many(SECOND_KEPT))), SECOND, second)?;
         for _ in 0..GENERATIONS[1].0 {
             let parents = elites(second, as_is, many(6));
@@ -190,6 +192,7 @@ impl<'a> Search<'a> {
     /// Simulates candidates in a rung, as many as the frames that are left allow; `None` when it was stopped. Those that are
     /// complete are added to `into` all the same.
     fn look(&mut self, ideas: &[Idea], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
+        let rung = rung.at(self.pace);
         let room = (MOST * self.effort * rung.until - self.frames) / self.cost(rung);
         let most = ideas.len().min(rung.least.max(room.max(0.0) as usize));
         self.cut += ideas.len() - most;
@@ -228,7 +231,7 @@ impl<'a> Search<'a> {
             (THIRD, THIRD_KEPT),
             (PROOF, PROVED),
         ];
-        looks.into_iter().map(|(rung, count)| count as f64 * self.cost(rung)).sum()
+        looks.into_iter().map(|(rung, count)| count as f64 * self.cost(rung.at(self.pace))).sum()
     }
 
     fn outcome(&self, (family, at, change): &Idea, sample: Sample, rung: Rung) -> Outcome {

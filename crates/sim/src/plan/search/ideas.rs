@@ -4,7 +4,7 @@ use fairair_core::rng::Rng;
 
 use crate::plan::change::Change;
 use crate::plan::family::{Family, Ranges};
-use crate::plan::outcome::{Idea, Outcome};
+use crate::plan::outcome::{Idea, Outcome, SHORT_S};
 
 /// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
 pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Idea> {
@@ -37,6 +37,26 @@ pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step:
         }
         let change = family.change(ranges, &at);
         ideas.push((Some(family), at, change));
+    }
+    ideas
+}
+
+/// Points from which long queues may have gone: of those that would do but for their delay, each coordinate smaller by three steps.
+/// Sizes, rates and targets grow with their coordinates.
+pub(super) fn shorter(parents: &[Outcome], ranges: &Ranges) -> Vec<Idea> {
+    const PARENTS: usize = 4;
+    const STEPS: [f64; 3] = [0.06, 0.12, 0.2];
+    let long = |o: &&Outcome| o.delay_s > SHORT_S && (o.meets || o.seems_met) && o.starved.is_nobody();
+    let mut ideas = Vec::new();
+    for parent in parents.iter().filter(long).take(PARENTS) {
+        for own in 0..parent.at.len() {
+            for step in STEPS {
+                let (Some(family), mut at) = (parent.of, parent.at.clone()) else { continue };
+                at[own] = (at[own] - step).max(0.0);
+                let change = family.change(ranges, &at);
+                ideas.push((Some(family), at, change));
+            }
+        }
     }
     ideas
 }

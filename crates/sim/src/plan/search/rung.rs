@@ -35,14 +35,29 @@ pub(super) const LONGER: Rung = Rung { number: 4, replicas: 64, least: 0, ..PROO
 /// Packets per second of 802.11b at 11 Mbit/s. A faster cell has as many in less time, down to a quarter: round trips of
 /// wires and pauses of users do not get shorter.
 const USUAL_PACE: f64 = 800.0;
-/// Beyond this many packets per second a quarter of the time, warm-up included, is more than is needed: it is less in the same
-/// measure, down to a fifth.
+/// Beyond this many packets per second a quarter of the time is more than is needed, and so are many replicas: they are fewer in the
+/// same measure. A replica is not much shorter: who starves for a second need not starve.
 const FAST_PACE: f64 = 8000.0;
+
+impl Rung {
+    /// The rung in a cell of so many packets per second.
+    pub(super) fn at(self, pace: f64) -> Self {
+        let replicas = (f64::from(self.replicas) * fast(pace)).ceil() as u32;
+        Rung { replicas: replicas.max(self.replicas.min(LEAST_REPLICAS)), ..self }
+    }
+}
+
+/// Fewer replicas say too little of who starves by chance.
+const LEAST_REPLICAS: u32 = 6;
+
+fn fast(pace: f64) -> f64 {
+    (FAST_PACE / pace).clamp(0.2, 1.0)
+}
 
 /// Warm-up and measured time of a replica in a cell of so many packets per second.
 fn seconds(rung: Rung, pace: f64) -> (f64, f64) {
-    let fast = (FAST_PACE / pace).clamp(0.2, 1.0);
-    (rung.warmup_s * fast, rung.measured_s * (USUAL_PACE / pace).clamp(0.25, 1.0) * fast)
+    let measured_s = rung.measured_s * (USUAL_PACE / pace).clamp(0.25, 1.0);
+    (rung.warmup_s * fast(pace).max(0.3), measured_s * fast(pace).max(0.4))
 }
 
 /// Flows come and go at times of their own, or something happens: the scenario keeps its time.
@@ -77,4 +92,21 @@ pub(super) fn frames(scenario: &Scenario, record: &Record) -> f64 {
     let measured: u64 = transmitters.map(|mac| mac.attempts + mac.qos.mpdus).sum();
     let part = record.measured.as_secs_f64() / scenario.run.duration.as_secs_f64().max(1e-9);
     measured as f64 / part.max(1e-3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fast_cell_is_simulated_for_less_time_and_less_often() {
+        let close = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-9 && (b - d).abs() < 1e-9;
+        for (pace, replicas, times) in
+            [(800.0, 24, (15.0, 100.0)), (8000.0, 24, (15.0, 25.0)), (16_000.0, 12, (7.5, 12.5)), (8e5, 6, (4.5, 10.0))]
+        {
+            assert_eq!(PROOF.at(pace).replicas, replicas);
+            assert!(close(seconds(PROOF, pace), times), "{:?}", seconds(PROOF, pace));
+        }
+        assert_eq!((FIRST.at(8e5).replicas, SECOND.at(8e5).replicas, LONGER.at(8e5).replicas), (1, 3, 13));
+    }
 }
