@@ -32,8 +32,10 @@ const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 const WORTH: f64 = 1.02;
-/// Packets of a default search as reckoned: about 10 s on two cores. How many candidates there are follows.
-const BUDGET: f64 = 40e6;
+/// Packets of a default search as reckoned: about 10 s on two cores. How many candidates there are follows, as a factor of the numbers
+/// above.
+const BUDGET: f64 = 56e6;
+const FACTORS: (f64, f64) = (0.28, 1.4);
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
 /// Least part of the fairness of the cell as it is that a plan keeps when the wish is about time only.
@@ -133,7 +135,7 @@ impl<'a> Search<'a> {
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
-        let scale = self.effort * (BUDGET / self.cost_of_default(first + families.len())).clamp(0.2, 1.0);
+        let scale = self.effort * (BUDGET / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
         let ideas = ideas::first(families, &self.ranges, many);
