@@ -98,13 +98,14 @@ impl Goal {
         let most = 1.0 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
         let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
         (least.as_bps() as f64 > most).then(|| {
+            let slowest = Bitrate::from_bps(slowest as u64);
             let who = if rates.len() == 1 {
-                format!("its link has {:.4} Mbit/s", slowest / 1e6)
+                format!("its link has {slowest}")
             } else {
-                format!("{} stations share the air, the slowest link has {:.4} Mbit/s", rates.len(), slowest / 1e6)
+                format!("{} stations share the air, the slowest link has {slowest}", rates.len())
             };
             let what = format!("the goal `{self}` exceeds the capacity of the cell: {who}");
-            (what, format!("ask for less than {:.3} Mbit/s", most / 1e6))
+            (what, format!("ask for less than {}", Bitrate::from_bps((most / 1e3) as u64 * 1000)))
         })
     }
 
