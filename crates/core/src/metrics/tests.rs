@@ -24,6 +24,7 @@ fn flow(direction: Direction) -> Flow {
 fn station(name: &str, flows: &[Direction]) -> Station {
     Station {
         name: name.to_owned(),
+        group: None,
         rate: Bitrate::mbps(11),
         tx: None,
         beta: 1.0,
