@@ -26,6 +26,7 @@ fn bulk(direction: Direction, window: u32) -> Flow {
 fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: Vec<Flow>) -> Scenario {
     let station = |(index, flow)| Station {
         name: format!("sta{index}"),
+        group: None,
         rate,
         tx: None,
         beta: 1.0,
