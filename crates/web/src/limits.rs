@@ -12,7 +12,7 @@ pub(crate) const STATIONS: usize = 256;
 /// Flows of a cell.
 pub(crate) const FLOWS: usize = 2048;
 /// Simulated time of one replica.
-pub(crate) const DURATION: Duration = Duration::from_secs(600);
+pub(crate) const DURATION: Duration = Duration::from_secs(1000);
 /// Replicas that a scenario may ask for.
 pub(crate) const REPLICAS: u32 = 100;
 /// Simulated seconds, all replicas together, in which an answer is refined.
