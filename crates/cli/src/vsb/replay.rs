@@ -24,7 +24,7 @@ pub(super) fn replay_command(args: &ReplayArgs) -> Result<Exit, CliError> {
         None => BTreeMap::new(),
         Some(path) => Config::load(path)?.pools().into_iter().map(|(name, aps)| (name, aps[0].capacity)).collect(),
     };
-    let logs = read(&args.log).map_err(bad)?;
+    let logs = read(&args.log).map_err(|error| bad(error.to_string()))?;
     if logs.is_empty() {
         return Err(bad("there are no events in it".to_owned()));
     }

@@ -2,7 +2,8 @@
 //!
 //! A disk that is full or slow stops the journal, never the shaping.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use fairair_core::control::Decision;
 use fairair_core::units::word;
 use rusqlite::{Connection, params};
+use thiserror::Error;
 
 use super::config;
 use super::writer::Writer;
@@ -58,18 +60,34 @@ impl Default for Clock {
     }
 }
 
+/// Why there is no journal.
+#[derive(Debug, Error)]
+pub enum JournalError {
+    /// The file.
+    #[error("journal {}: {reason}", file.display())]
+    Database {
+        /// The database.
+        file: PathBuf,
+        /// SQLite's words.
+        reason: rusqlite::Error,
+    },
+    /// The thread that writes.
+    #[error("journal: {0}")]
+    Thread(io::Error),
+}
+
 impl Journal {
     /// Opens or makes the database, and removes what is too old. `None` makes a journal that keeps nothing.
     ///
     /// # Errors
-    /// SQLite's words.
-    pub fn open(config: Option<&config::Journal>) -> Result<Journal, String> {
+    /// SQLite refuses the file, or the system a thread.
+    pub fn open(config: Option<&config::Journal>) -> Result<Journal, JournalError> {
         Self::by(Clock::default(), config)
     }
 
-    fn by(clock: Clock, config: Option<&config::Journal>) -> Result<Journal, String> {
+    fn by(clock: Clock, config: Option<&config::Journal>) -> Result<Journal, JournalError> {
         let Some(config) = config else { return Ok(Journal::default()) };
-        let shown = |error: rusqlite::Error| format!("journal {}: {error}", config.file.display());
+        let shown = |reason| JournalError::Database { file: config.file.clone(), reason };
         let connection = connect(&config.file).map_err(shown)?;
         let failed = Arc::new(AtomicBool::new(false));
         let told = failed.clone();
@@ -77,7 +95,7 @@ impl Journal {
         let (begin, oldest_s) = (Instant::now(), (clock.0)() - config.keep.as_secs_f64());
         let oldest = move || oldest_s + begin.elapsed().as_secs_f64();
         let writer = Writer::start("journal", move |receiver| write(connection, receiver, oldest, &told));
-        let writer = writer.map_err(|error| format!("journal: {error}"))?;
+        let writer = writer.map_err(JournalError::Thread)?;
         Ok(Journal { writer: Some(writer), failed, clock })
     }
 
@@ -252,6 +270,6 @@ mod tests {
             log: None,
             log_limit: Bytes(0),
         };
-        assert!(Journal::open(Some(&config)).unwrap_err().contains("/nonexistent/journal.db"));
+        assert!(Journal::open(Some(&config)).unwrap_err().to_string().contains("/nonexistent/journal.db"));
     }
 }

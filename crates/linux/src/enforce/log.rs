@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use fairair_core::control::log::Event;
 use fairair_core::units::Bytes;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::writer::Writer;
 
@@ -65,9 +66,9 @@ impl ControlLog {
     ///
     /// # Errors
     /// The system's words.
-    pub fn open(path: Option<&Path>, limit: Bytes) -> Result<ControlLog, String> {
+    pub fn open(path: Option<&Path>, limit: Bytes) -> Result<ControlLog, LogError> {
         let Some(path) = path else { return Ok(ControlLog::default()) };
-        let shown = |error: io::Error| format!("control log {}: {error}", path.display());
+        let shown = |reason| LogError::Open { path: path.to_owned(), reason };
         let mut file = append(path).map_err(shown)?;
         // Ends a line that a killed run left; a reader leaves out what is between two runs.
         file.write_all(b"\n").map_err(shown)?;
@@ -189,32 +190,68 @@ fn rotate(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Why a control log cannot be written or read.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// It cannot be opened.
+    #[error("control log {}: {reason}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: io::Error,
+    },
+    /// A file cannot be read.
+    #[error(transparent)]
+    Read(io::Error),
+    /// A line is none of ours.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// Its number.
+        line: usize,
+        /// What is wrong with it.
+        reason: serde_json::Error,
+    },
+    /// A line of an older file beside it.
+    #[error("{}: line {line}: {reason}", file.display())]
+    OlderLine {
+        /// The older file.
+        file: PathBuf,
+        /// Its number.
+        line: usize,
+        /// What is wrong with it.
+        reason: serde_json::Error,
+    },
+}
+
 /// Reads a log, with the older files beside it: the events of each AP. A line that is cut off before a new beginning, or at
 /// the end of a file, is left out.
 ///
 /// # Errors
 /// A file cannot be read, or a line is none of ours; with its number.
-pub fn read(path: &Path) -> Result<BTreeMap<String, Vec<Event>>, String> {
+pub fn read(path: &Path) -> Result<BTreeMap<String, Vec<Event>>, LogError> {
     let mut events = BTreeMap::new();
     for file in files(path).rev() {
         match fs::read_to_string(&file) {
-            Ok(text) => parse(&text, &mut events)
-                .map_err(|error| if file == path { error } else { format!("{}: {error}", file.display()) })?,
+            Ok(text) => parse(&text, &mut events).map_err(|(line, reason)| {
+                if file == path { LogError::Line { line, reason } } else { LogError::OlderLine { file, line, reason } }
+            })?,
             Err(error) if error.kind() == io::ErrorKind::NotFound && file != path => {}
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(LogError::Read(error)),
         }
     }
     Ok(events)
 }
 
-fn parse(text: &str, events: &mut BTreeMap<String, Vec<Event>>) -> Result<(), String> {
+/// The number of the line that is wrong comes with the reason.
+fn parse(text: &str, events: &mut BTreeMap<String, Vec<Event>>) -> Result<(), (usize, serde_json::Error)> {
     let begins = |line: &str| [r#""event":"start""#, r#""event":"state""#].iter().any(|word| line.contains(word));
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.is_empty()).peekable();
     while let Some((index, line)) = lines.next() {
         match serde_json::from_str::<Line>(line) {
             Ok(line) => events.entry(line.ap).or_default().push(line.event),
             Err(error) if error.is_eof() && lines.peek().is_none_or(|(_, next)| begins(next)) => {}
-            Err(error) => return Err(format!("line {}: {error}", index + 1)),
+            Err(error) => return Err((index + 1, error)),
         }
     }
     Ok(())
@@ -246,7 +283,7 @@ mod tests {
         let events = read(&path).unwrap();
         assert_eq!(events["ap \"1\""], [start.clone(), timeout.clone(), start, timeout]);
         std::fs::write(&path, "\n{\"ap\":\"a\",\"event\":\"nonsense\"}\n").unwrap();
-        assert!(read(&path).unwrap_err().starts_with("line 2: "));
+        assert!(read(&path).unwrap_err().to_string().starts_with("line 2: "));
     }
 
     /// The oldest lines go, the youngest stay, and the oldest that is left is a beginning.

@@ -12,6 +12,7 @@ use std::time::Duration;
 use fairair_core::units::Bitrate;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::config::{Config, Mac, Plan, RATES, WEIGHTS};
 use super::site::Station;
@@ -20,6 +21,7 @@ const VERSION: u32 = 1;
 /// Most settings: more than a box has classes.
 const MOST: usize = 8000;
 const LONGEST: usize = 100;
+const UNTIL: &str = "write a time such as 2030-12-31T18:00:00Z, or a duration such as 2h";
 
 /// What is wanted for a station, as a request says it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,6 +65,75 @@ pub struct Settings {
     stations: BTreeMap<String, Setting>,
 }
 
+/// Why a setting is refused; the text says what to write.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SettingError {
+    /// No station can be called so.
+    #[error("this can be no station: write its name, address or MAC address")]
+    NoStation,
+    /// Stations have no shares of their own.
+    #[error("with this policy stations have no shares of their own: choose a policy by station")]
+    Policy,
+    /// There is nothing to set.
+    #[error("nothing is set: give a plan, a weight or a cap")]
+    Nothing,
+    /// The configuration has no plan of this name.
+    #[error("there is no such plan: {}", match known.as_str() {
+        "" => "add a [[plan]] to the configuration and reload".to_owned(),
+        known => format!("write one of {known}"),
+    })]
+    NoPlan {
+        /// The plans that it has.
+        known: String,
+    },
+    /// The weight.
+    #[error("the weight is out of range: write one from {} to {}", WEIGHTS.start(), WEIGHTS.end())]
+    Weight,
+    /// The cap.
+    #[error("the cap is out of range: write one from {} to {}", RATES.start(), RATES.end())]
+    Cap,
+    /// The end is neither a time nor a duration.
+    #[error("`until` is neither a time nor a duration: {UNTIL}")]
+    Until,
+    /// The end was before this moment.
+    #[error("`until` has passed (it is {0} now): {UNTIL}")]
+    Passed(Timestamp),
+    /// As many stations are set as can be.
+    #[error("{MOST} stations are set already: unset some, or give each an end with `until`")]
+    Full,
+}
+
+/// Why the settings cannot be read or written.
+#[derive(Debug, Error)]
+pub enum SettingsFileError {
+    /// They cannot be read.
+    #[error("settings of stations, {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        reason: io::Error,
+    },
+    /// The file is damaged, and was renamed.
+    #[error("settings of stations, {}: {why}; the file is now {}", path.display(), aside.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+        /// Its new name.
+        aside: PathBuf,
+    },
+    /// They cannot be written.
+    #[error("cannot keep settings of stations in {}: {reason}", directory.display())]
+    Write {
+        /// Where to.
+        directory: PathBuf,
+        /// The system's words.
+        reason: io::Error,
+    },
+}
+
 /// The names under which a station may be set, the most durable first.
 fn keys(station: &Station) -> impl Iterator<Item = String> {
     let mac = station.mac.iter().map(ToString::to_string);
@@ -73,7 +144,7 @@ fn keys(station: &Station) -> impl Iterator<Item = String> {
 ///
 /// # Errors
 /// It can be no station's.
-pub fn key(text: &str) -> Result<String, String> {
+pub fn key(text: &str) -> Result<String, SettingError> {
     if let Ok(mac) = text.parse::<Mac>() {
         return Ok(mac.to_string());
     }
@@ -81,7 +152,7 @@ pub fn key(text: &str) -> Result<String, String> {
         return Ok(address.to_string());
     }
     if text.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
-        return Err("this can be no station: write its name, address or MAC address".to_owned());
+        return Err(SettingError::NoStation);
     }
     Ok(text.to_owned())
 }
@@ -96,29 +167,24 @@ impl SetStation {
     ///
     /// # Errors
     /// What is wrong with it, and what to write.
-    pub fn check(&self, station: String, config: &Config, now: Timestamp) -> Result<Setting, String> {
+    pub fn check(&self, station: String, config: &Config, now: Timestamp) -> Result<Setting, SettingError> {
         if !config.policy.is_by_station() {
-            return Err("with this policy stations have no shares of their own: choose a policy by station".to_owned());
+            return Err(SettingError::Policy);
         }
         if self.plan.is_none() && self.weight.is_none() && self.cap.is_none() {
-            return Err("nothing is set: give a plan, a weight or a cap".to_owned());
+            return Err(SettingError::Nothing);
         }
         if let Some(plan) = &self.plan
             && !config.plans.contains_key(plan)
         {
-            let list = config.plans.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let fix = if list.is_empty() {
-                "add a [[plan]] to the configuration and reload".to_owned()
-            } else {
-                format!("write one of {list}")
-            };
-            return Err(format!("there is no such plan: {fix}"));
+            let known = config.plans.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            return Err(SettingError::NoPlan { known });
         }
         if self.weight.is_some_and(|weight| !WEIGHTS.contains(&weight)) {
-            return Err(format!("the weight is out of range: write one from {} to {}", WEIGHTS.start(), WEIGHTS.end()));
+            return Err(SettingError::Weight);
         }
         if self.cap.is_some_and(|cap| !RATES.contains(&cap)) {
-            return Err(format!("the cap is out of range: write one from {} to {}", RATES.start(), RATES.end()));
+            return Err(SettingError::Cap);
         }
         let until = self.until.as_deref().map(|text| end(text, now)).transpose()?;
         Ok(Setting { station, plan: self.plan.clone(), weight: self.weight, cap: self.cap, until })
@@ -126,15 +192,14 @@ impl SetStation {
 }
 
 /// The moment that `text` names.
-fn end(text: &str, now: Timestamp) -> Result<Timestamp, String> {
-    let example = "write a time such as 2030-12-31T18:00:00Z, or a duration such as 2h";
+fn end(text: &str, now: Timestamp) -> Result<Timestamp, SettingError> {
     let by_duration = || {
         let duration: fairair_core::units::Duration = text.parse().ok()?;
         now.checked_add(Duration::from_nanos(duration.as_nanos())).ok()
     };
     let until = text.parse::<Timestamp>().ok().or_else(by_duration);
-    let until = until.ok_or_else(|| format!("`until` is neither a time nor a duration: {example}"))?;
-    if until <= now { Err(format!("`until` has passed (it is {now} now): {example}")) } else { Ok(until) }
+    let until = until.ok_or(SettingError::Until)?;
+    if until <= now { Err(SettingError::Passed(now)) } else { Ok(until) }
 }
 
 impl Setting {
@@ -165,12 +230,12 @@ impl Settings {
     ///
     /// # Errors
     /// There are too many.
-    pub fn set(&mut self, setting: Setting, station: Option<&Station>) -> Result<(), String> {
+    pub fn set(&mut self, setting: Setting, station: Option<&Station>) -> Result<(), SettingError> {
         if let Some(station) = station {
             self.remove(station);
         }
         if self.stations.len() >= MOST && !self.stations.contains_key(&setting.station) {
-            return Err(format!("{MOST} stations are set already: unset some, or give each an end with `until`"));
+            return Err(SettingError::Full);
         }
         self.stations.insert(setting.station.clone(), setting);
         Ok(())
@@ -201,21 +266,21 @@ impl Settings {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged. It is then renamed to `settings.json.damaged`.
-    pub fn load(directory: &Path) -> Result<Settings, String> {
+    pub fn load(directory: &Path) -> Result<Settings, SettingsFileError> {
         let path = Self::file(directory);
-        let shown = |error: &dyn std::fmt::Display| format!("settings of stations, {}: {error}", path.display());
+        let unread = |reason| SettingsFileError::Read { path: path.clone(), reason };
         let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
-            other => other.map_err(|error| shown(&error))?,
+            other => other.map_err(unread)?,
         };
         let settings: Result<Settings, _> = serde_json::from_slice(&text);
         match settings {
             Ok(settings) if settings.version == VERSION => Ok(settings),
             other => {
                 let aside = directory.join("settings.json.damaged");
-                fs::rename(&path, &aside).map_err(|error| shown(&error))?;
+                fs::rename(&path, &aside).map_err(unread)?;
                 let why = other.map_or_else(|error| error.to_string(), |other| format!("version {}", other.version));
-                Err(format!("{}; the file is now {}", shown(&why), aside.display()))
+                Err(SettingsFileError::Damaged { path, why, aside })
             }
         }
     }
@@ -223,8 +288,8 @@ impl Settings {
     /// Writes them, whole or not at all.
     ///
     /// # Errors
-    /// The system's, in words.
-    pub fn save(&self, directory: &Path) -> Result<(), String> {
+    /// The system's.
+    pub fn save(&self, directory: &Path) -> Result<(), SettingsFileError> {
         let write = || -> io::Result<()> {
             let temporary = directory.join(".settings.json.new");
             let mut file =
@@ -233,7 +298,7 @@ impl Settings {
             file.sync_all()?;
             fs::rename(temporary, Self::file(directory))
         };
-        write().map_err(|error| format!("cannot keep settings of stations in {}: {error}", directory.display()))
+        write().map_err(|reason| SettingsFileError::Write { directory: directory.to_owned(), reason })
     }
 }
 
@@ -255,7 +320,7 @@ mod tests {
     #[test]
     fn mistakes_name_the_fix() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let told = |set: SetStation| set.check("desk".to_owned(), &config(), now).unwrap_err();
+        let told = |set: SetStation| set.check("desk".to_owned(), &config(), now).unwrap_err().to_string();
         let desk = wanted("desk");
         for (set, fix) in [
             (SetStation { plan: None, ..desk.clone() }, "give a plan, a weight or a cap"),
@@ -290,14 +355,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let mut settings = Settings::default();
-        assert_eq!(Settings::load(directory.path()), Ok(Settings::default()));
+        assert_eq!(Settings::load(directory.path()).unwrap(), Settings::default());
         let desk = SetStation { until: Some("2h".to_owned()), cap: Some(Bitrate::mbps(1)), ..wanted("desk") };
         settings.set(desk.check("desk".to_owned(), &config(), now).unwrap(), None).unwrap();
         settings.save(directory.path()).unwrap();
         let read = Settings::load(directory.path()).unwrap();
         assert_eq!(read.iter().collect::<Vec<_>>(), settings.iter().collect::<Vec<_>>());
         fs::write(Settings::file(directory.path()), "{\"version\":1,").unwrap();
-        assert!(Settings::load(directory.path()).unwrap_err().contains("settings.json.damaged"));
-        assert_eq!(Settings::load(directory.path()), Ok(Settings::default()));
+        assert!(Settings::load(directory.path()).unwrap_err().to_string().contains("settings.json.damaged"));
+        assert_eq!(Settings::load(directory.path()).unwrap(), Settings::default());
     }
 }

@@ -335,6 +335,11 @@ impl Site {
         gone
     }
 
+    /// The pool with the number `id`.
+    pub fn pool(&self, id: u16) -> Option<&SitePool> {
+        self.pools.values().find(|pool| pool.id == id)
+    }
+
     /// C of pool `id` is `rate` now.
     pub fn set_rate(&mut self, id: u16, rate: Bitrate) {
         if let Some(pool) = self.pools.values_mut().find(|pool| pool.id == id) {
@@ -402,6 +407,6 @@ impl Site {
 
     /// The first AP of a pool: all of them have the same radio.
     fn radio(&self, pool: u16) -> Option<&Ap> {
-        self.pools.values().find(|own| own.id == pool).map(|own| &own.aps[0])
+        self.pool(pool).map(|own| &own.aps[0])
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tracing::info;
 
 use super::Daemon;
+use super::troubles::Trouble;
 use crate::enforce::datapath::links;
 use crate::enforce::discovery::{Report, Workers, ways};
 use crate::enforce::site::{Site, Source};
@@ -13,7 +14,7 @@ impl Daemon {
     /// Sends out the ways that the configuration asks for; those of before end.
     pub(super) fn start_discovery(&mut self) {
         let ways = ways(self.site.config()).map_err(|error| format!("cannot begin discovery: {error}"));
-        let ways = self.watch("discovery", ways).unwrap_or_default();
+        let ways = self.troubles.watch(Trouble::Discovery, ways).unwrap_or_default();
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
         self.site.keep_ways(&names);
         self.workers = Workers::new(ways);
@@ -34,7 +35,7 @@ impl Daemon {
                     placeless.len()
                 ))
             });
-            self.watch("newcomers", told);
+            self.troubles.watch(Trouble::Newcomers, told);
         }
         // An AP's empty list is a report, too.
         if seen.is_empty() && report.ap.is_none() {
@@ -60,7 +61,7 @@ impl Daemon {
         }
         // A source that found no new device says nothing about room for classes.
         if full.is_some() || changed || report.source == Source::FirstSight {
-            self.watch("classes", full.map_or(Ok(()), Err));
+            self.troubles.watch(Trouble::Full, full.map_or(Ok(()), Err));
         }
         if !changed {
             // When stations were last seen is kept all the same.
@@ -69,7 +70,7 @@ impl Daemon {
             for (_, name) in slots.iter().filter(|(slot, _)| !self.site.stations().iter().any(|own| own.slot == *slot))
             {
                 info!(station = name, "forgotten: silent, and others needed its class");
-                self.journal.station(name, "gone");
+                self.records.journal.station(name, "gone");
             }
             for station in self.site.stations() {
                 let event = match known.get(&station.name) {
@@ -78,7 +79,7 @@ impl Daemon {
                     Some(_) => continue,
                 };
                 info!(station = station.name, by = ?station.source, ap = station.ap, "{event}");
-                self.journal.station(&station.name, event);
+                self.records.journal.station(&station.name, event);
             }
         }
     }
@@ -90,7 +91,7 @@ impl Daemon {
             self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
             Ok(mtu)
         });
-        let Some(mtu) = self.watch("datapath", changed) else { return false };
+        let Some(mtu) = self.troubles.watch(Trouble::Datapath, changed) else { return false };
         self.mtu = mtu;
         self.site = site;
         self.assign_positions();

@@ -2,6 +2,7 @@
 
 mod clients;
 mod control;
+mod counts;
 mod found;
 mod limits;
 mod metrics;
@@ -10,31 +11,30 @@ mod probes;
 mod rates;
 mod report;
 mod settings;
+mod troubles;
 mod wan;
 mod work;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use fairair_core::packet::Direction;
 use fairair_core::units::{Bytes, plural};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 use tracing::{error, info, warn};
 
 use self::control::{Controls, Query};
+use self::counts::{Counts, Records};
 use self::metrics::Metrics;
 use self::pools::PoolControl;
 use self::probes::Probes;
-use self::rates::{Drops, Rates};
-use self::wan::LinkCounts;
+use self::troubles::{Trouble, Troubles};
 use super::config::Config;
-use super::datapath::{Arrivals, ClassStats, Engine, Key, Layout, Netfilter, Preview, Restored, links};
+use super::datapath::{Engine, Layout, Netfilter, Preview, Restored, links};
 use super::discovery::Workers;
 use super::error::VsbError;
 use super::journal::Journal;
-use super::log::ControlLog;
+use super::log::{ControlLog, LogError};
 use super::preflight::{bridge_faults, mtu};
 use super::protocol::{Answer, Ask};
 use super::settings::Settings;
@@ -93,34 +93,19 @@ struct Daemon {
     controls: Controls,
     signals: [Signal; 3],
     ticks: Interval,
-    counters: BTreeMap<u16, ClassStats>,
-    rates: Rates,
-    drops: Drops,
-    links: BTreeMap<Direction, LinkCounts>,
-    smoothed: limits::Smoothed,
+    counts: Counts,
+    records: Records,
     /// When others had last changed classes or queues.
     retuned: Option<Instant>,
     netfilter: Netfilter,
-    arrivals: BTreeMap<u16, Arrivals>,
-    /// Slots of stations that send UDP past the shaper, and the bytes in the last second.
-    udp: BTreeMap<u16, u64>,
-    udp_before: BTreeMap<Key, u64>,
     pools: Vec<PoolControl>,
     probes: Probes,
     workers: Workers,
-    /// What classes had sent at the last look for silent stations.
-    sent_before: BTreeMap<u16, u64>,
     ticks_done: u64,
-    /// When the counters were read, and how long that took.
-    counted: Option<(Instant, Duration)>,
-    journal: Journal,
-    log: ControlLog,
-    /// What the journal knows of each slot: bytes, drops.
-    noted: BTreeMap<u16, (u64, u32)>,
     metrics: Option<Metrics>,
     /// Clients that asked for the stop, and wait for its result.
     stops: Vec<Query>,
-    troubles: BTreeMap<&'static str, String>,
+    troubles: Troubles,
     /// What an operator may want to know though nothing is wrong.
     notes: Vec<String>,
     /// As it was written last.
@@ -148,23 +133,12 @@ impl Daemon {
         let on = |kind| signal(kind).map_err(system("cannot listen to signals"));
         let signals = [on(SignalKind::terminate())?, on(SignalKind::interrupt())?, on(SignalKind::hangup())?];
         let controls = Controls::listen(&directory)?;
-        let mut troubles = BTreeMap::new();
-        site.set_settings(Settings::load(&directory).unwrap_or_else(|error| {
-            warn!("{error}");
-            troubles.insert("settings", error);
-            Settings::default()
-        }));
+        let mut troubles = Troubles::default();
+        site.set_settings(troubles.watch(Trouble::Settings, Settings::load(&directory)).unwrap_or_default());
         // Shaping goes on without a journal.
-        let journal = Journal::open(site.config().journal.as_ref()).unwrap_or_else(|error| {
-            warn!("{error}");
-            troubles.insert("journal-file", error);
-            Journal::default()
-        });
-        let log = open_log(&site).unwrap_or_else(|error| {
-            warn!("{error}");
-            troubles.insert("control-log-file", error);
-            ControlLog::default()
-        });
+        let journal = Journal::open(site.config().journal.as_ref());
+        let journal = troubles.watch(Trouble::JournalFile, journal).unwrap_or_default();
+        let log = troubles.watch(Trouble::ControlLogFile, open_log(&site)).unwrap_or_default();
         let metrics = match site.config().metrics {
             None => None,
             Some(address) => Some(Metrics::listen(address).map_err(|reason| VsbError::Metrics { address, reason })?),
@@ -189,25 +163,14 @@ impl Daemon {
             controls,
             signals,
             ticks,
-            counters: BTreeMap::new(),
-            rates: Rates::default(),
-            drops: Drops::default(),
-            links: BTreeMap::new(),
-            smoothed: limits::Smoothed::new(),
+            counts: Counts::default(),
+            records: Records { journal, log, ..Records::default() },
             retuned: None,
             netfilter,
-            arrivals: BTreeMap::new(),
-            udp: BTreeMap::new(),
-            udp_before: BTreeMap::new(),
             pools: Vec::new(),
             probes,
             workers: Workers::new(Vec::new()),
-            sent_before: BTreeMap::new(),
             ticks_done: 0,
-            counted: None,
-            journal,
-            log,
-            noted: BTreeMap::new(),
             metrics,
             stops: Vec::new(),
             troubles,
@@ -257,8 +220,8 @@ impl Daemon {
             Ask::Stations => Ok(Answer::Stations(self.stations().into_iter().chain(self.newcomers()).collect())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
             Ask::StationList => Ok(Answer::StationList(self.station_list())),
-            Ask::SetStation(wanted) => self.set_station(wanted),
-            Ask::UnsetStation(what) => self.unset_station(what),
+            Ask::SetStation(wanted) => self.set_station(wanted).map_err(|error| error.to_string()),
+            Ask::UnsetStation(what) => self.unset_station(what).map_err(|error| error.to_string()),
             Ask::Reload => self.reload().map(Answer::Done),
             Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
@@ -280,7 +243,7 @@ impl Daemon {
         let planned = self.planned(config.clone());
         let (site, layout, mtu) = planned.or_else(|_| {
             // Classes of those that left a moment ago may be free by now.
-            self.engine.read(&mut self.counters).map_err(|error| error.to_string())?;
+            self.engine.read(&mut self.counts.classes).map_err(|error| error.to_string())?;
             self.sweep();
             self.planned(config)
         })?;
@@ -324,7 +287,7 @@ impl Daemon {
     }
 }
 
-fn open_log(site: &Site) -> Result<ControlLog, String> {
+fn open_log(site: &Site) -> Result<ControlLog, LogError> {
     let journal = site.config().journal.as_ref();
     let limit = journal.map_or(Bytes(0), |journal| journal.log_limit);
     ControlLog::open(journal.and_then(|journal| journal.log.as_deref()), limit)

@@ -21,18 +21,22 @@ impl Daemon {
             uptime_s: self.started.elapsed().as_secs_f64(),
             policy: word(&self.site.config().policy),
             confirm_within_s: self.confirm.map(|confirm| left(confirm).as_secs_f64()),
-            troubles: self.troubles.values().chain(self.workers.troubles()).cloned().collect(),
+            troubles: self.troubles.texts().chain(self.workers.troubles()).cloned().collect(),
             notes: self.notes.clone(),
             pools: self.site.pools().values().map(|pool| self.pool_report(pool)).collect(),
             wan: self.wan_reports(),
         }
     }
 
+    fn pool_control(&self, id: u16) -> Option<&PoolControl> {
+        self.pools.iter().find(|control| control.id == id)
+    }
+
     fn pool_report(&self, pool: &SitePool) -> PoolReport {
         let leaves = self.engine.layout().leaves.iter().filter(|(_, leaf)| leaf.pool == pool.id);
-        let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counters.get(minor)).collect();
-        let control = self.pools.iter().find(|control| control.id == pool.id);
-        let newcomers = self.counters.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
+        let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counts.classes.get(minor)).collect();
+        let control = self.pool_control(pool.id);
+        let newcomers = self.counts.classes.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
         let interfaces: std::collections::BTreeSet<_> = pool.aps.iter().map(|ap| ap.interface.as_str()).collect();
         PoolReport {
             ap: pool.ap_names(),
@@ -49,9 +53,9 @@ impl Daemon {
             state: control.map_or(State::Run, PoolControl::state),
             reason: control.map_or(Reason::Start, |control| control.reason),
             stations: self.site.stations().iter().filter(|station| station.pool == pool.id).count(),
-            rate: self.rates.of_pool(pool.id),
+            rate: self.counts.rates.of_pool(pool.id),
             backlog: counters.iter().map(|class| u64::from(class.backlog)).sum(),
-            drops: self.drops.of_pool(pool.id),
+            drops: self.counts.drops.of_pool(pool.id),
             rtt_s: control.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
             rtt_above_baseline_s: control
                 .and_then(|control| control.delay)
@@ -72,7 +76,7 @@ impl Daemon {
 
     fn station_report(&self, station: &Station) -> StationReport {
         let minor = leaf_minor(station.slot);
-        let class = self.counters.get(&minor).copied().unwrap_or_default();
+        let class = self.counts.classes.get(&minor).copied().unwrap_or_default();
         StationReport {
             name: station.name.clone(),
             ap: station.ap.clone(),
@@ -84,7 +88,7 @@ impl Daemon {
             cap: station.plan.cap,
             quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
             class: format!("1:{minor:x}"),
-            rate: self.rates.of_class(minor),
+            rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
             backlog: class.backlog,
             wan_backlog: self.waits_for_wan(minor),
@@ -101,7 +105,7 @@ impl Daemon {
 
     fn newcomers_of(&self, pool: &SitePool) -> Option<StationReport> {
         let minor = newcomers_minor(pool.id);
-        let class = self.counters.get(&minor).filter(|class| class.bytes > 0)?;
+        let class = self.counts.classes.get(&minor).filter(|class| class.bytes > 0)?;
         Some(StationReport {
             name: "newcomers".to_owned(),
             ap: pool.ap_names(),
@@ -113,7 +117,7 @@ impl Daemon {
             cap: None,
             quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
             class: format!("1:{minor:x}"),
-            rate: self.rates.of_class(minor),
+            rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
             backlog: class.backlog,
             drops: u64::from(class.drops),
@@ -141,16 +145,16 @@ impl Daemon {
 
     fn reasons(&self, station: &Station, report: &StationReport) -> Vec<String> {
         let mut because = Vec::new();
-        let Some(pool) = self.site.pools().values().find(|pool| pool.id == station.pool) else { return because };
-        let (capacity, in_use) = (pool.rate, self.rates.of_pool(pool.id));
+        let Some(pool) = self.site.pool(station.pool) else { return because };
+        let (capacity, in_use) = (pool.rate, self.counts.rates.of_pool(pool.id));
         let busy: Vec<_> = self
             .site
             .stations()
             .iter()
             .filter(|other| {
-                let waits = self.counters.get(&leaf_minor(other.slot)).is_some_and(|class| class.backlog > 0);
+                let waits = self.counts.classes.get(&leaf_minor(other.slot)).is_some_and(|class| class.backlog > 0);
                 other.pool == station.pool
-                    && (waits || self.rates.of_class(leaf_minor(other.slot)) > Bitrate::from_bps(1000))
+                    && (waits || self.counts.rates.of_class(leaf_minor(other.slot)) > Bitrate::from_bps(1000))
             })
             .collect();
         let quanta = |station: &Station| {
@@ -176,7 +180,7 @@ impl Daemon {
                 plural(others, "other active station")
             ));
         }
-        let control = self.pools.iter().find(|control| control.id == pool.id);
+        let control = self.pool_control(pool.id);
         because.extend(control.and_then(|control| control.trouble(capacity)));
         let place = match pool.aps[0].channel {
             None => pool.ap_names(),

@@ -1,16 +1,35 @@
 //! Settings of stations: asked for over the control socket, kept, and ended in time.
 
 use jiff::Timestamp;
+use thiserror::Error;
 use tracing::info;
 
 use super::Daemon;
+use super::troubles::Trouble;
 use crate::enforce::protocol::{Answer, StationList};
-use crate::enforce::settings::{SetStation, Setting, Settings, is_it, key};
+use crate::enforce::settings::{SetStation, Setting, SettingError, Settings, SettingsFileError, is_it, key};
 use crate::enforce::site::Station;
+
+/// Why a request about settings is refused.
+#[derive(Debug, Error)]
+pub(super) enum Refused {
+    /// The setting is wrong.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// It cannot be kept.
+    #[error(transparent)]
+    File(#[from] SettingsFileError),
+    /// There is nothing to unset.
+    #[error("nothing is set for it: `fairair vsb station list` shows all settings")]
+    NotSet,
+    /// The kernel did not take it.
+    #[error("the kernel refused; `fairair vsb status` says why")]
+    Kernel,
+}
 
 impl Daemon {
     /// Sets what `wanted` says; answers what is kept.
-    pub(super) fn set_station(&mut self, wanted: &SetStation) -> Result<Answer, String> {
+    pub(super) fn set_station(&mut self, wanted: &SetStation) -> Result<Answer, Refused> {
         let station = self.found_as(&wanted.station).cloned();
         // An address may be another device's tomorrow, its MAC address may not.
         let own = station.as_ref().and_then(|station| station.mac).map(|mac| mac.to_string());
@@ -24,11 +43,11 @@ impl Daemon {
     }
 
     /// Ends what is set for `what`.
-    pub(super) fn unset_station(&mut self, what: &str) -> Result<Answer, String> {
+    pub(super) fn unset_station(&mut self, what: &str) -> Result<Answer, Refused> {
         let mut settings = self.site.settings().clone();
         let by_station = self.found_as(what).cloned().and_then(|station| settings.remove(&station));
         let gone = by_station.or(settings.remove_key(&key(what)?));
-        let gone = gone.ok_or("nothing is set for it: `fairair vsb station list` shows all settings")?;
+        let gone = gone.ok_or(Refused::NotSet)?;
         self.keep_settings(settings)?;
         self.tell("unset", &gone);
         Ok(Answer::Done(format!("unset: {} has what the configuration says", gone.station)))
@@ -54,7 +73,7 @@ impl Daemon {
         let mut settings = self.site.settings().clone();
         let gone = settings.end(is_over);
         let kept = self.keep_settings(settings);
-        if self.watch("settings", kept).is_some() {
+        if self.troubles.watch(Trouble::Settings, kept).is_some() {
             for setting in &gone {
                 self.tell("expired", setting);
             }
@@ -67,14 +86,14 @@ impl Daemon {
             return;
         }
         let kept = self.site.settings().save(&self.site.config().state);
-        self.watch("settings", kept);
+        self.troubles.watch(Trouble::Settings, kept);
         let now = self.site.settings().clone();
         let gone = before.iter().filter(|setting| !now.iter().any(|own| own == *setting));
         gone.for_each(|setting| self.tell("ended by the configuration", setting));
     }
 
     /// Brings kernel and file to `settings`; where one fails both stay as they were.
-    fn keep_settings(&mut self, settings: Settings) -> Result<(), String> {
+    fn keep_settings(&mut self, settings: Settings) -> Result<(), Refused> {
         let directory = self.site.config().state.clone();
         settings.save(&directory)?;
         let mut site = self.site.clone();
@@ -83,7 +102,7 @@ impl Daemon {
             return Ok(());
         }
         self.site.settings().save(&directory)?;
-        Err("the kernel refused; `fairair vsb status` says why".to_owned())
+        Err(Refused::Kernel)
     }
 
     fn found_as(&self, what: &str) -> Option<&Station> {
@@ -93,6 +112,6 @@ impl Daemon {
     /// For log and journal.
     fn tell(&self, event: &'static str, setting: &Setting) {
         info!(station = setting.station, plan = setting.plan, weight = setting.weight, cap = ?setting.cap, until = ?setting.until, "{event}");
-        self.journal.station(&setting.station, event);
+        self.records.journal.station(&setting.station, event);
     }
 }

@@ -8,6 +8,7 @@ use fairair_core::units::Bitrate;
 
 use super::Daemon;
 use super::rates::Rates;
+use super::troubles::Trouble;
 use crate::enforce::datapath::{ClassStats, LINK, OTHERS, stage_largest};
 use crate::enforce::protocol::WanReport;
 
@@ -50,10 +51,10 @@ impl Daemon {
     /// Reads the counters of the link's stages.
     pub(super) fn look_at_wan(&mut self) {
         let read = self.engine.read_stages().map_err(|error| format!("cannot read the counters of [wan]: {error}"));
-        let Some(read) = self.watch("wan", read) else { return };
-        self.links.retain(|direction, _| read.contains_key(direction));
+        let Some(read) = self.troubles.watch(Trouble::Wan, read) else { return };
+        self.counts.links.retain(|direction, _| read.contains_key(direction));
         for (direction, classes) in read {
-            self.links.entry(direction).or_default().observe(classes);
+            self.counts.links.entry(direction).or_default().observe(classes);
         }
     }
 
@@ -64,7 +65,7 @@ impl Daemon {
         let quantum = layout.leaf.quantum.0 as f64;
         let mut wanted = Vec::new();
         for (direction, rate) in &layout.wan.rates {
-            let Some(link) = self.links.get_mut(direction) else { continue };
+            let Some(link) = self.counts.links.get_mut(direction) else { continue };
             let before = std::mem::take(&mut link.smoothed);
             let demand = |(minor, own): (&u16, &u32)| {
                 let measured = link.rates.of_class(*minor).as_bps() as f64;
@@ -80,18 +81,21 @@ impl Daemon {
         }
         let engine = &mut self.engine;
         let set = wanted.into_iter().try_for_each(|(way, minor, limit)| engine.set_stage_limit(way, minor, limit));
-        self.watch("wan-queues", set.map_err(|error| format!("cannot set the limits of queues of [wan]: {error}")));
+        self.troubles.watch(
+            Trouble::WanQueues,
+            set.map_err(|error| format!("cannot set the limits of queues of [wan]: {error}")),
+        );
     }
 
     /// Whether a direction of the Internet link is the bottleneck now: packets wait for it in the box, so pools may be
     /// less than full for that reason alone.
     pub(super) fn wan_binds(&self) -> bool {
-        self.links.values().any(LinkCounts::binds)
+        self.counts.links.values().any(LinkCounts::binds)
     }
 
     /// Packets of class `minor` that wait for the link.
     pub(super) fn waits_for_wan(&self, minor: u16) -> u32 {
-        let own = self.links.values().filter_map(|link| link.classes.get(&minor));
+        let own = self.counts.links.values().filter_map(|link| link.classes.get(&minor));
         own.map(|class| class.backlog).sum()
     }
 
@@ -99,7 +103,7 @@ impl Daemon {
         let rates = &self.engine.layout().wan.rates;
         let report = |(direction, rate): (&Direction, &Bitrate)| {
             let none = LinkCounts::default();
-            let link = self.links.get(direction).unwrap_or(&none);
+            let link = self.counts.links.get(direction).unwrap_or(&none);
             let others = link.classes.get(&OTHERS).copied().unwrap_or_default();
             WanReport {
                 direction: *direction,

@@ -7,14 +7,13 @@ use tracing::{info, warn};
 
 use super::pools::PoolControl;
 use super::probes::Echo;
+use super::troubles::Trouble;
 use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 use crate::enforce::preflight::bridge_faults;
 use crate::enforce::state::Learned;
 
-/// The trouble that the classes' counters cannot be read.
-const CLASSES: &str = "counters";
 /// Ticks in a second.
 const SECOND: u64 = 10;
 /// Ticks between two looks where C never changes.
@@ -75,7 +74,7 @@ impl Daemon {
             self.count();
             self.look_at_wan();
             // Without nftables' counters there is still something to mend.
-            if self.troubles.contains_key(CLASSES) {
+            if self.troubles.has(Trouble::Counters) {
                 return;
             }
         }
@@ -101,9 +100,9 @@ impl Daemon {
         let now = self.now();
         let (mut troubles, mut notes) = (Vec::new(), Vec::new());
         for control in &mut self.pools {
-            let Some(pool) = self.site.pools().values().find(|pool| pool.id == control.id) else { continue };
+            let Some(pool) = self.site.pool(control.id) else { continue };
             if control.is_fixed() {
-                control.observe_fixed(&self.counters);
+                control.observe_fixed(&self.counts.classes);
             }
             control.judge(now, pool.rate);
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
@@ -114,21 +113,24 @@ impl Daemon {
         }
         self.notes = notes;
         let rates = self.site.rates_are_known();
-        self.watch("rates", rates);
-        self.watch("bottleneck", if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
+        self.troubles.watch(Trouble::Rates, rates);
+        self.troubles.watch(Trouble::Bottleneck, if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
     }
 
     /// Writes what the machines have learned for the next daemon, if it is news.
     pub(super) fn keep(&mut self) {
         let own = |pool: &PoolControl| {
-            let name = self.site.pools().values().find(|own| own.id == pool.id)?.name.clone();
+            let name = self.site.pool(pool.id)?.name.clone();
             pool.keep().or_else(|| self.learned.pools.get(&name).copied()).map(|kept| (name, kept))
         };
         let learned = Learned::new(self.pools.iter().filter_map(own).collect());
         if learned != self.learned {
             let saved = learned.save(&self.site.config().state);
             self.learned = learned;
-            self.watch("capacity-file", saved.map_err(|error| format!("cannot keep C for the next start: {error}")));
+            self.troubles.watch(
+                Trouble::CapacityFile,
+                saved.map_err(|error| format!("cannot keep C for the next start: {error}")),
+            );
         }
     }
 
@@ -136,23 +138,24 @@ impl Daemon {
     /// that could.
     fn count(&mut self) -> Option<()> {
         let begin = std::time::Instant::now();
-        self.counted = None;
-        let read = self.engine.read(&mut self.counters);
-        self.watch(CLASSES, read.map_err(|error| format!("cannot read the counters: {error}")))?;
-        self.rates.observe(begin, &self.counters);
+        self.counts.read = None;
+        let read = self.engine.read(&mut self.counts.classes);
+        self.troubles.watch(Trouble::Counters, read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.counts.rates.observe(begin, &self.counts.classes);
         let leaves = &self.engine.layout().leaves;
-        self.drops.observe(&self.counters, |minor| leaves.get(&minor).map(|leaf| leaf.pool));
+        self.counts.drops.observe(&self.counts.classes, |minor| leaves.get(&minor).map(|leaf| leaf.pool));
         if self.pools.iter().any(|pool| !pool.is_fixed()) {
-            let arrived = self.netfilter.arrivals(&mut self.arrivals);
-            self.watch("arrivals", arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
+            let arrived = self.netfilter.arrivals(&mut self.counts.arrivals);
+            self.troubles
+                .watch(Trouble::Arrivals, arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
         }
-        self.counted = Some((begin, begin.elapsed()));
+        self.counts.read = Some((begin, begin.elapsed()));
         Some(())
     }
 
     /// Reads all counters, unless the last look is so fresh that reading would take more than a fiftieth of the time.
     fn count_again(&mut self) -> Option<()> {
-        match self.counted {
+        match self.counts.read {
             Some((at, took)) if at.elapsed() < (took * 50).min(TICK / 2) => Some(()),
             _ => self.count(),
         }
@@ -162,24 +165,6 @@ impl Daemon {
     pub(super) fn machines_due(&self) -> Option<std::time::Instant> {
         let due = self.pools.iter().filter_map(PoolControl::poll_timeout).min()?;
         Some(self.started + std::time::Duration::from_nanos(due.saturating_since(Instant::ZERO).as_nanos()))
-    }
-
-    /// Keeps the list of lasting troubles; each is logged once when it begins and once when it ends.
-    pub(super) fn watch<T>(&mut self, what: &'static str, result: Result<T, String>) -> Option<T> {
-        match result {
-            Ok(value) => {
-                if self.troubles.remove(what).is_some() {
-                    info!("{what}: well again");
-                }
-                Some(value)
-            }
-            Err(error) => {
-                if self.troubles.insert(what, error.clone()).is_none() {
-                    warn!("{error}");
-                }
-                None
-            }
-        }
     }
 
     /// Shows the machines what was counted, and does what they decide.
@@ -193,10 +178,10 @@ impl Daemon {
                 pool.stand_by(now);
             }
             if is_counted && pool.is_fixed() {
-                pool.observe_fixed(&self.counters);
+                pool.observe_fixed(&self.counts.classes);
             } else if is_counted {
-                let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
-                pool.observe(&self.counters, arrivals, &self.udp);
+                let arrivals = self.counts.arrivals.get(&pool.id).copied().unwrap_or_default();
+                pool.observe(&self.counts.classes, arrivals, &self.counts.udp);
             }
             pool.handle_timeout(now);
         }
@@ -222,20 +207,20 @@ impl Daemon {
                 if let Err(error) = self.engine.set_capacity(pool.id, decision.capacity) {
                     failed = Some(format!("cannot change C: {error}"));
                 }
-                let ap = self.site.pools().values().find(|own| own.id == pool.id).map_or("", |own| own.name.as_str());
+                let ap = self.site.pool(pool.id).map_or("", |own| own.name.as_str());
                 tracing::debug!(ap, capacity = %decision.capacity, state = ?decision.state, reason = ?decision.reason, "decided");
-                self.journal.decision(ap, &decision);
+                self.records.journal.decision(ap, &decision);
             }
             let events = pool.take_events();
             if !events.is_empty() {
-                let own = self.site.pools().values().find(|own| own.id == pool.id);
+                let own = self.site.pool(pool.id);
                 for event in events {
-                    self.log.note(own.map_or("", |own| own.name.as_str()), event);
+                    self.records.log.note(own.map_or("", |own| own.name.as_str()), event);
                 }
             }
         }
-        self.watch("control", failed.map_or(Ok(()), Err));
-        if self.log.wants_to_begin() {
+        self.troubles.watch(Trouble::Control, failed.map_or(Ok(()), Err));
+        if self.records.log.wants_to_begin() {
             self.begin_log();
         }
     }
@@ -249,7 +234,7 @@ impl Daemon {
             let name = names.get(&pool.id).copied().unwrap_or_default();
             (name.to_owned(), pool.snapshot(name, seed))
         });
-        self.log.begin(machines);
+        self.records.log.begin(machines);
     }
 
     /// A probe is back.
@@ -262,8 +247,8 @@ impl Daemon {
         }
         if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
             if !pool.is_fixed() {
-                let arrivals = self.arrivals.get(&pool.id).copied().unwrap_or_default();
-                pool.observe(&self.counters, arrivals, &self.udp);
+                let arrivals = self.counts.arrivals.get(&pool.id).copied().unwrap_or_default();
+                pool.observe(&self.counts.classes, arrivals, &self.counts.udp);
             }
             pool.handle_reply(now, echo.id);
         }
@@ -272,21 +257,22 @@ impl Daemon {
 
     fn find_udp_senders(&mut self) {
         let senders = self.netfilter.udp_senders();
-        let Some(senders) = self.watch("udp", senders.map_err(|error| format!("cannot read nftables sets: {error}")))
+        let Some(senders) =
+            self.troubles.watch(Trouble::Udp, senders.map_err(|error| format!("cannot read nftables sets: {error}")))
         else {
             return;
         };
-        self.udp.clear();
+        self.counts.udp.clear();
         let mut now = BTreeMap::new();
         for (key, bytes) in senders {
-            let before = self.udp_before.get(&key).copied().unwrap_or(0);
+            let before = self.counts.udp_before.get(&key).copied().unwrap_or(0);
             let slot = self.engine.layout().members.get(&key).and_then(|minor| slot_of(*minor));
             if let Some(slot) = slot {
-                *self.udp.entry(slot).or_default() += bytes.saturating_sub(before);
+                *self.counts.udp.entry(slot).or_default() += bytes.saturating_sub(before);
             }
             now.insert(key, bytes);
         }
-        self.udp_before = now;
+        self.counts.udp_before = now;
     }
 
     /// Gives the kernel anew what others took away, and says what only the operator can mend.
@@ -294,11 +280,11 @@ impl Daemon {
         let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
         if let Ok(links) = &links {
             let faults = bridge_faults(self.site.config(), links);
-            self.watch("bridge", if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) });
+            self.troubles.watch(Trouble::Bridge, if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) });
         }
         let health =
-            links.and_then(|links| self.engine.repair(&links, &self.counters).map_err(|error| error.to_string()));
-        let Some(health) = self.watch("repair", health) else { return };
+            links.and_then(|links| self.engine.repair(&links, &self.counts.classes).map_err(|error| error.to_string()));
+        let Some(health) = self.troubles.watch(Trouble::Repair, health) else { return };
         for mended in health.mended {
             warn!("{mended}");
         }
@@ -308,9 +294,9 @@ impl Daemon {
         // For who looks a moment later.
         let retuned = self.retuned.is_some_and(|at| at.elapsed() < RETUNED);
         let told = "others changed classes or queues of fairair0; they are put right each time: find out who does it";
-        self.watch("classes", if retuned { Err(told.to_owned()) } else { Ok(()) });
+        self.troubles.watch(Trouble::Classes, if retuned { Err(told.to_owned()) } else { Ok(()) });
         let troubles = health.troubles.join("; ");
-        self.watch("interfaces", if troubles.is_empty() { Ok(()) } else { Err(troubles) });
+        self.troubles.watch(Trouble::Interfaces, if troubles.is_empty() { Ok(()) } else { Err(troubles) });
     }
 
     /// Forgets silent stations, removes empty classes: once a second.
@@ -325,13 +311,13 @@ impl Daemon {
             .map(|station| station.slot)
             .filter(|slot| {
                 let minor = leaf_minor(*slot);
-                let sent = self.counters.get(&minor).map_or(0, |class| class.bytes);
-                self.sent_before.insert(minor, sent).is_some_and(|before| before != sent)
+                let sent = self.counts.classes.get(&minor).map_or(0, |class| class.bytes);
+                self.counts.sent_before.insert(minor, sent).is_some_and(|before| before != sent)
             })
             .collect();
         for name in site.age(&active, now_s) {
             info!(station = name, "forgotten: silent for too long");
-            self.journal.station(&name, "gone");
+            self.records.journal.station(&name, "gone");
             changed = true;
         }
         if changed {
@@ -340,17 +326,17 @@ impl Daemon {
             // When stations were last heard is kept all the same.
             self.site = site;
         }
-        let journal = if self.journal.has_failed() {
+        let journal = if self.records.journal.has_failed() {
             Err("the journal loses lines: the disk is full or slow".to_owned())
         } else {
             Ok(())
         };
-        if self.site.config().journal.is_some() && !self.troubles.contains_key("journal-file") {
-            self.watch("journal", journal);
+        if self.site.config().journal.is_some() && !self.troubles.has(Trouble::JournalFile) {
+            self.troubles.watch(Trouble::Journal, journal);
         }
-        if self.log.is_on() {
+        if self.records.log.is_on() {
             let told = "the control log has a gap: the disk is full or slow".to_owned();
-            self.watch("control-log", if self.log.has_failed() { Err(told) } else { Ok(()) });
+            self.troubles.watch(Trouble::ControlLog, if self.records.log.has_failed() { Err(told) } else { Ok(()) });
         }
         if self.ticks_done.is_multiple_of(SECOND * MINUTE) {
             self.note_goodput();
@@ -361,25 +347,25 @@ impl Daemon {
 
     /// Removes classes that nobody needs any more and that are empty.
     pub(super) fn sweep(&mut self) {
-        let gone = self.engine.sweep(&self.counters).map_err(|error| format!("cannot remove a class: {error}"));
-        for minor in self.watch("sweep", gone).unwrap_or_default() {
-            self.sent_before.remove(&minor);
+        let gone = self.engine.sweep(&self.counts.classes).map_err(|error| format!("cannot remove a class: {error}"));
+        for minor in self.troubles.watch(Trouble::Sweep, gone).unwrap_or_default() {
+            self.counts.sent_before.remove(&minor);
             self.site.release_minor(minor);
         }
     }
 
     /// Tries again to open what could not be opened.
     fn open_again(&mut self) {
-        if self.troubles.contains_key("journal-file") {
+        if self.troubles.has(Trouble::JournalFile) {
             let opened = Journal::open(self.site.config().journal.as_ref());
-            if let Some(journal) = self.watch("journal-file", opened) {
-                self.journal = journal;
+            if let Some(journal) = self.troubles.watch(Trouble::JournalFile, opened) {
+                self.records.journal = journal;
             }
         }
-        if self.troubles.contains_key("control-log-file") {
+        if self.troubles.has(Trouble::ControlLogFile) {
             let opened = open_log(&self.site);
-            if let Some(log) = self.watch("control-log-file", opened) {
-                self.log = log;
+            if let Some(log) = self.troubles.watch(Trouble::ControlLogFile, opened) {
+                self.records.log = log;
                 self.begin_log();
             }
         }
@@ -388,11 +374,12 @@ impl Daemon {
     /// What each station got in the last minute, for the journal.
     fn note_goodput(&mut self) {
         for station in self.site.stations() {
-            let class = self.counters.get(&leaf_minor(station.slot)).copied().unwrap_or_default();
-            let (bytes, drops) = self.noted.insert(station.slot, (class.bytes, class.drops)).unwrap_or_default();
+            let class = self.counts.classes.get(&leaf_minor(station.slot)).copied().unwrap_or_default();
+            let (bytes, drops) =
+                self.records.noted.insert(station.slot, (class.bytes, class.drops)).unwrap_or_default();
             let bytes = class.bytes.checked_sub(bytes).unwrap_or(class.bytes);
             if bytes > 0 {
-                self.journal.goodput(&station.name, bytes, u64::from(class.drops.wrapping_sub(drops)));
+                self.records.journal.goodput(&station.name, bytes, u64::from(class.drops.wrapping_sub(drops)));
             }
         }
     }

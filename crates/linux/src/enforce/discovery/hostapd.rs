@@ -9,7 +9,7 @@ use std::time::Duration;
 use fairair_core::units::Bitrate;
 
 use super::Source;
-use super::{Discovery, Sighting};
+use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{HostapdConfig, Mac, PHY_RATES};
 
 /// hostapd answers at once, or hangs.
@@ -68,10 +68,10 @@ impl Discovery for Hostapd {
         Some(&self.0.ap)
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         self.ask().map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("no answer within {PATIENCE:?}"),
-            _ => error.to_string(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => DiscoveryError::NoAnswer(PATIENCE),
+            _ => DiscoveryError::File(error),
         })
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         })
     }
 
-    fn look(answers: &[&'static [u8]]) -> (Result<Vec<Sighting>, String>, Vec<String>) {
+    fn look(answers: &[&'static [u8]]) -> (Result<Vec<Sighting>, DiscoveryError>, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("wlan0");
         let server = hostapd(&socket, answers.to_vec());
@@ -151,7 +151,9 @@ mod tests {
     fn one_that_hangs_or_is_not_there_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("wlan0");
-        let ask = || Hostapd::new(HostapdConfig { socket: socket.clone(), ap: "ap1".to_owned() }).look().unwrap_err();
+        let ask = || {
+            Hostapd::new(HostapdConfig { socket: socket.clone(), ap: "ap1".to_owned() }).look().unwrap_err().to_string()
+        };
         assert!(ask().contains("No such file"));
         let _silent = UnixDatagram::bind(&socket).unwrap();
         assert!(ask().contains("no answer within 2s"));

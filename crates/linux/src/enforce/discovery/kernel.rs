@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::Source;
-use super::{Discovery, Sighting};
+use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, links, neighbours, ports, routes};
 
@@ -82,8 +82,8 @@ impl Discovery for Neighbours {
         "neighbours".to_owned()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        self.follow().map_err(|error| format!("netlink: {error}"))
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
+        self.follow().map_err(|reason| DiscoveryError::System { what: "netlink", reason })
     }
 
     fn rest(&self) -> Duration {
@@ -160,8 +160,8 @@ impl Discovery for FirstSight {
         "newcomers".to_owned()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        self.see().map_err(|error| format!("cannot read nftables sets: {error}"))
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
+        self.see().map_err(|reason| DiscoveryError::System { what: "cannot read nftables sets", reason })
     }
 }
 

@@ -1,11 +1,11 @@
 //! DHCP leases: dnsmasq's file and Kea's memfile. Their names come from the devices and may be anything.
 
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Source;
-use super::{Discovery, Sighting, sanitized};
+use super::{Discovery, DiscoveryError, Sighting, sanitized};
 
 /// No lease file is longer.
 const LONGEST: u64 = 16 << 20;
@@ -38,7 +38,7 @@ impl LeaseFile {
     }
 
     /// Its text, if that may be news.
-    fn text(&mut self) -> Result<Option<String>, String> {
+    fn text(&mut self) -> io::Result<Option<String>> {
         let found = std::fs::metadata(&self.path);
         let (time, length) = found.as_ref().map_or((None, 0), |found| (found.modified().ok(), found.len()));
         let is_same = |(at, then, long): &(Instant, Option<SystemTime>, u64)| {
@@ -75,7 +75,7 @@ impl Discovery for Dnsmasq {
         self.0.name()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         Ok(self.0.text()?.map_or_else(Vec::new, |text| dnsmasq(&text, now())))
     }
 }
@@ -89,15 +89,14 @@ impl Discovery for Kea {
         self.0.name()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         Ok(self.0.text()?.map_or_else(Vec::new, |text| kea(&text, now())))
     }
 }
 
-fn read(file: &std::path::Path) -> Result<String, String> {
+fn read(file: &std::path::Path) -> io::Result<String> {
     let mut bytes = Vec::new();
-    let opened = std::fs::File::open(file).and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
-    opened.map_err(|error| error.to_string())?;
+    std::fs::File::open(file)?.take(LONGEST).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -1,6 +1,7 @@
 //! Discovery of stations: several sources behind one trait.
 
 mod associations;
+mod error;
 mod hostapd;
 mod kernel;
 mod leases;
@@ -12,6 +13,7 @@ mod ways;
 mod workers;
 
 pub use associations::Associations;
+pub use error::{AgentError, DiscoveryError};
 pub use hostapd::Hostapd;
 pub use kernel::{FirstSight, Neighbours};
 pub use leases::{Dnsmasq, Kea};

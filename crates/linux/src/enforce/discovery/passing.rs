@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use socket2::SockFilter;
 
 use super::Source;
-use super::{Discovery, Sighting};
+use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::Mac;
 use crate::enforce::datapath::links;
 use crate::enforce::frames::{ADVERTISEMENT, ARP, ICMPV6, IPV4, IPV6, SOLICITATION, Word, word};
@@ -124,9 +124,9 @@ impl Discovery for Passing {
         "passing packets".to_owned()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         sleep(REST);
-        self.hear().map_err(|error| format!("cannot hear what passes: {error}"))
+        self.hear().map_err(|reason| DiscoveryError::System { what: "cannot hear what passes", reason })
     }
 
     fn rest(&self) -> Duration {

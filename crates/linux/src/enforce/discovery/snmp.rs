@@ -6,10 +6,10 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use fairair_core::units::Bitrate;
-use snmp2::{Error, Oid, SyncSession, Value};
+use snmp2::{Oid, SyncSession, Value};
 
 use super::Source;
-use super::{Discovery, Sighting};
+use super::{AgentError, Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{Mac, MacPlace, PHY_RATES, SnmpConfig};
 
 /// An agent that has not answered after this time is asked once more.
@@ -41,16 +41,13 @@ impl Snmp {
         Snmp(config)
     }
 
-    fn ask(&self) -> Result<Vec<Sighting>, String> {
+    fn ask(&self) -> Result<Vec<Sighting>, AgentError> {
         let deadline = Instant::now() + LONGEST;
         let table = &self.0.table;
         let main = self.walk(&table.oid, deadline)?;
         if main.is_empty() && !self.has_mib(&table.oid)? {
             let oid = table.oid.iter().map(ToString::to_string).collect::<Vec<_>>().join(".");
-            return Err(format!(
-                "the agent has no table {oid}, nor anything beside it: is `table` (or `oid`) right for this AP, and may this community \
-                 read it?"
-            ));
+            return Err(AgentError::NoTable(oid));
         }
         let other = |oid: &Option<Vec<u32>>| match oid {
             Some(oid) if *oid == table.oid => Ok(main.clone()),
@@ -75,19 +72,19 @@ impl Snmp {
 
     /// Whether the agent has anything of the MIB that the column `oid` is in. A table without rows is as one that is not there;
     /// but a MIB has more than one table.
-    fn has_mib(&self, oid: &[u32]) -> Result<bool, String> {
+    fn has_mib(&self, oid: &[u32]) -> Result<bool, AgentError> {
         // Column, entry, table and group.
         let root = &oid[..oid.len().saturating_sub(4).max(2)];
         let (mut last, mut rows) = (root.to_vec(), Column::new());
         let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
         let session = SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number);
-        let mut session = session.map_err(|error| error.to_string())?;
+        let mut session = session?;
         step(&mut session, &encode(root), root, &mut last, &mut rows)?;
         Ok(last != root)
     }
 
     /// All rows below `oid`.
-    fn walk(&self, oid: &[u32], deadline: Instant) -> Result<Column, String> {
+    fn walk(&self, oid: &[u32], deadline: Instant) -> Result<Column, AgentError> {
         let mut column = Column::new();
         let mut last = oid.to_vec();
         // A port that was not used before and a number that nobody guesses: who answers has seen the request.
@@ -95,11 +92,11 @@ impl Snmp {
             let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
             SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number)
         };
-        let mut open = session().map_err(|error| error.to_string())?;
+        let mut open = session()?;
         let mut failures = 0;
         while column.len() < MOST {
             if Instant::now() > deadline {
-                return Err(format!("it took longer than {LONGEST:?}"));
+                return Err(AgentError::Slow(LONGEST));
             }
             let raw = encode(&last);
             match step(&mut open, &raw, oid, &mut last, &mut column) {
@@ -109,11 +106,11 @@ impl Snmp {
                 Err(_) => {
                     failures += 1;
                     // The old session might take a late answer for that to its next request.
-                    open = session().map_err(|error| error.to_string())?;
+                    open = session()?;
                 }
             }
         }
-        Err(format!("more than {MOST} rows"))
+        Err(AgentError::Long(MOST))
     }
 }
 
@@ -130,8 +127,8 @@ impl Discovery for Snmp {
         Some(&self.0.ap)
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
-        self.ask()
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
+        Ok(self.ask()?)
     }
 
     fn rest(&self) -> Duration {
@@ -146,13 +143,10 @@ fn step(
     oid: &[u32],
     last: &mut Vec<u32>,
     column: &mut Column,
-) -> Result<bool, String> {
-    let pdu = session.getbulk(&[&Oid::new(from.into())], 0, ROWS).map_err(|error| match error {
-        Error::Receive => "no answer: is it there, may this box ask it, and is the community right?".to_owned(),
-        error => error.to_string(),
-    })?;
+) -> Result<bool, AgentError> {
+    let pdu = session.getbulk(&[&Oid::new(from.into())], 0, ROWS)?;
     if pdu.error_status != 0 {
-        return Err(format!("the agent answers with error {}", pdu.error_status));
+        return Err(AgentError::Status(pdu.error_status));
     }
     let mut is_on = false;
     for (name, value) in pdu.varbinds {
@@ -160,10 +154,10 @@ fn step(
         if matches!(value, Value::EndOfMibView) {
             return Ok(false);
         }
-        let name = decode(name.as_bytes()).ok_or("the agent answers with a malformed object identifier")?;
+        let name = decode(name.as_bytes()).ok_or(AgentError::Malformed)?;
         let Some(index) = name.strip_prefix(oid).filter(|index| !index.is_empty()) else { return Ok(false) };
         if name <= *last {
-            return Err("the agent's answers do not go forward".to_owned());
+            return Err(AgentError::Backwards);
         }
         let cell = match value {
             Value::Integer(number) => u64::try_from(number).ok().map(Cell::Number),

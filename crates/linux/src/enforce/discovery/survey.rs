@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use fairair_core::units::Bitrate;
 
 use super::Source;
-use super::{Discovery, Sighting, sanitized_line};
+use super::{Discovery, DiscoveryError, Sighting, sanitized_line};
 use crate::enforce::config::{Mac, PHY_RATES};
 
 /// `iw` answers at once, or its driver hangs.
@@ -38,16 +38,16 @@ impl Discovery for Iw {
         self.ap.as_deref()
     }
 
-    fn look(&mut self) -> Result<Vec<Sighting>, String> {
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         let text = output(Command::new("iw").args(["dev", &self.interface, "station", "dump"]), PATIENCE)?;
         Ok(parse_iw(&text))
     }
 }
 
 /// What `command` prints within `patience`.
-fn output(command: &mut Command, patience: Duration) -> Result<String, String> {
+fn output(command: &mut Command, patience: Duration) -> Result<String, DiscoveryError> {
     command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("cannot run it: {error}"))?;
+    let mut child = command.spawn().map_err(|reason| DiscoveryError::System { what: "cannot run it", reason })?;
     // Threads read, so that a full pipe holds nothing up; they end when the last who could write has ended.
     let reader = |pipe: Option<Box<dyn Read + Send>>| {
         thread::spawn(move || {
@@ -66,15 +66,16 @@ fn output(command: &mut Command, patience: Duration) -> Result<String, String> {
             Ok(None) if begin.elapsed() < patience => thread::sleep(Duration::from_millis(5)),
             ended => {
                 let _ = (child.kill(), child.wait());
-                return Err(ended.map_or_else(|error| error.to_string(), |_| format!("no end within {patience:?}")));
+                return Err(ended.map_or_else(DiscoveryError::File, |_| DiscoveryError::NoEnd(patience)));
             }
         }
     };
     if status.success() {
-        return printed.join().map_err(|_| "cannot read what it prints".to_owned());
+        return printed.join().map_err(|_| DiscoveryError::Failed("cannot read what it prints".to_owned()));
     }
     let words = words.join().unwrap_or_default();
-    Err(sanitized_line(words.lines().next().filter(|line| !line.is_empty()).unwrap_or("it failed")))
+    let words = words.lines().next().filter(|line| !line.is_empty()).unwrap_or("it failed");
+    Err(DiscoveryError::Failed(sanitized_line(words)))
 }
 
 /// Stations with their transmit rate, as the AP sends to them. Lines of another form are passed over.
@@ -114,14 +115,17 @@ mod tests {
 
     #[test]
     fn a_program_that_hangs_floods_or_fails_is_told() {
-        let run = |script| output(Command::new("sh").args(["-c", script]), Duration::from_millis(500));
+        let run = |script| {
+            output(Command::new("sh").args(["-c", script]), Duration::from_millis(500))
+                .map_err(|error| error.to_string())
+        };
         assert_eq!(run("echo good"), Ok("good\n".to_owned()));
         assert_eq!(run("exec sleep 20"), Err("no end within 500ms".to_owned()));
         assert_eq!(run("exec yes"), Err("it failed".to_owned()), "nobody reads on");
         assert_eq!(run("printf '\\033[2Jno\\nmore' >&2; exit 3"), Err("[2Jno".to_owned()));
         assert_eq!(run("exit 3"), Err("it failed".to_owned()));
         let missing = output(&mut Command::new("/nonexistent/iw"), PATIENCE);
-        assert!(missing.unwrap_err().contains("cannot run it"));
+        assert!(missing.unwrap_err().to_string().contains("cannot run it"));
     }
 
     proptest::proptest! {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
+use super::error::DiscoveryError;
 use crate::enforce::config::Mac;
 
 /// How a station was found.
@@ -58,8 +59,8 @@ pub trait Discovery: std::fmt::Debug + Send {
     /// Whom it knows now, or whom it has seen since the last look. It must end within some seconds.
     ///
     /// # Errors
-    /// In words, for `status`; the others go on.
-    fn look(&mut self) -> Result<Vec<Sighting>, String>;
+    /// Whom it asks does not answer, or not well; the others go on.
+    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError>;
 
     /// Time between two looks; zero for one that waits by itself until something happens.
     fn rest(&self) -> Duration {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{info, warn};
 
 use super::Source;
-use super::{Discovery, Sighting};
+use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::datapath::neighbours;
 
 /// Rest after a look that failed, at least.
@@ -29,7 +29,7 @@ pub struct Report {
     /// AP whose whole list of associated stations this is; `None`: it is no such list.
     pub ap: Option<String>,
     /// Whom it saw.
-    pub seen: Result<Vec<Sighting>, String>,
+    pub seen: Result<Vec<Sighting>, DiscoveryError>,
 }
 
 /// All ways; their threads end when this is dropped.
@@ -132,7 +132,7 @@ mod tests {
     struct Way {
         name: &'static str,
         takes: Duration,
-        answer: Result<(), String>,
+        answer: Result<(), &'static str>,
         _alive: Arc<()>,
     }
 
@@ -143,9 +143,10 @@ mod tests {
         fn name(&self) -> String {
             self.name.to_owned()
         }
-        fn look(&mut self) -> Result<Vec<Sighting>, String> {
+        fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
             thread::sleep(self.takes);
-            self.answer.clone().map(|()| vec![Sighting::default()])
+            let seen = self.answer.map(|()| vec![Sighting::default()]);
+            seen.map_err(|error| DiscoveryError::Failed(error.to_owned()))
         }
         fn rest(&self) -> Duration {
             Duration::from_millis(10)
@@ -160,11 +161,8 @@ mod tests {
             Box::new(Way { name, takes, answer, _alive: alive.clone() })
         };
         let begin = Instant::now();
-        let mut workers = Workers::new(vec![
-            way("slow", 2000, Ok(())),
-            way("fast", 0, Ok(())),
-            way("bad", 0, Err("broken".to_owned())),
-        ]);
+        let mut workers =
+            Workers::new(vec![way("slow", 2000, Ok(())), way("fast", 0, Ok(())), way("bad", 0, Err("broken"))]);
         let (mut fast, mut bad) = (0, 0);
         while fast < 3 || bad < 1 {
             let report = workers.next().await;

@@ -19,7 +19,7 @@ fn ask(agent: &Agent, keys: &str) -> Result<Vec<Sighting>, String> {
         agent.at
     );
     let config = Config::from_toml(&text, "test").unwrap();
-    Snmp::new(config.discovery.snmp[0].clone()).look()
+    Snmp::new(config.discovery.snmp[0].clone()).look().map_err(|error| error.to_string())
 }
 
 fn loopback() -> UdpSocket {

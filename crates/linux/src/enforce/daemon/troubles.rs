@@ -1,0 +1,115 @@
+//! What is wrong and lasts, for `status`, metrics and the log.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use fairair_core::units::word;
+use serde::Serialize;
+use tracing::{info, warn};
+
+/// What can be wrong while the daemon goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Trouble {
+    /// The counters of packets that arrive cannot be read.
+    Arrivals,
+    /// The box is not the bottleneck of a pool, or cannot know.
+    Bottleneck,
+    /// Interfaces are not ports of one bridge.
+    Bridge,
+    /// What the controllers learned cannot be written.
+    CapacityFile,
+    /// Others change classes or queues.
+    Classes,
+    /// A decision cannot be brought to the kernel.
+    Control,
+    /// The control log has a gap.
+    ControlLog,
+    /// The control log cannot be opened.
+    ControlLogFile,
+    /// The counters of the classes cannot be read.
+    Counters,
+    /// The kernel refuses a change.
+    Datapath,
+    /// Discovery cannot begin.
+    Discovery,
+    /// Flows of a station share a queue.
+    Flows,
+    /// There is no room for another class.
+    Full,
+    /// An interface is missing or down.
+    Interfaces,
+    /// The journal loses lines.
+    Journal,
+    /// The journal cannot be opened.
+    JournalFile,
+    /// Addresses behind a router have no class.
+    Newcomers,
+    /// The limits of queues cannot be set.
+    Queues,
+    /// Rates of stations are not known.
+    Rates,
+    /// What others took away cannot be put back.
+    Repair,
+    /// Settings of stations cannot be read or written.
+    Settings,
+    /// An empty class cannot be removed.
+    Sweep,
+    /// Senders of UDP cannot be read.
+    Udp,
+    /// The counters of the Internet link cannot be read.
+    Wan,
+    /// The limits of the Internet link's queues cannot be set.
+    WanQueues,
+}
+
+/// The troubles of now, each with its text.
+#[derive(Debug, Default)]
+pub(super) struct Troubles(BTreeMap<Trouble, String>);
+
+impl Troubles {
+    /// Notes whether `what` is wrong; the log has a line when it begins and one when it ends. Answers what went well.
+    pub(super) fn watch<T>(&mut self, what: Trouble, result: Result<T, impl Display>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                if self.0.remove(&what).is_some() {
+                    info!("{}: well again", word(&what));
+                }
+                Some(value)
+            }
+            Err(error) => {
+                let error = error.to_string();
+                if self.0.insert(what, error.clone()).is_none() {
+                    warn!("{error}");
+                }
+                None
+            }
+        }
+    }
+
+    /// Whether `what` is wrong now.
+    pub(super) fn has(&self, what: Trouble) -> bool {
+        self.0.contains_key(&what)
+    }
+
+    /// What is wrong now.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
+        self.0.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No room for a class and others who change classes had one name: each took the other's text away.
+    #[test]
+    fn two_troubles_with_classes_stand_beside_each_other() {
+        let mut troubles = Troubles::default();
+        assert_eq!(troubles.watch(Trouble::Full, Err::<(), _>("no room")), None);
+        assert_eq!(troubles.watch(Trouble::Classes, Ok::<_, String>(7)), Some(7));
+        assert_eq!(troubles.texts().collect::<Vec<_>>(), ["no room"]);
+        assert_eq!(troubles.watch(Trouble::Full, Ok::<_, String>(())), Some(()));
+        assert!(!troubles.has(Trouble::Full));
+    }
+}
