@@ -34,6 +34,8 @@ pub(super) struct Flows<P> {
     small: Lane<P>,
     buckets: [Lane<P>; BUCKETS],
     deficits: [i64; BUCKETS],
+    /// Packets of all lanes, and their bytes.
+    held: (usize, Bytes),
     /// Buckets with packets, the one in turn first.
     ring: VecDeque<usize>,
     /// Bytes that small packets may still send ahead.
@@ -50,6 +52,7 @@ impl<P: Packet> Waiting<P> {
             small: Lane::new(),
             buckets: std::array::from_fn(|_| Lane::new()),
             deficits: [0; BUCKETS],
+            held: (0, Bytes(0)),
             ring: VecDeque::new(),
             ahead: MOST_AHEAD,
             quantum,
@@ -60,9 +63,7 @@ impl<P: Packet> Waiting<P> {
     pub(super) fn held(&self) -> (usize, Bytes) {
         match self {
             Waiting::One(lane) => (lane.packets.len(), lane.bytes),
-            Waiting::Apart(flows) => flows.lanes().fold((0, Bytes(0)), |(packets, bytes), lane| {
-                (packets + lane.packets.len(), Bytes(bytes.0 + lane.bytes.0))
-            }),
+            Waiting::Apart(flows) => flows.held,
         }
     }
 
@@ -76,29 +77,21 @@ impl<P: Packet> Waiting<P> {
     pub(super) fn make_room(&mut self, packet: &P) -> Option<P> {
         match self {
             Waiting::One(_) => None,
-            Waiting::Apart(flows) => flows.make_room(packet),
+            Waiting::Apart(flows) => flows.make_room(packet).inspect(|last| flows.count_out(last)),
         }
     }
 
     pub(super) fn push(&mut self, packet: P) {
         match self {
             Waiting::One(lane) => lane.push(packet),
-            Waiting::Apart(flows) if is_small(&packet) => flows.small.push(packet),
-            Waiting::Apart(flows) => {
-                let bucket = bucket(&packet);
-                if flows.buckets[bucket].is_empty() {
-                    flows.deficits[bucket] += flows.quantum;
-                    flows.ring.push_back(bucket);
-                }
-                flows.buckets[bucket].push(packet);
-            }
+            Waiting::Apart(flows) => flows.push(packet),
         }
     }
 
     pub(super) fn pop(&mut self) -> Option<P> {
         match self {
             Waiting::One(lane) => lane.pop(),
-            Waiting::Apart(flows) => flows.pop(),
+            Waiting::Apart(flows) => flows.pop().inspect(|packet| flows.count_out(packet)),
         }
     }
 
@@ -111,8 +104,24 @@ impl<P: Packet> Waiting<P> {
 }
 
 impl<P: Packet> Flows<P> {
-    fn lanes(&self) -> impl Iterator<Item = &Lane<P>> {
-        std::iter::once(&self.small).chain(&self.buckets)
+    fn count_out(&mut self, packet: &P) {
+        self.held.0 -= 1;
+        self.held.1 -= packet.ip_len();
+    }
+
+    fn push(&mut self, packet: P) {
+        self.held.0 += 1;
+        self.held.1 += packet.ip_len();
+        if is_small(&packet) {
+            self.small.push(packet);
+            return;
+        }
+        let bucket = bucket(&packet);
+        if self.buckets[bucket].is_empty() {
+            self.deficits[bucket] += self.quantum;
+            self.ring.push_back(bucket);
+        }
+        self.buckets[bucket].push(packet);
     }
 
     fn make_room(&mut self, packet: &P) -> Option<P> {
