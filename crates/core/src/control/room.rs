@@ -52,6 +52,13 @@ pub(super) struct Raised {
     step_began: Instant,
 }
 
+impl Raised {
+    /// Since when C is what it is.
+    pub(super) const fn step_began(&self) -> Instant {
+        self.step_began
+    }
+}
+
 /// What comes next in a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Next {
