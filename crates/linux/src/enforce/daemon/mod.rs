@@ -6,6 +6,7 @@ mod counts;
 mod found;
 mod limits;
 mod metrics;
+mod passed;
 mod pools;
 mod probes;
 mod rates;

@@ -9,15 +9,14 @@ use fairair_core::control::{
 use fairair_core::rng::Rng;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
-use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor};
+use super::passed::Passed;
+use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor};
 use crate::enforce::site::{Site, SitePool};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 const UDP_LOAD: u64 = 1500;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
-/// Over how long the share of bytes that go down is taken, in seconds at C.
-const MEMORY: f64 = 0.4;
 
 /// A pool's machine.
 #[derive(Debug)]
@@ -29,7 +28,8 @@ pub(super) struct PoolControl {
     positions: Vec<Option<(u16, u64)>>,
     views: Vec<StationView>,
     arrivals: Option<Arrivals>,
-    /// Share of the shaped bytes that go down.
+    passed: Passed,
+    /// Share that goes down of the bytes that left last.
     down: f64,
     pub(super) reason: Reason,
     /// Probes on their way, to tell round-trip times.
@@ -56,6 +56,7 @@ impl PoolControl {
             positions: Vec::new(),
             views: Vec::new(),
             arrivals: None,
+            passed: Passed::default(),
             down: 0.5,
             reason: Reason::Start,
             sent: BTreeMap::new(),
@@ -163,13 +164,10 @@ impl PoolControl {
         let grown = |now: u64, then: u64| now.checked_sub(then).unwrap_or(now);
         let (down, up) = (grown(arrivals.down, before.down), grown(arrivals.up, before.up));
         let bypassing = grown(arrivals.udp, before.udp).min(up);
-        let shaped = down + up - bypassing;
-        if shaped > 0 {
-            // By bytes: a look may have seen a single ACK.
-            let memory = MEMORY * self.capacity.capacity().as_bps() as f64 / 8.0;
-            let weight = shaped as f64 / (shaped as f64 + memory);
-            self.down += weight * (down as f64 / shaped as f64 - self.down);
-        }
+        let own_leaves = self.positions.iter().flatten().map(|(slot, _)| leaf_minor(*slot));
+        let leaves = own_leaves.chain([newcomers_minor(self.id)]);
+        let waiting = leaves.filter_map(|minor| counters.get(&minor)).map(|class| u64::from(class.backlog_bytes)).sum();
+        self.down = self.passed.look(down, up - bypassing, waiting).unwrap_or(self.down);
         let own_udp = |slot: &u16| udp.get(slot).copied().filter(|bytes| *bytes >= UDP_LOAD);
         let all_udp: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| own_udp(slot)).sum();
         let mut sent = vec![0; self.views.len()];
@@ -310,34 +308,8 @@ impl PoolControl {
 
 #[cfg(test)]
 mod tests {
-    use fairair_core::units::Bitrate;
-
     use super::*;
-    use crate::enforce::config::{Ap, Config};
-
-    /// A download of 24 segments of 1500 B with 12 ACKs of 40 B; half of the looks see one ACK and nothing else.
-    #[test]
-    fn the_share_that_goes_down_is_by_bytes_however_often_is_looked() {
-        let rate = Bitrate::mbps(5);
-        let ap = Ap {
-            name: "ap".to_owned(),
-            interface: "eth1".to_owned(),
-            prefixes: Vec::new(),
-            channel: None,
-            capacity: CapacityParams::Fixed { rate },
-            phy: None,
-            basic_rate: None,
-        };
-        let mut pool = PoolControl::new(&SitePool { id: 1, name: ap.name.clone(), aps: vec![ap], rate }, 1, false);
-        let mut arrivals = Arrivals::default();
-        for look in 0..4000 {
-            arrivals.up += 40;
-            arrivals.down += if look % 2 == 0 { 0 } else { 3000 };
-            pool.observe(&BTreeMap::new(), arrivals, &BTreeMap::new());
-        }
-        let share = 3000.0 / 3080.0;
-        assert!((pool.down - share).abs() < 0.02, "{} of {share}", pool.down);
-    }
+    use crate::enforce::config::Config;
 
     const TWO: &str = r#"
 name = "x"
@@ -373,6 +345,25 @@ mac = "02:00:00:00:00:02"
         pool.observe(&counters, arrivals, &BTreeMap::from([(slots[0], 20_000), (slots[1], 10_000)]));
         let totals = pool.views.iter().map(|view| (view.totals.up.0, view.totals.up_bypassing.0)).collect::<Vec<_>>();
         assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
+    }
+
+    /// An upload takes more and more of a full pool, and half a look's bytes wait. Bytes that go up are no longer counted as down, too:
+    /// the controller would take the cell for faster.
+    #[test]
+    fn what_passes_is_counted_once_while_an_upload_grows() {
+        let (mut pool, slots) = with_positions(TWO);
+        let (mut arrivals, mut sent, mut counted) = (Arrivals::default(), 0, Vec::new());
+        for look in 0..40_u64 {
+            let up = 20_000 + 3000 * look.clamp(10, 20).saturating_sub(10);
+            (arrivals.up, arrivals.down) = (arrivals.up + up, arrivals.down + 100_000 - up);
+            sent += if look == 0 { 50_000 } else { 100_000 };
+            let class = ClassStats { bytes: sent, backlog_bytes: 50_000, ..ClassStats::default() };
+            pool.observe(&BTreeMap::from([(leaf_minor(slots[0]), class)]), arrivals, &BTreeMap::new());
+            counted.push(pool.views.iter().map(|view| view.totals.down.0 + view.totals.up.0).sum::<u64>());
+        }
+        for looks in counted[2..].windows(2) {
+            assert!((98_000..102_000).contains(&(looks[1] - looks[0])), "{counted:?}");
+        }
     }
 
     /// Senders are told once a second, so a look may find that none of them has sent since.
