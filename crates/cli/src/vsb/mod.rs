@@ -145,8 +145,12 @@ fn show(args: &ClientArgs, what: Ask) -> Result<Exit, CliError> {
 
 /// The daemon's answer; that it refuses is an error, too.
 fn answer(state: &Path, what: Ask) -> Result<Answer, CliError> {
+    let help = match &what {
+        Ask::Reload => "the daemon goes on with the configuration that it had: mend the file and reload again",
+        _ => "nothing was changed",
+    };
     let answer = ask(state, what).map_err(|error| silent(state, &error))?;
-    answer.map_err(|what| CliError::Box { what, help: "see the daemon's log".to_owned(), is_input: false })
+    answer.map_err(|what| CliError::Box { what, help: help.to_owned(), is_input: false })
 }
 
 /// Stops the daemon, or cleans up after one that was killed.

@@ -77,6 +77,10 @@ fn a_broken_configuration_on_reload_changes_nothing_and_is_told() {
         let words = String::from_utf8_lossy(&reload.stderr).replace('│', "");
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!reload.status.success() && words.contains(told), "{words}");
+        // Who asks learns what runs now, and the log keeps that it was tried.
+        assert!(words.contains("goes on with the configuration that it had"), "{words}");
+        let logged = bench.log();
+        assert!(logged.lines().any(|line| line.contains("stays as it was") && line.contains(told)), "{logged}");
         assert_eq!(bench.dump(), before);
     }
     bench.configure(&ONE.replace("20 Mbit/s", "3 Mbit/s"));

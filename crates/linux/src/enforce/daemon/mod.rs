@@ -193,10 +193,7 @@ impl Daemon {
             tokio::select! {
                 _ = terminate.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
-                _ = hangup.recv() => match self.reload() {
-                    Ok(told) => info!("{told}"),
-                    Err(told) => error!("the configuration stays as it was: {told}"),
-                },
+                _ = hangup.recv() => drop(self.reload_and_log()),
                 Some(query) = self.controls.next() => if self.answer(query) { return Ok(()) },
                 () = unconfirmed => {
                     let within = self.confirm.map(|(_, within)| within).unwrap_or_default();
@@ -223,7 +220,7 @@ impl Daemon {
             Ask::StationList => Ok(Answer::StationList(self.station_list())),
             Ask::SetStation(wanted) => self.set_station(wanted).map_err(|error| error.to_string()),
             Ask::UnsetStation(what) => self.unset_station(what).map_err(|error| error.to_string()),
-            Ask::Reload => self.reload().map(Answer::Done),
+            Ask::Reload => self.reload_and_log().map(Answer::Done),
             Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
                 Some(_) => "confirmed: this configuration stays".to_owned(),
@@ -236,6 +233,16 @@ impl Daemon {
         };
         query.reply(answer);
         false
+    }
+
+    /// [`Self::reload`], with a line in the log whoever asked for it.
+    fn reload_and_log(&mut self) -> Result<String, String> {
+        let told = self.reload();
+        match &told {
+            Ok(told) => info!("{told}"),
+            Err(told) => error!("the configuration stays as it was: {told}"),
+        }
+        told
     }
 
     /// Reads the configuration again; a mistake in it changes nothing.
@@ -280,7 +287,7 @@ impl Daemon {
         if config.mode != old.mode {
             return Err(fixed("mode"));
         }
-        let mtu = self.mtu(&config).map_err(|error| error.to_string())?;
+        let mtu = self.mtu(&config).map_err(|error| format!("{error}. {}", error.fix()))?;
         let mut site = self.site.clone();
         site.configure(config).map_err(|error| error.to_string())?;
         let layout = site.layout(mtu);
