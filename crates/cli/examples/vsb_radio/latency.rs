@@ -21,6 +21,8 @@ const PAPER: &str = "queue = 200\nleaf = \"fifo\"\n";
 const SETTLES: u64 = 8;
 /// A path is long from here on, in ms.
 const LONG: u64 = 30;
+/// With a larger share of late frames the machine was too busy for its path: a row says nothing of the box.
+const DOUBTFUL: f64 = 0.05;
 /// Least goodput over that with the paper's queues.
 const LEAST_GOODPUT: f64 = 0.98;
 
@@ -173,7 +175,11 @@ pub(crate) fn latency(
             (goodput >= LEAST_GOODPUT, "goodput"),
             (!case.has_level || (0.95..=1.05).contains(&level(&auto.goodputs)), "level"),
         ];
-        let wrong: Vec<_> = verdicts.iter().filter(|(is_met, _)| !is_met).map(|(_, name)| *name).collect();
+        let mut wrong: Vec<_> = verdicts.iter().filter(|(is_met, _)| !is_met).map(|(_, name)| *name).collect();
+        let late = without.late.max(auto.late).max(paper.late);
+        if late > DOUBTFUL {
+            wrong.push("doubtful, the machine was busy: measure again");
+        }
         missed.fetch_or(!wrong.is_empty(), Ordering::Relaxed);
         println!(
             "| {} | {path} | {} | {} | {} | {:.3}, {goodput:.3} | {} | {} | {:.4} | {} |",
@@ -184,7 +190,7 @@ pub(crate) fn latency(
             auto.sum() / without.sum(),
             fair(&auto),
             fair(&paper),
-            without.late.max(auto.late).max(paper.late),
+            late,
             if wrong.is_empty() { "met".to_owned() } else { format!("**missed**: {}", wrong.join(", ")) }
         );
     });

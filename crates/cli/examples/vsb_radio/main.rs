@@ -100,6 +100,8 @@ fn measured(args: &Args) -> Result<bool, String> {
                 (false, true) => cases::Ears::Arp,
                 (false, false) => cases::Ears::Ping,
             };
+            // The configuration takes no other.
+            let log = log.as_ref().map(std::path::absolute).transpose().map_err(|error| error.to_string())?;
             let chosen = cases::Chosen { seed: *seed, count: *count, only, ears, log: log.as_deref() };
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
