@@ -2,7 +2,7 @@
 
 use fairair_core::metrics::{CellQuantity, FLOOR, Report};
 use fairair_core::record::Record;
-use fairair_core::remedy::{Remedy, cautions};
+use fairair_core::remedy::{Paste, Remedy, cautions};
 use fairair_core::scenario::Scenario;
 use serde::Serialize;
 
@@ -45,6 +45,9 @@ pub struct Row {
     pub cautions: Vec<&'static str>,
     /// Stations below 5 % of their max-min share in any replica, and flows of other stations that are, as in plans.
     pub starved: Vec<String>,
+    /// What to write into the AP's files; null where the remedy is no matter of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paste: Option<Paste>,
     /// What the simulation of the cell with the remedy measured.
     pub report: Report,
     /// The records behind the report.
@@ -82,19 +85,20 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     for (job, record) in (0..jobs).zip(done) {
         records[place(job).0].push(record);
     }
-    let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, scenario), records)| {
+    let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, applied), records)| {
         let goodputs: Vec<(Vec<f64>, Vec<f64>)> = records.iter().map(goodputs).collect();
         let replicas_of = goodputs.iter().map(|(flows, stations)| (flows.as_slice(), stations.as_slice()));
-        let starved = names(scenario, &in_any(scenario, replicas_of, FLOOR));
+        let starved = names(applied, &in_any(applied, replicas_of, FLOOR));
         let execution = Execution { records, planned: replicas, interrupted, until_ci: None };
         Row {
             remedy: remedy.name,
             deploy: remedy.deploy.name(),
             needs: remedy.needs,
             source: remedy.source,
-            cautions: cautions(scenario),
+            cautions: cautions(applied),
             starved,
-            report: execution.report(scenario, SIMULATOR),
+            paste: remedy.paste(scenario, applied),
+            report: execution.report(applied, SIMULATOR),
             records: execution.records,
         }
     });

@@ -61,7 +61,19 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     for caution in cautions(rows) {
         lines.extend(page.wrapped(&caution));
     }
+    lines.extend(rows.iter().flat_map(pasted));
     lines.join("\n") + "\n"
+}
+
+/// What to write into the AP's files, for rows that have it.
+fn pasted(row: &Row) -> Vec<String> {
+    let Some(paste) = &row.paste else { return Vec::new() };
+    let indented = |lines: &[String]| lines.iter().map(|line| format!("    {line}")).collect::<Vec<_>>();
+    let mut lines = vec![String::new(), format!("{}: in hostapd.conf", row.remedy)];
+    lines.extend(indented(&paste.hostapd));
+    lines.push("or with OpenWrt, for each radio".to_owned());
+    lines.extend(indented(&paste.uci));
+    lines
 }
 
 /// What does not fit the cell, each with the remedies that have it.

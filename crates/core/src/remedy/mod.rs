@@ -1,15 +1,20 @@
-//! The remedies of the five papers by name: what each changes in a scenario, and what it takes to deploy it.
+//! The remedies by name: what each changes in a scenario, and what it takes to deploy it.
+
+mod edca;
+
+pub use self::edca::{hostapd, uci};
 
 use crate::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::packet::Direction;
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 use crate::scenario::{Enforce, Scenario};
 use crate::shaper::{Policy, VsbParams};
 use crate::units::Bitrate;
+use serde::Serialize;
 
 /// What has to be changed to deploy a remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,15 @@ pub struct Remedy {
     apply: fn(&mut Scenario),
 }
 
+/// What to write into the files of an access point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Paste {
+    /// Lines of hostapd.conf.
+    pub hostapd: Vec<String>,
+    /// The same as commands for OpenWrt, whose first radio is meant.
+    pub uci: Vec<String>,
+}
+
 impl Remedy {
     /// The remedy called `name`.
     pub fn named(name: &str) -> Option<&'static Remedy> {
@@ -60,6 +74,12 @@ impl Remedy {
         (self.apply)(&mut scenario);
         scenario
     }
+
+    /// What makes an access point do as `applied`, which this remedy made of `scenario`; `None` where it takes no lines of hostapd.conf.
+    pub fn paste(&self, scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
+        let (before, after) = (scenario.radio.qos?.edca, applied.radio.qos?.edca);
+        (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after) })
+    }
 }
 
 /// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax
@@ -68,7 +88,8 @@ pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     let boxed = scenario.enforce.as_ref();
     let air = boxed.is_some_and(|enforce| matches!(enforce.capacity, CapacityParams::Air(_)));
     let policy = boxed.is_some_and(|enforce| matches!(enforce.vsb.policy, Policy::Airtime));
-    let limiter = scenario.ap.uplink_limiter.is_some_and(|params| matches!(params.capacity, LimiterCapacity::Auto(_)));
+    let limiter =
+        scenario.ap.uplink_limiter.is_some_and(|params| params.capacity == UplinkLimiterParams::default().capacity);
     let mut cautions = Vec::new();
     if scenario.radio.qos.is_none() {
         return cautions;
@@ -175,6 +196,30 @@ pub const REMEDIES: &[Remedy] = &[
         apply: |s| queue(s, |limit| QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() })),
     },
     Remedy {
+        name: "mac80211",
+        deploy: Deploy::Ap,
+        needs: "airtime",
+        source: "Linux",
+        apply: |s| s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default()),
+    },
+    Remedy {
+        name: "edca",
+        deploy: Deploy::Ap,
+        needs: "stations that send and receive",
+        source: "ours",
+        apply: |s| advertise(s),
+    },
+    Remedy {
+        name: "mac80211+edca",
+        deploy: Deploy::Ap,
+        needs: "airtime, stations that send and receive",
+        source: "Linux, ours",
+        apply: |s| {
+            s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default());
+            advertise(s);
+        },
+    },
+    Remedy {
         name: "admission",
         deploy: Deploy::Ap,
         needs: "channel errors, flows",
@@ -214,17 +259,14 @@ pub const REMEDIES: &[Remedy] = &[
         deploy: Deploy::Ap,
         needs: "R (measured)",
         source: "detti2005 4.2",
-        apply: |s| s.ap.uplink_limiter = Some(UplinkLimiterParams::default()),
+        apply: |s| limiter(s, LimiterShare::Half),
     },
     Remedy {
         name: "uplink-limiter:flows",
         deploy: Deploy::Ap,
         needs: "R (measured), flows",
         source: "detti2005 5",
-        apply: |s| {
-            let share = LimiterShare::Flows;
-            s.ap.uplink_limiter = Some(UplinkLimiterParams { share, ..UplinkLimiterParams::default() });
-        },
+        apply: |s| limiter(s, LimiterShare::Flows),
     },
     Remedy {
         name: "vsb",
@@ -276,6 +318,15 @@ pub const REMEDIES: &[Remedy] = &[
     },
 ];
 
+/// Windows for stations by the rule of `edca`; cells without EDCA stay as they are.
+fn advertise(scenario: &mut Scenario) {
+    if let Some(edca) = scenario.radio.qos.map(|qos| edca::by_rule(scenario, qos.edca))
+        && let Some(qos) = &mut scenario.radio.qos
+    {
+        qos.edca = edca;
+    }
+}
+
 /// Packets that the scenario's AP has room for.
 fn buffer(scenario: &Scenario) -> usize {
     scenario.ap.queue.limit()
@@ -284,6 +335,15 @@ fn buffer(scenario: &Scenario) -> usize {
 fn window_cap(scenario: &mut Scenario, rule: WindowRule) {
     let mss = scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or_default().max(1);
     scenario.ap.window_cap = Some(WindowCapParams::usual(rule, buffer(scenario), mss, scenario.wire.delay));
+}
+
+/// The uplink limiter with a measured R. It begins with that of detti2005's 802.11b cell; with aggregates with 0.7 of the PHY rate, about
+/// what a full cell carries of it, since the measurement takes ten seconds to move far.
+fn limiter(scenario: &mut Scenario, share: LimiterShare) {
+    let usual = UplinkLimiterParams::default();
+    let first = Bitrate::from_bps(scenario.radio.rate.as_bps() / 10 * 7);
+    let capacity = if scenario.radio.qos.is_some() { LimiterCapacity::Auto(first) } else { usual.capacity };
+    scenario.ap.uplink_limiter = Some(UplinkLimiterParams { capacity, share, ..usual });
 }
 
 /// The box with our capacity controller.
@@ -355,9 +415,8 @@ mod tests {
     fn names_are_unique_and_every_discipline_can_be_had() {
         let names: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
         assert!(names.iter().enumerate().all(|(n, name)| !names[..n].contains(name)));
-        // Of access points as they are these two are no remedies.
-        let as_they_are = ["shared-fifo", "mac80211"];
-        for spec in QdiscSpec::all().into_iter().filter(|spec| !as_they_are.contains(&spec.kind())) {
+        // An old access point as it is, is no remedy.
+        for spec in QdiscSpec::all().into_iter().filter(|spec| spec.kind() != "shared-fifo") {
             let found = REMEDIES.iter().any(|remedy| remedy.applied(&cell()).ap.queue.kind() == spec.kind());
             assert!(found, "no remedy is {}", spec.kind());
         }
@@ -373,7 +432,7 @@ mod tests {
             .filter(|remedy| !cautions(&remedy.applied(&modern)).is_empty())
             .map(|remedy| remedy.name)
             .collect();
-        assert_eq!(cautious, ["uplink-limiter", "uplink-limiter:flows", "vsb:air", "vsb:airtime"]);
+        assert_eq!(cautious, ["vsb:air", "vsb:airtime"]);
         assert!(REMEDIES.iter().all(|remedy| cautions(&remedy.applied(&cell())).is_empty()));
     }
 
