@@ -118,8 +118,8 @@ class Plan:
     families: tuple[Point, ...]
     """The best of each family of remedies."""
     alternative: Point | None
-    """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the most
-    goodput below; else what has more goodput and a longer delay. None when nothing that meets the wish does."""
+    """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
+    most goodput below; else what has more goodput and a longer delay. None when nothing that meets the wish does."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
