@@ -216,12 +216,13 @@ impl Guard {
         }
     }
 
-    /// Round trips are measured before C rises, if packets still wait then.
+    /// Round trips are measured before C rises, if packets still wait then and the cell does not drain a queue.
     fn weigh(&mut self, now: Instant, since: Instant) {
         if now < since + LISTENS {
             return;
         }
-        if self.occupancy.span(LISTENS).is_some_and(|span| span.binds()) {
+        let binds = self.occupancy.span(LISTENS).is_some_and(|span| span.binds());
+        if binds && !Room::drains(now, since, &self.trips, self.c) {
             let (raised, share) = Room::begin(now);
             self.owed = 0.0;
             self.phase = Phase::Raised(raised);
@@ -410,6 +411,16 @@ mod tests {
             );
             assert!(long <= 25 && passed < 0.05, "{long} {passed}");
         }
+    }
+
+    #[test]
+    fn c_is_not_raised_while_the_cell_drains_what_stood_before_the_start() {
+        let mut cell = cell(0.93, 5.0, 300.0, false);
+        while !cell.decisions.iter().any(|decision| decision.reason == Reason::Trial) {
+            cell.run(0.1);
+        }
+        println!("{:.3} s wait in the cell", cell.delay());
+        assert!(cell.delay() < 0.05, "{}", cell.delay());
     }
 
     #[test]

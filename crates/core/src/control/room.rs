@@ -103,7 +103,7 @@ impl Room {
         c: f64,
     ) -> Next {
         let packet = PACKET.as_bits() as f64 / c;
-        let grown = growth(trips, raised);
+        let grown = growth(trips, raised.began, raised.step_began);
         if grown.is_some_and(|(by, error)| by > (QUEUE * packet).max(error)) {
             return self.end(now, None);
         }
@@ -122,7 +122,16 @@ impl Room {
         }
     }
 
-    /// Packets did not wait for as long as round trips were measured: a trial comes to nothing before it begins.
+    /// Whether the cell still drains a queue, by the round trips since `since` at a C of `c` bit/s: what a trial adds to it
+    /// cannot be told from what leaves.
+    pub(super) fn drains(now: Instant, since: Instant, trips: &[RoundTrip], c: f64) -> bool {
+        let middle = since + Duration::from_nanos((now - since).as_nanos() / 2);
+        let packet = PACKET.as_bits() as f64 / c;
+        growth(trips, middle, middle).is_some_and(|(by, error)| -by > (QUEUE * packet).max(error))
+    }
+
+    /// Packets did not wait for as long as round trips were measured, or the cell drained a queue: a trial comes to nothing
+    /// before it begins.
     pub(super) fn put_off(&mut self, now: Instant) {
         self.next_at = Some(now + SOON);
     }
@@ -138,9 +147,9 @@ impl Room {
     }
 }
 
-/// By how many seconds round trips of this step are longer than those before the trial, and how sure that is (three standard
-/// errors); `None`: they are too few.
-fn growth(trips: &[RoundTrip], raised: &Raised) -> Option<(f64, f64)> {
+/// By how many seconds round trips that began at `after` or later are longer than those before `before`, and how sure that is
+/// (three standard errors); `None`: they are too few.
+fn growth(trips: &[RoundTrip], before: Instant, after: Instant) -> Option<(f64, f64)> {
     let own = |station| trips.iter().filter(move |trip| trip.station == station).map(|trip| trip.rtt).min();
     let excess = |since: Instant, until: Instant| {
         let within = trips.iter().filter(|trip| trip.sent_at >= since && trip.sent_at < until);
@@ -152,8 +161,8 @@ fn growth(trips: &[RoundTrip], raised: &Raised) -> Option<(f64, f64)> {
             (all[all.len() / 2], quartiles * quartiles / all.len() as f64)
         })
     };
-    let (before, square_before) = excess(Instant::ZERO, raised.began)?;
-    let (after, square_after) = excess(raised.step_began, Instant::FAR_FUTURE)?;
+    let (before, square_before) = excess(Instant::ZERO, before)?;
+    let (after, square_after) = excess(after, Instant::FAR_FUTURE)?;
     // As for a trial with a lower C: the standard error of a median is 0.93 of the quartiles' distance over the root of their
     // number.
     Some((after - before, 3.0 * 0.93 * (square_before + square_after).sqrt()))
