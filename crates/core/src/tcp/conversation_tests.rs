@@ -428,3 +428,16 @@ fn sack_blocks_name_the_latest_range_first() {
     assert_eq!(blocks(6), [(6000, 7000), (4000, 5000), (2000, 3000)]);
     assert_eq!(blocks(3), [(2000, 5000), (6000, 7000), (0, 0)]);
 }
+
+/// The timeout is the estimator's again after each new ACK: `TcpSocketBase::NewAck`. By RFC 6298 an ACK of a retransmission says nothing.
+#[test]
+fn ns3_ends_the_back_off_with_any_new_ack() {
+    for (preset, next) in [(Preset::Standard, 3200), (Preset::Ns3, 2200)] {
+        let mut host = Host::established(TcpParams { min_rto: Duration::from_secs(1), preset, ..params() });
+        host.expect(100, &[0, 1]);
+        host.timeout(1100);
+        host.expect(1100, &[0]);
+        host.ack(1200, 1);
+        host.timeout(next);
+    }
+}

@@ -54,7 +54,7 @@ pub struct TcpParams {
     /// Clock granularity of round-trip measurements, G of RFC 6298.
     pub granularity: Duration,
     /// Whose rules apply where the RFCs and ns-2 differ: `ns2` treats a lost SYN as congestion, halves ssthresh again
-    /// with every timeout of the same segment, and leaves cwnd deflated after a recovery with partial ACKs.
+    /// with every timeout of the same segment, and leaves cwnd deflated after a recovery with partial ACKs. `ns3`: docs/ns3.md.
     pub preset: Preset,
 }
 
@@ -106,7 +106,7 @@ impl TcpParams {
         TcpParams { variant: Variant::Cubic, window: 2730, ..TcpParams::default().linux() }
     }
 
-    /// What the reference runs of ns-3.44 use: CUBIC without `HyStart`, SACK, an initial window of 10, windows of 1000
+    /// What the reference runs of ns-3.44 use: CUBIC, SACK, an initial window of 10, windows of 1000
     /// segments, 1 s smallest RTO, delayed ACKs of at most 200 ms.
     pub fn ns3() -> Self {
         TcpParams {
@@ -116,6 +116,8 @@ impl TcpParams {
             sack: true,
             delayed_ack_timeout: Duration::from_millis(200),
             min_rto: Duration::from_secs(1),
+            granularity: Duration::from_micros(1),
+            preset: Preset::Ns3,
             ..TcpParams::default()
         }
     }

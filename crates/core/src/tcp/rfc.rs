@@ -3,6 +3,13 @@
 //! Window inflation follows ns-2's formulation of RFC 6582: `cwnd` holds the congestion window and
 //! `inflation` the duplicate ACKs on top of it, so that leaving recovery needs no arithmetic.
 
+mod history;
+mod prr;
+mod sack;
+mod window;
+
+use self::history::History;
+use self::prr::{Arrival, Prr};
 use super::congestion::{Ack, Controller, Counting, Variant};
 use super::params::TcpParams;
 use super::ranges::Ranges;
@@ -59,11 +66,15 @@ pub(super) struct RfcSender {
     timeouts_in_row: u32,
     /// The segment that is being timed: its first byte, when it was sent.
     timed: Option<(u64, Instant)>,
+    /// Under the preset `ns3`: what tells round trips in place of `timed`.
+    history: History,
     rto: Rto,
     deadline: Option<Instant>,
     /// SACK scoreboard, and up to where this recovery has retransmitted (`HighRxt` of RFC 6675).
     sacked: Ranges,
     high_rxt: u64,
+    /// Under the preset `ns3`: this recovery's reduction.
+    prr: Prr,
     /// ECN: the ACK at hand echoes a mark; the window was reduced for marks up to here; the next new segment is to say so.
     echoed: bool,
     reduced_up_to: u64,
@@ -91,10 +102,12 @@ impl RfcSender {
             retransmit: false,
             timeouts_in_row: 0,
             timed: None,
+            history: History::default(),
             rto: Rto::new(params, rng.uniform()),
             deadline: None,
             sacked: Ranges::default(),
             high_rxt: 0,
+            prr: Prr::default(),
             echoed: false,
             reduced_up_to: 0,
             tells_reduced: false,
@@ -142,7 +155,15 @@ impl RfcSender {
             self.reduced_up_to = self.max;
             self.tells_reduced = true;
         }
+        let known = self.delivered_by(self.una);
         let news = self.params.sack && self.update_scoreboard(sack);
+        let arrival = Arrival {
+            delivered: self.delivered_by(ack) - known,
+            duplicate: news,
+            advances: ack > self.una,
+            repairs: ack <= self.high_rxt,
+            begins: self.phase != Phase::Recovery,
+        };
         if ack > self.una {
             let by_partial_acks = self.params.sack || self.params.variant != Variant::Reno;
             if self.phase == Phase::Recovery && by_partial_acks && ack < self.recover {
@@ -152,6 +173,9 @@ impl RfcSender {
             }
         } else if self.max > self.una && (news || !self.params.sack) {
             self.duplicate_ack(now);
+        }
+        if self.phase == Phase::Recovery && self.params.sack && self.is_ns3() {
+            self.reduce(arrival);
         }
     }
 
@@ -166,6 +190,7 @@ impl RfcSender {
         self.stats.timeouts += 1;
         self.timeouts_in_row += 1;
         self.timed = None;
+        self.history.clear();
         self.rto.back_off();
         self.deadline = Some(now + self.rto.timeout());
         let ns2 = self.params.preset == Preset::Ns2;
@@ -177,7 +202,7 @@ impl RfcSender {
             return;
         }
         // RFC 5681 section 3.1: ssthresh is held when the same segment times out again.
-        if ns2 || self.timeouts_in_row == 1 {
+        if ns2 || self.is_ns3() || self.timeouts_in_row == 1 {
             let window = self.congested_window().max(1.0);
             self.control.on_timeout(window);
         }
@@ -222,16 +247,6 @@ impl RfcSender {
         Some(segment)
     }
 
-    /// RFC 6675 section 4, `Update`; whether `blocks` name anything new.
-    fn update_scoreboard(&mut self, blocks: &SackBlocks) -> bool {
-        let mut news = false;
-        for (start, end) in blocks.iter().filter(|(start, end)| start < end && *end <= self.max) {
-            news |= self.sacked.skip(*start) < *end;
-            self.sacked.insert(*start, *end);
-        }
-        news
-    }
-
     fn established(&mut self, now: Instant) {
         if let Some((_, sent)) = self.timed.take() {
             self.rto.sample(sent, now);
@@ -248,11 +263,15 @@ impl RfcSender {
     }
 
     fn new_ack(&mut self, now: Instant, ack: u64) {
-        let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as u32;
+        let mut segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as u32;
         if self.phase == Phase::Recovery {
             self.leave_recovery(ack);
         } else if self.phase == Phase::Loss && ack >= self.recover {
             self.phase = Phase::Open;
+            if self.is_ns3() {
+                // What was out when the timer expired opens no window: it may be all of it at once.
+                segments = ((ack - self.recover) / u64::from(self.params.mss)) as u32;
+            }
         }
         self.dupacks = 0;
         self.timeouts_in_row = 0;
@@ -263,8 +282,17 @@ impl RfcSender {
             self.timed = None;
             self.rto.sample(sent, now);
         }
+        if let Some(sent) = self.history.acknowledged(ack) {
+            self.rto.sample(sent, now);
+        }
+        if self.is_ns3() {
+            // `TcpSocketBase::NewAck` takes the timeout from the estimate again, also after the ACK of a retransmission.
+            self.rto.end_backoff();
+        }
         self.deadline = (self.max > ack).then(|| now + self.rto.timeout());
-        self.open_window(now, segments);
+        if segments > 0 {
+            self.open_window(now, segments);
+        }
     }
 
     /// RFC 6582: part of the window is repaired; the next hole starts at `ack`.
@@ -272,7 +300,9 @@ impl RfcSender {
         let segments = (ack - self.una).div_ceil(u64::from(self.params.mss)) as f64;
         if !self.params.sack {
             // Partial window deflation: what left the network no longer inflates the window.
-            if self.inflation > segments {
+            if self.is_ns3() {
+                self.inflation = (self.inflation - (segments - 1.0)).max(0.0);
+            } else if self.inflation > segments {
                 self.inflation -= segments - 1.0;
             } else {
                 self.control.set_cwnd((self.cwnd() - (segments - self.inflation)).max(1.0));
@@ -284,6 +314,9 @@ impl RfcSender {
             self.timed = None;
             self.rto.end_backoff();
         }
+        if let Some(sent) = self.history.acknowledged(ack) {
+            self.rto.sample(sent, now);
+        }
         if std::mem::take(&mut self.awaits_partial) {
             self.deadline = Some(now + self.rto.timeout());
         }
@@ -291,6 +324,9 @@ impl RfcSender {
     }
 
     fn duplicate_ack(&mut self, now: Instant) {
+        if self.is_ns3() && self.phase == Phase::Loss {
+            return;
+        }
         self.dupacks += 1;
         if self.phase == Phase::Recovery {
             if !self.params.sack {
@@ -301,7 +337,8 @@ impl RfcSender {
         let lost = self.dupacks == DUP_THRESH || (self.params.sack && self.is_lost(self.una));
         // Not again for losses of the window that is already being repaired: RFC 6582 section 3.2 step 1; with SACK,
         // which tells new losses from copies, as soon as that window is through (RFC 6675 section 5.1).
-        let repaired = if self.params.sack { self.una >= self.recover } else { self.una > self.recover };
+        let repaired =
+            if self.params.sack || self.is_ns3() { self.una >= self.recover } else { self.una > self.recover };
         if lost && (repaired || self.una == 0) {
             self.enter_recovery(now);
         }
@@ -314,6 +351,7 @@ impl RfcSender {
         let ns2 = self.params.preset == Preset::Ns2;
         self.control.set_cwnd(if ns2 { reduced } else { self.control.ssthresh() });
         self.inflation = if self.params.sack { 0.0 } else { f64::from(DUP_THRESH) };
+        self.prr = Prr::new(self.pipe());
         self.recover = self.max;
         self.phase = Phase::Recovery;
         self.awaits_partial = true;
@@ -329,6 +367,8 @@ impl RfcSender {
             // RFC 6582 section 3.2 step 3: no burst when little is in flight.
             let flight = ((self.max - ack) / u64::from(self.params.mss)) as f64;
             self.control.set_cwnd(self.control.ssthresh().min(flight.max(1.0) + 1.0));
+        } else if self.is_ns3() {
+            self.control.set_cwnd(self.control.ssthresh());
         }
     }
 
@@ -342,6 +382,7 @@ impl RfcSender {
     }
 
     fn open_window(&mut self, now: Instant, segments: u32) {
+        self.control.on_progress(now, self.una, self.max, self.rto.srtt());
         self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt(), sample: None });
         // Beyond the receive window cwnd would be a number that was never tested.
         let most = f64::from(self.params.window);
@@ -350,98 +391,31 @@ impl RfcSender {
         }
     }
 
-    /// The window that a loss was found with: not more than is out, where the file's end leaves cwnd unused
-    /// (RFC 5681 equation 4, RFC 9438 section 4.6). ns-2 takes the window.
-    fn congested_window(&self) -> f64 {
-        let window = self.cwnd().min(self.peer_window);
-        match self.params.preset {
-            Preset::Standard | Preset::Ns3 => {
-                window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64)
-            }
-            Preset::Ns2 => window,
-        }
-    }
-
-    /// Bytes that are out: after a timeout without those that the peer is known to hold (RFC 6675 section 5.1).
-    fn out(&self) -> u64 {
-        let held = if self.phase == Phase::Loss { self.sacked.bytes_below(self.next) } else { 0 };
-        self.next - self.una - held
-    }
-
-    /// Bytes that may be out.
-    fn usable_window(&self) -> u64 {
-        let limited_transmit = self.params.limited_transmit && self.dupacks < DUP_THRESH;
-        let extra = if limited_transmit { f64::from(self.dupacks) } else { self.inflation };
-        (self.cwnd() + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
-    }
-
-    fn set_peer_window(&mut self, bytes: u32) {
-        if bytes != self.peer_window_bytes {
-            self.peer_window_bytes = bytes;
-            self.peer_window = f64::from(bytes / self.params.mss);
-        }
-    }
-
     /// The segment that starts at `seq`, on its way.
     fn segment(&mut self, now: Instant, seq: u64) -> Transmission {
         let payload = u64::from(self.params.mss).min(self.size - seq);
         let nothing_out = self.una == self.max;
         self.stats.sent += 1;
+        if self.phase == Phase::Recovery {
+            self.prr.out += payload;
+        }
         let mut ecn = Ecn::NONE;
         if seq < self.max {
             self.stats.retransmits += 1;
+            self.history.sent_again(seq);
         } else {
             ecn = Ecn { capable: self.params.ecn, reduced: std::mem::take(&mut self.tells_reduced), ..Ecn::NONE };
             self.max = seq + payload;
-            self.timed.get_or_insert((seq, now));
+            if self.is_ns3() {
+                self.history.sent(self.max, now);
+            } else {
+                self.timed.get_or_insert((seq, now));
+            }
         }
         if self.deadline.is_none() || nothing_out {
             self.deadline = Some(now + self.rto.timeout());
         }
         let cwnd = (self.cwnd() + self.inflation).min(self.peer_window) as u32;
         Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false, ecn }
-    }
-
-    /// RFC 6675 section 4, `IsLost`: enough was received beyond `seq`.
-    fn is_lost(&self, seq: u64) -> bool {
-        self.sacked.bytes_above(seq) > u64::from((DUP_THRESH - 1) * self.params.mss)
-    }
-
-    /// RFC 6675 section 4, `SetPipe`: bytes that are in the network.
-    fn pipe(&self) -> u64 {
-        let mut pipe = 0;
-        let mut hole = self.una;
-        for (start, end) in self.sacked.iter() {
-            if start > hole {
-                if !self.is_lost(hole) {
-                    pipe += start - hole;
-                }
-                pipe += self.high_rxt.clamp(hole, start) - hole;
-            }
-            hole = end;
-        }
-        pipe + (self.max - hole)
-    }
-
-    /// RFC 6675 section 5 step C: what to send during SACK recovery.
-    fn sack_transmit(&mut self, now: Instant) -> Option<Transmission> {
-        let mss = u64::from(self.params.mss);
-        if self.pipe() + mss > self.cwnd() as u64 * mss {
-            return None;
-        }
-        let hole = self.sacked.skip(self.high_rxt.max(self.una));
-        let in_holes = self.sacked.end().is_some_and(|end| hole < end);
-        let new_allowed = self.max < self.size && self.max - self.una < self.peer_window as u64 * mss;
-        if in_holes && (self.is_lost(hole) || !new_allowed) {
-            let segment = self.segment(now, hole);
-            self.high_rxt = hole + u64::from(segment.payload);
-            return Some(segment);
-        }
-        if !new_allowed {
-            return None;
-        }
-        let segment = self.segment(now, self.max);
-        self.next = self.max;
-        Some(segment)
     }
 }

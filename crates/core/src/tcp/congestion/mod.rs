@@ -7,16 +7,19 @@
 
 mod bbr;
 mod cubic;
+mod ns3_cubic;
 mod reno;
 mod sample;
 mod variant;
 
 use self::bbr::Bbr;
 use self::cubic::Cubic;
+use self::ns3_cubic::Ns3Cubic;
 use self::reno::Reno;
 pub(super) use self::sample::{Ack, Counting, Pacing, Rate, Repair, Sample};
 pub use self::variant::Variant;
 use super::params::TcpParams;
+use crate::preset::Preset;
 use crate::rng::Rng;
 use crate::units::{Duration, Instant};
 
@@ -25,6 +28,7 @@ use crate::units::{Duration, Instant};
 enum Law {
     Reno(Reno),
     Cubic(Cubic),
+    Ns3Cubic(Ns3Cubic),
     Bbr(Box<Bbr>),
 }
 
@@ -42,6 +46,9 @@ impl Controller {
     pub(super) fn new(params: &TcpParams, counting: Counting, ssthresh: f64, rng: &mut Rng) -> Self {
         let law = match params.variant {
             Variant::Reno | Variant::Newreno => Law::Reno(Reno::default()),
+            Variant::Cubic if params.preset == Preset::Ns3 && counting == Counting::Acks => {
+                Law::Ns3Cubic(Ns3Cubic::default())
+            }
             Variant::Cubic => Law::Cubic(Cubic::default()),
             Variant::Bbr => Law::Bbr(Box::new(Bbr::new(params.mss, Rng::fork(rng.next_u64(), "bbr")))),
         };
@@ -61,7 +68,7 @@ impl Controller {
     /// The rate to keep to; `None`: whatever the window lets out goes at once.
     pub(super) fn pacing(&self) -> Option<Pacing> {
         match &self.law {
-            Law::Reno(_) | Law::Cubic(_) => None,
+            Law::Reno(_) | Law::Cubic(_) | Law::Ns3Cubic(_) => None,
             Law::Bbr(bbr) => bbr.pacing(),
         }
     }
@@ -100,11 +107,32 @@ impl Controller {
         }
     }
 
+    /// All below `una` is acknowledged of what was sent up to `max`: slow start may be far enough (ns-3's `HyStart`).
+    pub(super) fn on_progress(&mut self, now: Instant, una: u64, max: u64, srtt: Option<Duration>) {
+        let (Law::Ns3Cubic(cubic), Some(rtt)) = (&mut self.law, srtt) else { return };
+        let slow_start = self.cwnd < self.ssthresh;
+        if cubic.sample(now, rtt, self.cwnd, self.cwnd <= self.ssthresh) {
+            self.ssthresh = self.cwnd;
+        }
+        if slow_start && self.cwnd < self.ssthresh {
+            cubic.round(now, una, max);
+        }
+    }
+
     /// New data was acknowledged and the window is what limits: slow start (RFC 5681 section 3.1, Linux' `tcp_slow_start`), else
     /// congestion avoidance.
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         if let (Law::Bbr(bbr), Some(sample)) = (&mut self.law, &ack.sample) {
             self.cwnd = f64::from(bbr.on_ack(ack, sample, self.cwnd as u32));
+            return;
+        }
+        if let Law::Ns3Cubic(cubic) = &mut self.law {
+            // Slow start counts segments (RFC 3465).
+            self.cwnd = if self.cwnd < self.ssthresh {
+                self.cwnd + f64::from(ack.segments)
+            } else {
+                f64::from(cubic.grow(ack.now, self.cwnd as u32, ack.segments))
+            };
             return;
         }
         let mut segments = ack.segments;
@@ -125,7 +153,7 @@ impl Controller {
             (Law::Reno(reno), Counting::Segments) => reno.grow(self.cwnd, segments),
             (Law::Cubic(cubic), Counting::Acks) => cubic.grow(ack.now, self.cwnd, f64::from(segments), ack.srtt),
             (Law::Cubic(cubic), Counting::Segments) => cubic.grow_whole(ack.now, self.cwnd, segments, ack.srtt),
-            (Law::Bbr(_), _) => self.cwnd,
+            (Law::Bbr(_) | Law::Ns3Cubic(_), _) => self.cwnd,
         };
     }
 
@@ -135,6 +163,10 @@ impl Controller {
         match &mut self.law {
             Law::Reno(reno) => reno.restart(),
             Law::Cubic(cubic) => cubic.on_congestion(window),
+            Law::Ns3Cubic(cubic) => {
+                self.ssthresh = f64::from(cubic.on_congestion(self.cwnd as u32));
+                return self.ssthresh;
+            }
             Law::Bbr(bbr) => {
                 bbr.save_window(window as u32);
                 return window;
@@ -150,6 +182,10 @@ impl Controller {
         match &mut self.law {
             Law::Reno(reno) => reno.restart(),
             Law::Cubic(cubic) => cubic.on_timeout(window),
+            Law::Ns3Cubic(cubic) => {
+                self.ssthresh = f64::from(cubic.on_timeout(self.cwnd as u32));
+                return;
+            }
             Law::Bbr(bbr) => return bbr.on_timeout(window as u32),
         }
         self.ssthresh = (window * self.beta()).floor().max(2.0);
@@ -168,7 +204,7 @@ impl Controller {
     fn beta(&self) -> f64 {
         match self.law {
             Law::Reno(_) => reno::BETA,
-            Law::Cubic(_) => cubic::BETA,
+            Law::Cubic(_) | Law::Ns3Cubic(_) => cubic::BETA,
             Law::Bbr(_) => 1.0,
         }
     }
