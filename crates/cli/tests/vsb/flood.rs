@@ -105,7 +105,8 @@ fn made_up_sources_take_nothing_from_honest_stations() {
         bench.configure(&if is_bridged { format!("{ap}{other}") } else { format!("{ap}{}", named.concat()) });
         bench.start(&[]);
         let all = [down("10.1.0.2"), down("10.1.0.3"), down("10.1.0.4")];
-        let before = start(&bench, &all, 2, 4).finish();
+        // After some seconds C is raised for a moment, to see whether the cell carries more: what is measured comes later.
+        let before = start(&bench, &all, 8, 4).finish();
         let during = start(&bench, &all, 2, 4);
         std::thread::sleep(Duration::from_secs(1));
         let job = if is_bridged { format!("spoof {}", bench.mac(Place::Host)) } else { "spoof".to_owned() };
