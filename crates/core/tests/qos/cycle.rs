@@ -20,10 +20,12 @@ fn psdu(phy: Phy, n: u64) -> u64 {
 fn txop(params: &MacParams, tx: TxVector) -> (u64, f64) {
     let qos = params.qos.expect("a QoS cell");
     let limit = qos.edca.stations[2].txop;
-    let (longest, window) = qos.aggregation.map_or((u64::MAX, 1), |a| (a.max_bytes.0, a.window as u64));
+    // The sender's own PHY may admit less than the cell.
+    let own = qos.aggregation.map(|aggregation| aggregation.within(tx.phy()));
+    let (longest, window) = own.map_or((u64::MAX, 1), |a| (a.max_bytes.0, a.window as u64));
     let answer_tx = tx.response(Bitrate::mbps(24), Band::Ghz5);
     let ack = answer_tx.ppdu_time(Bytes(14), &params.ppdu);
-    let block_ack = answer_tx.ppdu_time(Bytes(if qos.window() > 64 { 56 } else { 32 }), &params.ppdu);
+    let block_ack = answer_tx.ppdu_time(Bytes(if window > 64 { 56 } else { 32 }), &params.ppdu);
     let time = |n| tx.ppdu_time(Bytes(psdu(tx.phy(), n)), &params.ppdu);
     let exchange = |n| time(n) + params.sifs + if n == 1 { ack } else { block_ack };
     let (mut mpdus, mut end) = (0, Duration::ZERO);
