@@ -267,7 +267,23 @@ fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
         }
     };
     let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
-    wish.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect()
+    let mut all: Vec<Constraint> =
+        wish.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
+    if !first.meets && (first.risky || !first.starved.is_nobody()) {
+        let some = found.all.iter().filter(|o| o.rung > 0 && o.misses.iter().all(|miss| *miss <= 0.0));
+        all.push(Constraint {
+            goal: format!("nobody below {:.0} % of the max-min share", wish.floor * 100.0),
+            reached: if first.starved.is_nobody() {
+                "somebody close to that, who may be below it with other seeds".to_owned()
+            } else {
+                "somebody below".to_owned()
+            },
+            met: false,
+            missed_by: None,
+            goodput_without_bps: some.map(|outcome| outcome.goodput).reduce(f64::max),
+        });
+    }
+    all
 }
 
 /// What nobody should think was looked at.

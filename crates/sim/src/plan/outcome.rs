@@ -24,6 +24,8 @@ pub(crate) struct Outcome {
     pub(crate) change: Change,
     pub(crate) rung: u64,
     pub(crate) starved: Starved,
+    /// Nobody starved, but another seed may well show it.
+    pub(crate) risky: bool,
     /// How far from each goal, in tolerances, at the far end of the intervals.
     pub(crate) misses: Vec<f64>,
     /// What was reached of each goal.

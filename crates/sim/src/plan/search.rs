@@ -30,6 +30,8 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
+/// Most that are proved for their fairness when nothing passed.
+const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 const WORTH: f64 = 1.02;
 /// Packets of a default search as reckoned: about 10 s on two cores. How many candidates there are follows, as a factor of the numbers
@@ -177,6 +179,10 @@ impl<'a> Search<'a> {
             }
             order = rest;
         }
+        if !proved.iter().any(|outcome| outcome.meets) {
+            let safe = safest(third.iter().chain(second.iter()), proved);
+            self.look(&safe, PROOF, proved)?;
+        }
         let best = best_goodput(proved);
         let doubtful: Vec<Idea> = by_goodput(proved)
             .into_iter()
@@ -271,6 +277,7 @@ impl<'a> Search<'a> {
             shortfall,
             side: wish.goals.iter().find_map(|goal| goal.side(&sample)),
             starved,
+            risky,
             goodput: sample.goodput(),
             fairness,
             delay_s: sample.delay().mean.unwrap_or(0.0),
@@ -292,6 +299,18 @@ fn promoted(from: &[Outcome], mut kept: Vec<Outcome>) -> Vec<Idea> {
         }
     }
     kept.iter().map(idea).collect()
+}
+
+/// What met the wish in short looks and is fairest: who is far from starving starves in no replica.
+fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Idea> {
+    let mut safe: Vec<&Outcome> = Vec::new();
+    for outcome in looked.filter(|outcome| outcome.meets && outcome.of.is_some()) {
+        if !safe.iter().copied().chain(proved).any(|known| known.change == outcome.change) {
+            safe.push(outcome);
+        }
+    }
+    safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
+    safe.into_iter().take(SAFE).map(idea).collect()
 }
 
 fn idea(outcome: &Outcome) -> Idea {
