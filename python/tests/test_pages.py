@@ -80,7 +80,7 @@ def test_the_gallery_fits_a_phone(browser: str, tmp_path: Path) -> None:
         file.write_text(re.sub(r"(?m)^figures = .*$", f"figures = {figures}", file.read_text()))
         text = re.sub(r'(?m)^"run.(duration|warmup)" = .*\n', "", file.read_text())
         file.write_text(text.replace("[quick]\n", '[quick]\n"run.duration" = "3 s"\n"run.warmup" = "1 s"\n'))
-    for paper in ("detti2005", "khademi2010", "pokhrel2016"):
+    for paper in ("detti2005", "khademi2010", "modern", "pokhrel2016"):
         shutil.rmtree(gallery / paper)
     build(gallery, out, Store(tmp_path / "store"), quick=True)
     pages = sorted(out.rglob("*.html"))

@@ -95,7 +95,7 @@ def test_what_cannot_be_asked_is_refused(cell: Scenario) -> None:
         fairair.run(cell.with_({"tcp.mss": "60 B"}), engine="testbed", replicas=1)
     with pytest.raises(FairAirError, match="use one of: sim, model, testbed"):
         fairair.run(cell, engine="simm")  # type: ignore[arg-type]
-    with pytest.raises(FairAirError, match="use one of: detti2011"):
+    with pytest.raises(FairAirError, match="use one of: shares, ha2009, detti2011"):
         fairair.run(cell, engine="model", model="bianchi")
     with pytest.raises(FairAirError, match="has no model"):
         fairair.run(cell, model="detti2011")
