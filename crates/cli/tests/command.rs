@@ -114,7 +114,7 @@ fn usage_errors_exit_with_2_and_say_what_is_wrong() {
     for (arguments, expected) in [
         (&["--replicas", "0"][..], "--replicas"),
         (&["--until-ci", "200%"], "must lie above 0 % and below 100 %"),
-        (&["--until-ci", "two"], "is not a percentage"),
+        (&["--until-ci", "two"], "write a percentage"),
         (&["--max-replicas", "10"], "--until-ci"),
         (&["--until-ci", "2%", "--replicas", "20", "--max-replicas", "10"], "--max-replicas 10"),
         (&["--format", "yaml"], "possible values: table, json, csv"),
