@@ -57,12 +57,18 @@ fn who_starves_or_has_little_is_named() {
     let mut report = fixture::report();
     report.indices.up_down_ratio = sure(1.05);
     report.indices.starved_flows = sure(2.0);
-    // 40 kbit/s of 1.04 Mbit/s, and one of three flows.
-    (report.stations[1].goodput_bps, report.flows[3].goodput_bps) = (sure(40e3), sure(40e3));
+    // 30 kbit/s of 1.04 Mbit/s, and one of three flows.
+    (report.stations[1].goodput_bps, report.flows[3].goodput_bps) = (sure(30e3), sure(30e3));
     report.flows[1].goodput_bps = sure(1e3);
     let said = verdict(&report, &fixture::scenario());
     let names = "(below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1: uploads";
     assert!(said.contains(names), "{said}");
+    report.indices.starved_flows = sure(4.0);
+    says(
+        &report,
+        "4 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1, and others in turns: uploads",
+    );
+    report.indices.starved_flows = sure(2.0);
     assert!(said.contains("; other-2, other-3, other-4 have at most 9.1 % of the max-min share"), "{said}");
     for index in 2..5 {
         report.stations[index].goodput_bps = sure(1e6);

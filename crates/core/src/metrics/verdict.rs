@@ -75,7 +75,12 @@ fn starved_by_name(report: &Report, shares: &MaxMin) -> String {
             names.push(format!("flow {own} of {}", flow.station));
         }
     }
-    if names.is_empty() { ", in turns".to_owned() } else { format!(": {}", some(&names)) }
+    if names.is_empty() {
+        return ", in turns".to_owned();
+    }
+    // Who starves in some replicas only is not below the floor on average.
+    let in_turns = report.indices.starved_flows.mean.is_some_and(|mean| mean > starved.flows.len() as f64 + 0.5);
+    format!(": {}{}", some(&names), if in_turns { ", and others in turns" } else { "" })
 }
 
 /// Stations that have little of their share, but do not starve; who asks for less has a smaller share.
