@@ -228,6 +228,15 @@ fn silent(directory: &Path, error: &io::Error) -> CliError {
             format!("a daemon runs in this network namespace, but none answers at {place}: {error}"),
             "name the `state` of its configuration with --state".to_owned(),
         ),
+        // After kill -9 or a crash the kernel shapes on: who reads "no daemon" must not take the site for unshaped.
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused if Engine::is_present().is_ok_and(|there| there) => {
+            (
+                format!(
+                    "no daemon runs, but the kernel still shapes with the last rates it was given: {place}: {error}"
+                ),
+                format!("{start}, which keeps the shaping; or end it with `fairair vsb stop`"),
+            )
+        }
         io::ErrorKind::NotFound => (
             format!("no daemon runs: {place}: {error}"),
             format!("{start}; a daemon in another network namespace answers where its `state` is (--state)"),

@@ -47,6 +47,9 @@ fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
     bench.daemon().wait().unwrap();
     assert!(bench.dump().contains("fairair0"), "what was there stays");
     assert!(reaches(&bench), "and passes packets");
+    let status = bench.vsb(&["status"]);
+    let told = String::from_utf8_lossy(&status.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(status.status.code() == Some(1) && told.contains("the kernel still shapes"), "{told}");
     bench.start(&[]);
     assert!(bench.log().contains("without cleaning up"), "{}", bench.log());
     assert!(reaches(&bench));

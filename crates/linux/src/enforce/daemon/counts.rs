@@ -7,6 +7,7 @@ use fairair_core::packet::Direction;
 
 use super::limits::Smoothed;
 use super::rates::{Drops, Rates};
+use super::station_log::StationLog;
 use super::wan::LinkCounts;
 use crate::enforce::datapath::{Arrivals, ClassStats, Key};
 use crate::enforce::journal::Journal;
@@ -42,6 +43,8 @@ pub(super) struct Counts {
 pub(super) struct Records {
     /// For people.
     pub(super) journal: Journal,
+    /// For the system's log.
+    pub(super) stations: StationLog,
     /// For `replay`.
     pub(super) log: ControlLog,
     /// What the journal knows of each slot: bytes, drops.

@@ -69,7 +69,9 @@ impl Daemon {
         } else if self.adopt(site) {
             for (_, name) in slots.iter().filter(|(slot, _)| !self.site.stations().iter().any(|own| own.slot == *slot))
             {
-                info!(station = name, "forgotten: silent, and others needed its class");
+                if self.records.stations.has_room(now_s) {
+                    info!(station = name, "forgotten: silent, and others needed its class");
+                }
                 self.records.journal.station(name, "gone");
             }
             for station in self.site.stations() {
@@ -78,7 +80,9 @@ impl Daemon {
                     Some(ap) if *ap != station.ap => "moved",
                     Some(_) => continue,
                 };
-                info!(station = station.name, by = ?station.source, ap = station.ap, "{event}");
+                if self.records.stations.has_room(now_s) {
+                    info!(station = station.name, by = ?station.source, ap = station.ap, "{event}");
+                }
                 self.records.journal.station(&station.name, event);
             }
         }

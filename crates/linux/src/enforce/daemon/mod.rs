@@ -12,6 +12,7 @@ mod probes;
 mod rates;
 mod report;
 mod settings;
+mod station_log;
 mod troubles;
 mod wan;
 mod work;

@@ -315,8 +315,11 @@ impl Daemon {
                 self.counts.sent_before.insert(minor, sent).is_some_and(|before| before != sent)
             })
             .collect();
+        self.records.stations.settle(now_s);
         for name in site.age(&active, now_s) {
-            info!(station = name, "forgotten: silent for too long");
+            if self.records.stations.has_room(now_s) {
+                info!(station = name, "forgotten: silent for too long");
+            }
             self.records.journal.station(&name, "gone");
             changed = true;
         }
