@@ -6,7 +6,8 @@ export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV = $(CURDIR)/.venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo gallery python quick test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files docs pictures setup setup-python setup-test setup-docs
+.PHONY: help demo gallery python quick test lint deny audit bench vsb-bars testbed-bars plots install install-vsb install-vsb-files docs pictures release \
+    setup setup-python setup-test setup-docs setup-release
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,7 +23,7 @@ gallery: python ## run the papers' figures and write out/gallery/index.html (GAL
 	$(VENV)/python -m fairair.gallery build $(GALLERY)
 
 python: setup-python ## build the Python package into .venv
-	cd python && VIRTUAL_ENV=$(CURDIR)/.venv $(VENV)/maturin develop --quiet --profile wheel --locked
+	cd python && FAIRAIR_COMMIT= VIRTUAL_ENV=$(CURDIR)/.venv $(VENV)/maturin develop --quiet --profile wheel --locked
 
 test: setup-test lint deny ## check formatting, lints, docs and licences, then run all tests
 	scripts/test.sh
@@ -59,6 +60,9 @@ plots: ## draw the plots of docs/models.md anew from the committed data (Python 
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
 	@target/plots-venv/bin/pip install --quiet --requirement scripts/plots-requirements.txt
 	target/plots-venv/bin/python scripts/plots.py
+
+release: setup-release ## build the packages (deb, wheel, sdist, SBOM, checksums) into dist/ and check them (root for the clean Debian)
+	scripts/release.sh
 
 pictures: python ## draw the pictures of README.md anew (seconds)
 	$(VENV)/python scripts/pictures.py
@@ -113,3 +117,6 @@ setup-test:
 
 setup-docs:
 	@scripts/setup.sh docs
+
+setup-release:
+	@scripts/setup.sh release

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what a Debian or Ubuntu machine lacks to build FairAir; with the argument `python` its Python package too,
-# in .venv; with `docs` what the documentation site is built with; with `test` all that the tests need.
+# in .venv; with `docs` what the documentation site is built with; with `test` all that the tests need; with `release` what packages are
+# built and checked with.
 # Asks each tool before it installs anything, so a second run only looks.
 set -eu
 cd "$(dirname "$0")/.."
@@ -166,25 +167,37 @@ need_python() {
     cp "$lock" "$mark"
 }
 
-# need_docs: target/docs-venv with the site's tools, by the hashes of their lock; apart from .venv, whose versions are the tests'.
-need_docs() {
-    lock=scripts/docs-requirements.lock
-    mark=target/docs-venv/requirements.lock
-    cmp -s "$lock" "$mark" && return
-    if [ ! -x target/docs-venv/bin/python ]; then
-        find_python || apt_install python3 python3-venv || give_up "the documentation site needs Python 3.11 or later"
-        find_python || give_up "the documentation site needs Python 3.11 or later with venv"
-        say "$python -m venv target/docs-venv"
-        "$python" -m venv target/docs-venv
+# need_tools NAME: target/NAME-venv with the packages of scripts/NAME-requirements.lock, by their hashes; apart from .venv, whose versions
+# are the tests'.
+need_tools() {
+    lock=scripts/$1-requirements.lock
+    place=target/$1-venv
+    cmp -s "$lock" "$place/requirements.lock" && return
+    if [ ! -x "$place/bin/python" ]; then
+        find_python || apt_install python3 python3-venv || give_up "make $1 needs Python 3.11 or later"
+        find_python || give_up "make $1 needs Python 3.11 or later with venv"
+        say "$python -m venv $place"
+        "$python" -m venv "$place"
     fi
-    say "pip install -r $lock (into target/docs-venv)"
-    target/docs-venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" ||
-        give_up "the packages of $lock could not be installed into target/docs-venv"
-    cp "$lock" "$mark"
+    say "pip install -r $lock (into $place)"
+    "$place/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "$lock" ||
+        give_up "the packages of $lock could not be installed into $place"
+    cp "$lock" "$place/requirements.lock"
+}
+
+# need_packers: what makes and checks a Debian package.
+need_packers() {
+    have lintian && have shellcheck || apt_install lintian shellcheck || say "without lintian the Debian package is not checked by it"
+    have debootstrap || apt_install debootstrap || say "without debootstrap the Debian package is not installed in a clean root"
+    # A minute and a half.
+    cargo deb --version >/dev/null 2>&1 || {
+        say "cargo install cargo-deb"
+        cargo install --quiet --locked --debug --version 3.8.0 cargo-deb
+    }
 }
 
 if [ "$purpose" = docs ]; then
-    need_docs
+    need_tools docs
     say "ready"
     exit
 fi
@@ -194,7 +207,11 @@ case $purpose in
 test)
     need_test_tools
     need_python requirements-test.lock
-    need_docs
+    need_tools docs
+    ;;
+release)
+    need_packers
+    need_tools release
     ;;
 python) need_python requirements.lock ;;
 esac

@@ -15,10 +15,10 @@ for program in $programs; do
     PATH="$PATH:/usr/sbin:/sbin" command -v "$program" >/dev/null || missing="$missing $program"
 done
 [ -z "$missing" ] && exit 0
-command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null || {
+if ! command -v apt-get >/dev/null || ! command -v dpkg-deb >/dev/null; then
     echo "setup: no apt-get here: install$missing with this system's package manager (their services need not run)" >&2
     exit 1
-}
+fi
 
 # needed: the packages, and the libraries that they need and this system lacks. Alternatives to libraries of the system
 # would take their place.
@@ -48,10 +48,12 @@ done
 # Half of it all.
 rm -r "$place/debs" "$place/root/usr/bin/prometheus"
 
+# shellcheck disable=SC2016 # $root is the wrapper's
 libraries=$(cd "$place/root" && find . -name '*.so.*' -printf '%h\n' | sort -u | sed 's,^\.,$root,' | tr '\n' ':')
 for program in $programs; do
     path=$(cd "$place/root" && find . -type f -path "*bin/$program" -perm -u+x | head -n 1)
     [ -n "$path" ] || { echo "setup: the packages have no $program" >&2; exit 1; }
+    # shellcheck disable=SC2016 # so is the rest
     printf '#!/bin/sh\nroot=%s/root\nLD_LIBRARY_PATH="%s${LD_LIBRARY_PATH:-}" exec "$root/%s" "$@"\n' \
         "$PWD/$place" "$libraries" "${path#./}" >"$place/bin/$program"
     chmod 755 "$place/bin/$program"

@@ -1,6 +1,7 @@
 //! What can be asked for on the command line, as plain values.
 
 mod format;
+mod shell;
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ use fairair_core::units::Duration;
 use fairair_sim::plan::Goal;
 
 pub use self::format::Format;
+pub use self::shell::{CompletionsArgs, ManArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -26,7 +28,7 @@ Exit codes:
 
 /// Who gets the air, why, and how is it made fair: TCP over 802.11.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "fairair", version, after_help = EXIT_CODES)]
+#[command(name = "fairair", version, long_version = env!("FAIRAIR_LONG_VERSION"), after_help = EXIT_CODES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -60,6 +62,11 @@ pub enum Command {
     /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
     #[cfg(target_os = "linux")]
     Vsb(crate::vsb::VsbArgs),
+    /// Print a script that completes commands, options and values in a shell.
+    Completions(CompletionsArgs),
+    /// Write a man page for each command to a directory.
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// Options of `fairair run`.

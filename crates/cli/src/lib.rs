@@ -8,6 +8,7 @@ mod engines;
 mod error;
 mod interrupt;
 mod lab;
+mod manual;
 mod model;
 mod output;
 pub mod pcap;
@@ -26,14 +27,15 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use args::{
-    CheckArgs, Cli, Command, CompareArgs, Deployment, Engine, Format, LabArgs, ModelArgs, Percent, PlanArgs, RunArgs,
-    SortKey,
+    CheckArgs, Cli, Command, CompareArgs, CompletionsArgs, Deployment, Engine, Format, LabArgs, ManArgs, ModelArgs,
+    Percent, PlanArgs, RunArgs, SortKey,
 };
 pub use capture::simulate_captured;
 pub use check::check_command;
 pub use compare::compare_command;
 pub use error::{CliError, Exit};
 pub use lab::lab_command;
+pub use manual::{completions_command, man_command};
 pub use model::model_command;
 pub use plan::plan_command;
 pub use run::run_command;
@@ -59,6 +61,8 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
             Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
             #[cfg(target_os = "linux")]
             Command::Vsb(args) => exit_of(vsb_command(&args)),
+            Command::Completions(args) => exit_of(completions_command(&args)),
+            Command::Man(args) => exit_of(man_command(&args)),
         },
         Err(error) => {
             let text = error.to_string();

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use fairair_core::units::{Bitrate, Duration};
 
+use crate::args::ManArgs;
+
 /// Options of `fairair vsb`.
 #[derive(Clone, Debug, Args)]
 pub struct VsbArgs {
@@ -86,14 +88,6 @@ pub struct ClientArgs {
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
-}
-
-/// Options of `fairair vsb man`.
-#[derive(Clone, Debug, Args)]
-pub struct ManArgs {
-    /// Where the pages go.
-    #[arg(value_name = "DIR")]
-    pub directory: PathBuf,
 }
 
 /// Options of `fairair vsb replay`.

@@ -41,7 +41,7 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
         VsbCommand::Replay(args) => replay::replay_command(args),
-        VsbCommand::Man(args) => man(&args.directory),
+        VsbCommand::Man(args) => crate::manual::man_of_vsb(args),
         VsbCommand::Stop(args) => stop(args),
     }
 }
@@ -84,17 +84,6 @@ fn check(config: &Path) -> Result<Exit, CliError> {
         print(&preflight.commands)?;
     }
     Ok(if preflight.is_good { Exit::Success } else { Exit::BadInput })
-}
-
-/// One page a subcommand, from the same words as `--help`.
-fn man(directory: &Path) -> Result<Exit, CliError> {
-    use clap::CommandFactory as _;
-    // `help` would have a page for each of the others.
-    let mut all = crate::Cli::command().mut_subcommand("vsb", |vsb| vsb.disable_help_subcommand(true));
-    all.build();
-    let vsb = all.find_subcommand("vsb").expect("it is one of ours").clone().name("fairair-vsb");
-    clap_mangen::generate_to(vsb, directory).map_err(|error| CliError::write(directory, &error))?;
-    Ok(Exit::Success)
 }
 
 /// Shows the busiest stations each second. A daemon that is started anew meanwhile is shown again.
