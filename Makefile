@@ -89,6 +89,7 @@ lint: setup-test
 	cargo fmt --all --check
 	python3 scripts/imports.py
 	python3 scripts/lines.py
+	scripts/shellcheck.sh
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 

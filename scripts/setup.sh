@@ -126,6 +126,7 @@ need_test_tools() {
     done
     have nft && have tc || [ "$(uname)" != Linux ] || apt_install nftables iproute2 || say "without nft and tc the tests of vsb are skipped"
     have strace || [ "$(uname)" != Linux ] || apt_install strace || say "without strace the test of netlink errors is skipped"
+    have shellcheck || apt_install shellcheck || say "without shellcheck scripts are not checked"
     have tshark || apt_install tshark || say "without tshark the tests of captures are skipped"
     [ "$(uname)" != Linux ] || scripts/test-programs.sh ||
         say "without them the tests of vsb with real hostapd, snmpd, dnsmasq and promtool are skipped"
