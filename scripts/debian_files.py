@@ -17,7 +17,7 @@ Comment:
  The command links Rust crates of other authors. Their licences and notices are in THIRD-PARTY-NOTICES.txt in this directory.
 
 Files: *
-Copyright: FairAir contributors
+Copyright: 2025-2026 FairAir contributors
 License: Expat or Apache-2.0
 
 License: Expat

@@ -41,14 +41,14 @@ sed 's:/usr/local/bin:/usr/bin:' packaging/fairair-vsb.service >"$stage/fairair-
 python3 scripts/notices.py fairair >"$stage/THIRD-PARTY-NOTICES.txt"
 python3 scripts/debian_files.py "$version" "$stage"
 # shellcheck disable=SC2086 # options
-cargo deb -p fairair --no-build --locked --output "$dist" ${CARGO_DEB_FLAGS:-}
+cargo deb -p fairair --no-build --locked --quiet --output "$dist" ${CARGO_DEB_FLAGS:-}
 
 say "wheel and source distribution"
 cp "$stage/THIRD-PARTY-NOTICES.txt" python/
 trap 'rm -f "$root/python/THIRD-PARTY-NOTICES.txt"' EXIT
-# Zig's linker has the symbol versions of older systems: the wheel runs from glibc 2.28 on, whatever this machine has.
+# maturin asks the first Python in the path for Zig. Zig's linker has the symbol versions of older systems: the wheel runs from glibc 2.28 on, whatever this machine has.
 # shellcheck disable=SC2086 # options
-"$tools/maturin" build --manifest-path python/Cargo.toml --profile wheel --locked --zig --compatibility manylinux_2_28 \
+PATH=$root/$tools:$PATH maturin build --manifest-path python/Cargo.toml --profile wheel --locked --zig --compatibility manylinux_2_28 \
     --out "$dist" ${MATURIN_FLAGS:-}
 "$tools/maturin" sdist --manifest-path python/Cargo.toml --out "$dist"
 

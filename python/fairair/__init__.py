@@ -19,11 +19,11 @@ Units stand in names (``goodput_bps``, ``rtt_s``) and in the strings of scenario
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._extras import MissingExtraError, need
 from fairair.engine import Comparison, Remedy, compare, remedies, run
 from fairair.planner import Plan, plan
 from fairair.result import Estimate, Quantity, Result, quantities
@@ -32,13 +32,14 @@ from fairair.scenario import Scenario
 __version__ = _native.VERSION
 
 if TYPE_CHECKING:
-    from fairair import gallery, goals, models, plot
+    from fairair import gallery, goals, models, plot, tables
     from fairair.sweeps import sweep
 
 __all__ = [
     "Comparison",
     "Estimate",
     "FairAirError",
+    "MissingExtraError",
     "Plan",
     "Quantity",
     "Remedy",
@@ -55,15 +56,16 @@ __all__ = [
     "remedies",
     "run",
     "sweep",
+    "tables",
 ]
 
 
 def __getattr__(name: str) -> Any:
     # pandas, xarray and matplotlib take longer to import than most runs take: they come when they are used.
     if name == "sweep":
-        return importlib.import_module("fairair.sweeps").sweep
-    if name in {"gallery", "goals", "models", "plot"}:
-        return importlib.import_module(f"fairair.{name}")
+        return need("fairair.sweeps").sweep
+    if name in {"gallery", "goals", "models", "plot", "tables"}:
+        return need(f"fairair.{name}")
     raise AttributeError(f"module 'fairair' has no attribute {name!r}")
 
 

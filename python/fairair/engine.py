@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._export import html_table
+from fairair._extras import need
 from fairair._progress import bar
 from fairair._testbed import TestbedRun
-from fairair.result import Result
+from fairair.result import Estimate, Result
 from fairair.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -157,23 +159,24 @@ class Comparison(NamedTuple):
     @property
     def table(self) -> pd.DataFrame:
         """One row a remedy: the columns of `Result.summary`, each with its ``_ci95``."""
-        import pandas as pd
-
         rows = {}
         for name, result in self.results.items():
             row: dict[str, float] = {}
             for quantity, values in result.summary.iterrows():
                 row[str(quantity)], row[f"{quantity}_ci95"] = values["mean"], values["ci95"]
             rows[name] = row
-        frame = pd.DataFrame.from_dict(rows, orient="index")
+        frame: pd.DataFrame = need("pandas").DataFrame.from_dict(rows, orient="index")
         frame.index.name = "remedy"
         return frame
 
     def _repr_html_(self) -> str:
-        shown = ["goodput_bps", "goodput_bps_ci95", "jain_stations", "jain_flows", "fairness_level", "up_down_ratio"]
+        shown = ("goodput_bps", "jain_stations", "jain_flows", "fairness_level", "up_down_ratio")
+        rows = []
+        for name, result in self.results.items():
+            means = {row[0]: Estimate(*row[1:4]) for row in result._native.summary()}
+            rows.append((name, *(str(means[quantity]) for quantity in shown)))
         head = f"<b>{html.escape(self.scenario.name)}</b> under {len(self.results)} remedies, means over replicas"
-        table: str = self.table[shown].to_html(float_format="{:.4g}".format)
-        return f"<div>{head}{table}</div>"
+        return f"<div>{head}{html_table(('remedy', *shown), rows)}</div>"
 
 
 def compare(

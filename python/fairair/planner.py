@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair._extras import need
 from fairair._progress import bar
 from fairair.goals import Goal
 from fairair.result import Result
@@ -179,10 +180,11 @@ class Plan:
     @property
     def table(self) -> pd.DataFrame:
         """The front, one row a point."""
-        import pandas as pd
-
         columns = ["family", "deploy", "goodput_bps", "fairness", "delay_s", "meets", "snippet"]
-        return pd.DataFrame([{name: getattr(point, name) for name in columns} for point in self.front])
+        table: pd.DataFrame = need("pandas").DataFrame(
+            [{name: getattr(point, name) for name in columns} for point in self.front]
+        )
+        return table
 
     def to_json(self) -> str:
         """Return the plan as ``fairair plan --format json`` has it."""

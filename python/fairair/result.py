@@ -12,11 +12,16 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fairair import _native
+import numpy as np
+
+from fairair import _export, _native
 from fairair._errors import FairAirError
+from fairair._extras import need
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+    import xarray as xr
     from rich.console import RenderableType
 
 __all__ = ["Estimate", "Quantity", "Result", "quantities", "quantity"]
@@ -99,16 +104,18 @@ def quantity(name: str) -> Quantity:
 class Result:
     """What an engine answered about a scenario.
 
-    Tables are pandas DataFrames made when they are first asked for. A column ``x`` is a mean over the replicas after
-    the warm-up, ``x_ci95`` the half-width of its 95 % confidence interval, ``n`` the replicas that count. What does not
-    exist is NaN. docs/results.md has the meaning of every column.
+    Tables are pandas DataFrames (``pip install 'fairair[data]'``) made when they are first asked for. A column ``x`` is a
+    mean over the replicas after the warm-up, ``x_ci95`` the half-width of its 95 % confidence interval, ``n`` the replicas
+    that count. What does not exist is NaN. ``.attrs["units"]`` of a table has the units of its columns,
+    ``.attrs["origin"]`` what made it. docs/results.md has the meaning of every column.
 
     Get one from `run`, or from `load` what `to_parquet` wrote.
     """
 
-    def __init__(self, native: _native.Report, transfers: pd.DataFrame | None = None) -> None:
+    def __init__(self, native: _native.Report, transfers: dict[str, Any] | None = None) -> None:
         self._native = native
-        self._transfers = transfers
+        # Finished files as columns: a report's JSON has means of them only.
+        self._transfers = native.transfers() if transfers is None else transfers
 
     @classmethod
     def from_json(cls, text: str, place: str = "result") -> Result:
@@ -153,31 +160,29 @@ class Result:
     @cached_property
     def stations(self) -> pd.DataFrame:
         """One row a station, by name: goodputs in bit/s, shares, its queue and its transmitter."""
-        return _frame(self._native.stations(), "station")
+        return self._frame("stations", self._native.stations(), "station")
 
     @cached_property
     def flows(self) -> pd.DataFrame:
         """One row a flow, in the scenario's order: goodput in bit/s, segments, timeouts, transfer times in s."""
-        return _frame(self._native.flows(), None, "flow")
+        return self._frame("flows", self._native.flows(), name="flow")
 
     @cached_property
     def queue(self) -> pd.DataFrame:
         """The AP's queues, ``ap`` to the stations and ``ap_uplink`` to the wire: packets, waiting times in s."""
-        return _frame(self._native.queues(), "queue")
+        return self._frame("queue", self._native.queues(), "queue")
 
     @cached_property
     def drops(self) -> pd.DataFrame:
         """Packets dropped at the AP a replica, one row a queue and reason, by class of packet."""
-        return _frame(self._native.drops(), None)
+        return self._frame("drops", self._native.drops())
 
     @cached_property
     def transfers(self) -> pd.DataFrame:
         """One row a finished file: replica, flow, station, direction, ``duration_s`` from first SYN to last ACK."""
-        if self._transfers is not None:
-            return self._transfers
-        frame = _frame(self._native.transfers(), None)
-        flows = self.flows[["station", "direction"]]
-        return frame.join(flows, on="flow")
+        flows = self._native.flows()
+        of_file = {name: [flows[name][flow] for flow in self._transfers["flow"]] for name in ("station", "direction")}
+        return self._frame("transfers", {**self._transfers, **of_file})
 
     @cached_property
     def timeseries(self) -> pd.DataFrame:
@@ -185,51 +190,41 @@ class Result:
 
         Empty unless the scenario has ``run.sample_interval``; for UDP the window is NaN.
         """
-        import pandas as pd
-
         series = self._native.series()
-        if series is None:
-            return pd.DataFrame({"ap_queue_packets": []}, index=pd.Index([], name="at_s", dtype=float))
-        at, queue, cwnd = series
+        nothing = np.zeros(0)
+        at, queue, cwnd = (nothing, nothing, nothing) if series is None else series
         columns = {"ap_queue_packets": queue, **{f"cwnd_{flow}": row for flow, row in enumerate(cwnd)}}
-        return pd.DataFrame(columns, index=pd.Index(at, name="at_s"))
+        return self._frame("timeseries", {"at_s": at, **columns}, "at_s")
 
     @cached_property
     def enforce(self) -> pd.DataFrame | None:
         """One row a station in the box between gateway and AP; None without one."""
         table = self._native.enforce()
-        return None if table is None else _frame(table, "station")
+        return None if table is None else self._frame("enforce", table, "station")
 
     @cached_property
     def capacity(self) -> pd.DataFrame | None:
         """The box's capacity in replica 0: ``capacity_bps``, state and reason by time in s; None without one."""
-        import pandas as pd
-
         trace = self._native.capacity()
         if trace is None:
             return None
         at, capacity, state, reason = trace
-        columns = {"capacity_bps": capacity, "state": state, "reason": reason}
-        return pd.DataFrame(columns, index=pd.Index(at, name="at_s"))
+        columns = {"at_s": at, "capacity_bps": capacity, "state": state, "reason": reason}
+        return self._frame("capacity", columns, "at_s")
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The whole cell, one row a quantity: mean, ci95, n and unit."""
-        import pandas as pd
-
-        rows = self._native.summary()
-        frame = pd.DataFrame([row[1:] for row in rows], index=[row[0] for row in rows])
-        frame.columns = pd.Index(["mean", "ci95", "n", "unit"])
-        frame.index.name = "quantity"
-        return frame
+        rows = zip(*self._native.summary(), strict=True)
+        return self._frame(
+            "summary", dict(zip(("quantity", "mean", "ci95", "n", "unit"), rows, strict=True)), "quantity"
+        )
 
     @property
     def assumptions(self) -> pd.DataFrame | None:
         """What the model assumes and whether the scenario keeps it; None for a simulation."""
-        import pandas as pd
-
         model = self._report["model"]
-        return None if model is None else pd.DataFrame(model["assumptions"])
+        return None if model is None else need("pandas").DataFrame(model["assumptions"])
 
     def fairness_level(self, station: str, other: str | None = None) -> Estimate:
         """Goodput of a station over another's (detti2011 Eq. 3), or over the mean of the others.
@@ -262,10 +257,84 @@ class Result:
             raise FairAirError("station", "levels by pair are kept up to 32 stations", "divide `.stations.goodput_bps`")
         return Estimate.of(indices["fairness_level"][names.index(station)][names.index(other)])
 
+    @cached_property
+    def origin(self) -> dict[str, Any]:
+        """What made this: name, engine, version, schema, seed, replicas, fingerprint, and the scenario as JSON text."""
+        return _export.origin(self._report)
+
+    def _frame(
+        self, table: str, columns: dict[str, Any], index: str | None = None, name: str | None = None
+    ) -> pd.DataFrame:
+        frame: pd.DataFrame = need("pandas").DataFrame(columns)
+        if index is not None:
+            frame = frame.set_index(index)
+        elif name is not None:
+            frame.index.name = name
+        frame.attrs = {"units": _export.units(table, columns, quantities()), "origin": self.origin}
+        return frame
+
+    def to_arrow(self, table: str = "stations") -> pa.Table:
+        """Return one table as an Arrow table.
+
+        Parameters
+        ----------
+        table : str, default "stations"
+            ``stations``, ``flows``, ``queue``, ``drops``, ``transfers``, ``timeseries``, ``enforce`` or ``capacity``.
+
+        Returns
+        -------
+        pyarrow.Table
+            The metadata of a field has its ``units``, that of the schema ``fairair``: what made the result, as JSON.
+
+        Raises
+        ------
+        FairAirError
+            There is no such table, or the result has none of it, such as ``enforce`` without a box.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+        ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> fairair.run(cell).to_arrow().field("goodput_bps").metadata
+        {b'units': b'bit/s'}
+        """
+        frame = getattr(self, table) if table in _TABLES else None
+        if frame is None:
+            known = ", ".join(name for name in _TABLES if getattr(self, name) is not None)
+            raise FairAirError("table", f"this result has no table {table!r}", f"use one of: {known}")
+        return _export.arrow(frame)
+
+    def to_xarray(self) -> xr.Dataset:
+        """Return the means as a dataset.
+
+        Returns
+        -------
+        xarray.Dataset
+            The quantities of the whole cell without a dimension, ``station_...`` by ``station``, ``flow_...`` by
+            ``flow``; each with ``units`` and ``long_name``, and its half-width as ``..._ci95``. Attributes say what
+            made the result.
+
+        Raises
+        ------
+        FairAirError
+            xarray is not installed (``pip install 'fairair[data]'``).
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+        ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> data = fairair.run(cell).to_xarray()
+        >>> data["station_goodput_bps"].dims, data["station_goodput_bps"].attrs["units"]
+        (('station',), 'bit/s')
+        """
+        return _export.dataset(self, quantities())
+
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write all tables as Parquet files, and ``result.json``, to a new directory.
 
-        The directory appears when it is complete.
+        The directory appears when it is complete. Units and origin stand in the files as in `to_arrow`.
 
         Raises
         ------
@@ -285,9 +354,8 @@ class Result:
         try:
             (temporary / "result.json").write_text(self.to_json(), encoding="utf-8")
             for name in _TABLES:
-                table = getattr(self, name)
-                if table is not None:
-                    table.to_parquet(temporary / f"{name}.parquet")
+                if getattr(self, name) is not None:
+                    need("pyarrow.parquet").write_table(self.to_arrow(name), temporary / f"{name}.parquet")
             temporary.chmod(0o755)
             temporary.rename(target)
         except BaseException:
@@ -303,30 +371,38 @@ class Result:
         FairAirError
             There is no such directory, or it holds no result.
         """
-        import pandas as pd
-
         source = Path(path)
+        parquet = need("pyarrow.parquet")
         try:
             text = (source / "result.json").read_text(encoding="utf-8")
-            transfers = pd.read_parquet(source / "transfers.parquet")
+            table = parquet.read_table(source / "transfers.parquet")
         except OSError as error:
             fix = "name a directory that `Result.to_parquet` wrote"
             raise FairAirError(fspath(path), f"cannot read a result: {error.strerror or error}", fix) from None
+        transfers = {name: table[name].to_numpy() for name in ("replica", "flow", "duration_s")}
         return cls(_native.Report.from_json(text, fspath(path)), transfers)
 
-    def __reduce__(self) -> tuple[Any, tuple[str, pd.DataFrame]]:
-        return (_revive, (self.to_json(), self.transfers))
+    def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
+        return (_revive, (self.to_json(), self._transfers))
 
     def __repr__(self) -> str:
-        rows = [f"{name:>26}  {_cell(row)}" for name, row in self.summary.iterrows() if not math.isnan(row["mean"])]
+        rows = [f"{row[0]:>26}  {_cell(*row[1:])}" for row in self._native.summary() if not math.isnan(row[1])]
         return "\n".join([f"<fairair.Result {self.name!r} by {self.engine}>", *rows])
 
     def _repr_html_(self) -> str:
-        head = f"<b>{html.escape(self.name)}</b> by {html.escape(self.engine)}"
-        stations = self.stations[["goodput_up_bps", "goodput_down_bps", "goodput_share", "airtime_share"]]
-        whole: str = self.summary.to_html(float_format="{:.4g}".format)
-        each: str = stations.to_html(float_format="{:.4g}".format, max_rows=20)
-        return f"<div>{head}{each}{whole}</div>"
+        stations, shown = self._native.stations(), 20
+        columns = ("goodput_up_bps", "goodput_down_bps", "goodput_share", "airtime_share")
+        each = [
+            (name, *(_export.number(stations[column][row]) for column in columns))
+            for row, name in enumerate(stations["station"][:shown])
+        ]
+        more = len(stations["station"]) - len(each)
+        whole = [(row[0], _cell(*row[1:])) for row in self._native.summary() if not math.isnan(row[1])]
+        return (
+            f"<div><b>{html.escape(self.name)}</b> by {html.escape(self.engine)}"
+            f"{_export.html_table(('station', 'up, bit/s', 'down, bit/s', 'share of goodput', 'share of the air'), each)}"
+            f"{f'<p>and {more} more stations</p>' if more else ''}{_export.html_table(('quantity', 'mean'), whole)}</div>"
+        )
 
     def __rich__(self) -> RenderableType:
         from rich.table import Table
@@ -340,21 +416,9 @@ class Result:
         return table
 
 
-def _revive(text: str, transfers: pd.DataFrame) -> Result:
+def _revive(text: str, transfers: dict[str, Any]) -> Result:
     return Result(_native.Report.from_json(text, "result"), transfers)
 
 
-def _cell(row: pd.Series[Any]) -> str:
-    unit = "" if row["unit"] == "1" else f" {row['unit']}"
-    return f"{Estimate(row['mean'], row['ci95'], row['n'])}{unit}"
-
-
-def _frame(columns: dict[str, Any], index: str | None, name: str | None = None) -> pd.DataFrame:
-    import pandas as pd
-
-    frame = pd.DataFrame(columns)
-    if index is not None:
-        frame = frame.set_index(index)
-    elif name is not None:
-        frame.index.name = name
-    return frame
+def _cell(mean: float, ci95: float, n: int, unit: str) -> str:
+    return f"{Estimate(mean, ci95, n)}{'' if unit == '1' else f' {unit}'}"

@@ -19,7 +19,7 @@ pub fn man_command(args: &ManArgs) -> Result<Exit, CliError> {
 /// # Errors
 /// The directory cannot be written to.
 #[cfg(target_os = "linux")]
-pub fn man_of_vsb(args: &ManArgs) -> Result<Exit, CliError> {
+pub(crate) fn man_of_vsb(args: &ManArgs) -> Result<Exit, CliError> {
     let vsb = whole().find_subcommand("vsb").expect("it is one of ours").clone().name("fairair-vsb");
     write_pages(vsb, args)
 }

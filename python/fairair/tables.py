@@ -1,0 +1,428 @@
+"""The tables of a scenario as types: editors complete keys and words, mypy and pyright check them.
+
+``docs/scenario.md`` has the meaning, unit, range and default of every key. A table is called with its keys, or written as
+a dictionary, which it is. What it holds is checked by the reader of scenario files, with the path of a mistake
+(``station.sta1.flows.0.count``).
+
+>>> import fairair
+>>> from fairair.tables import Ap, Document, DropTail, Flow, Run, Station
+>>> cafe = fairair.Scenario(Document(
+...     name="cafe",
+...     run=Run(duration="20 s", replicas=3),
+...     ap=Ap(queue=DropTail(kind="droptail", limit=75)),
+...     station=[
+...         Station(name="uploader", flows=[Flow(direction="up", count=3)]),
+...         Station(name="guest", count=4, flows=[Flow(direction="down")]),
+...     ],
+... ))
+>>> cafe
+Scenario('cafe': 5 stations, 7 flows, 20 s, 3 replicas)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import Required
+
+__all__ = [
+    "AccessCategory",
+    "AdaptiveBuffer",
+    "Admission",
+    "Aggregation",
+    "AirtimeFq",
+    "Ap",
+    "Capacity",
+    "Document",
+    "DropTail",
+    "DualQueue",
+    "Edca",
+    "EdcaSide",
+    "Enforce",
+    "Event",
+    "FairQueue",
+    "Flow",
+    "FqCodel",
+    "Las",
+    "Mac80211",
+    "Queue",
+    "Radio",
+    "Run",
+    "SharedFifo",
+    "Station",
+    "Tcp",
+    "Tlas",
+    "TlasSaf",
+    "UplinkLimiter",
+    "WindowCap",
+    "Wire",
+]
+
+Phy: TypeAlias = Literal["802.11b", "802.11a", "802.11g", "802.11n", "802.11ac", "802.11ax"]
+Width: TypeAlias = Literal["20 MHz", "40 MHz", "80 MHz", "160 MHz"]
+Category: TypeAlias = Literal["vo", "vi", "be", "bk"]
+
+
+class Run(TypedDict, total=False):
+    """``[run]``: how long, how often, with which seed. Times are strings with their unit (``"20 s"``)."""
+
+    duration: Required[str]
+    warmup: str
+    replicas: int
+    seed: int
+    start_spread: str
+    sample_interval: str
+    preset: Literal["standard", "ns2", "ns3"]
+
+
+class AccessCategory(TypedDict, total=False):
+    """How a category contends: slots, windows in slots, TXOP limit as a time."""
+
+    aifsn: int
+    cw_min: int
+    cw_max: int
+    txop: str
+
+
+class EdcaSide(TypedDict, total=False):
+    """Categories of the AP, or of the stations."""
+
+    vo: AccessCategory
+    vi: AccessCategory
+    be: AccessCategory
+    bk: AccessCategory
+
+
+class Edca(TypedDict, total=False):
+    """``[radio.edca]``."""
+
+    preset: Literal["hostapd", "openwrt", "802.11-2020", "ns3"]
+    ap: EdcaSide
+    stations: EdcaSide
+
+
+class Aggregation(TypedDict, total=False):
+    """Limits of an A-MPDU: bytes, BlockAck window and MPDUs as numbers, duration as a time."""
+
+    max_bytes: int
+    window: int
+    max_mpdus: int
+    max_duration: str
+
+
+class Radio(TypedDict, total=False):
+    """``[radio]``. Rates are strings with their unit (``"11 Mbit/s"``)."""
+
+    phy: Phy
+    rate: str
+    basic_rate: str
+    protection_rate: str
+    preamble: str
+    retry_limit: int | Literal["none"]
+    eifs: bool
+    cw_min: int
+    cw_max: int
+    frame_error: float
+    bit_error_rate: float
+    band: Literal["2.4 GHz", "5 GHz"]
+    mcs: int
+    streams: int
+    width: Width
+    guard_interval: str
+    aggregation: Aggregation | Literal["off"]
+    bar: bool
+    rts: bool | str
+    txop: str
+    lifetime: str
+    edca: Edca
+
+
+class DropTail(TypedDict, total=False):
+    """First in, first out; `limit` in packets."""
+
+    kind: Required[Literal["droptail"]]
+    limit: int
+
+
+class Las(TypedDict, total=False):
+    """Least attained service first (khademi2010)."""
+
+    kind: Required[Literal["las"]]
+    limit: int
+
+
+class Tlas(TypedDict, total=False):
+    """LAS up to a threshold in packets (khademi2010)."""
+
+    kind: Required[Literal["tlas"]]
+    limit: int
+    threshold: int
+    victim: Literal["below", "last"]
+
+
+class TlasSaf(TypedDict, total=False):
+    """TLAS with one ACK a flow above the threshold (khademi2010)."""
+
+    kind: Required[Literal["tlas-saf"]]
+    limit: int
+    threshold: int
+    cwnd: Literal["revealed", "estimated"]
+    victim: Literal["below", "last"]
+
+
+class DualQueue(TypedDict, total=False):
+    """Data and ACKs apart (ha2009); sizes in packets."""
+
+    kind: Required[Literal["dual-queue"]]
+    data: int
+    ack: int
+    other: int
+    p: float | Literal["optimal", "modified", "auto"]
+    window: int
+    flow_timeout: str
+
+
+class FairQueue(TypedDict, total=False):
+    """Flows or stations take turns."""
+
+    kind: Required[Literal["per-flow-fq", "per-station-fq"]]
+    limit: int
+    charge: Literal["acknowledged", "packet"]
+
+
+class FqCodel(TypedDict, total=False):
+    """RFC 8290; `limit` in packets, `quantum` in bytes."""
+
+    kind: Required[Literal["fq-codel"]]
+    limit: int
+    quantum: int
+    target: str
+    interval: str
+
+
+class AirtimeFq(TypedDict, total=False):
+    """Stations take turns by airtime; `quantum` and `max_debt` are times."""
+
+    kind: Required[Literal["airtime-fq"]]
+    limit: int
+    quantum: str
+    max_debt: str
+
+
+class Admission(TypedDict, total=False):
+    """Arrivals are refused with probability `p_b` (pokhrel2016 Eq. 24)."""
+
+    kind: Required[Literal["admission"]]
+    limit: int
+    p_b: float
+    applies_to: Literal["all", "data"]
+
+
+class AdaptiveBuffer(TypedDict, total=False):
+    """A FIFO whose size follows the service rate (khademi2010 Eqs. 7-8)."""
+
+    kind: Required[Literal["adaptive-buffer"]]
+    target: str
+    a: float
+    alpha: float
+    b_max: int
+
+
+class SharedFifo(TypedDict, total=False):
+    """One pool for all stations, as in ns-3 and old APs."""
+
+    kind: Required[Literal["shared-fifo"]]
+    limit: int
+    count_unacknowledged: bool
+
+
+class Mac80211(TypedDict, total=False):
+    """Linux' queues."""
+
+    kind: Required[Literal["mac80211"]]
+    limit: int
+    memory: str
+    flows: int
+    quantum: int
+    codel: bool
+    target: str
+    interval: str
+    airtime: bool
+    rx_airtime: bool
+    aql: bool
+
+
+Queue: TypeAlias = (
+    DropTail
+    | Las
+    | Tlas
+    | TlasSaf
+    | DualQueue
+    | FairQueue
+    | FqCodel
+    | AirtimeFq
+    | Admission
+    | AdaptiveBuffer
+    | SharedFifo
+    | Mac80211
+)
+"""A queue of the AP; `kind` says which."""
+
+
+class WindowCap(TypedDict, total=False):
+    """A rule that lowers the receive window in passing segments."""
+
+    kind: Required[Literal["lossless", "b-over-n", "tfbr", "tfbr-exact"]]
+    buffer: int
+    flow_timeout: str
+    delay: str
+    throughput: str
+
+
+class UplinkLimiter(TypedDict, total=False):
+    """What slows the way from the AP to the wire."""
+
+    capacity: Required[str]
+    share: Literal["half", "flows"]
+    burst: str
+    flow_timeout: str
+
+
+class Ap(TypedDict, total=False):
+    """``[ap]``."""
+
+    queue: Queue
+    uplink_queue: int
+    window_cap: WindowCap | Literal["lossless", "b-over-n", "tfbr", "tfbr-exact"]
+    uplink_limiter: UplinkLimiter
+
+
+class Wire(TypedDict, total=False):
+    """``[wire]``: rate, one-way delay, queue in packets."""
+
+    rate: str
+    delay: str
+    queue: int
+
+
+class Tcp(TypedDict, total=False):
+    """``[tcp]``, and ``tcp`` of a flow. Windows in segments, times as strings."""
+
+    profile: Literal["rfc", "linux"]
+    variant: Literal["reno", "newreno", "cubic", "bbr"]
+    mss: str
+    window: int
+    initial_cwnd: int
+    initial_ssthresh: int
+    sack: bool
+    ecn: bool
+    limited_transmit: bool
+    delayed_ack: bool
+    delayed_ack_timeout: str
+    initial_rto: str
+    min_rto: str
+    max_rto: str
+    granularity: str
+
+
+class Flow(TypedDict, total=False):
+    """A flow, or `count` of them."""
+
+    direction: Required[Literal["up", "down"]]
+    kind: Literal["tcp", "files", "udp"]
+    count: int
+    start: str
+    stop: str
+    wire: Wire
+    category: Category
+    tcp: Tcp
+    size: str
+    files: int
+    burst: str
+    idle: str
+    payload: str
+    rate: str
+
+
+class Station(TypedDict, total=False):
+    """``[[station]]``: a station, or `count` of them."""
+
+    name: Required[str]
+    count: int
+    phy: Phy
+    rate: str
+    mcs: int
+    streams: int
+    width: Width
+    guard_interval: str
+    beta: float
+    frame_error: float
+    bit_error_rate: float
+    uplink_queue: int | Mac80211
+    weight: float
+    cap: str
+    flows: list[Flow]
+
+
+class Capacity(TypedDict, total=False):
+    """C of the box: rates and times as strings."""
+
+    kind: Required[Literal["fixed", "wce", "adaptive", "air"]]
+    rate: str
+    share: float
+    interval: str
+    threshold: str
+    high: str
+    low: str
+    step: str
+    back_off: float
+    speed_up: float
+    base_samples: int
+    target: str
+    rise: float
+    timeout: str
+    min: str
+    max: str
+
+
+class Enforce(TypedDict, total=False):
+    """``[enforce]``: the box between gateway and AP."""
+
+    policy: Literal["per-station", "airtime", "airtime-phy", "per-direction", "per-flow"]
+    capacity: str | Capacity
+    queue: int | Literal["auto"]
+    leaf: Literal["fifo", "auto"]
+    quantum: str
+    udp: Literal["bypass-uplink", "shape"]
+
+
+class Event(TypedDict, total=False):
+    """``[[event]]``: what changes during the run."""
+
+    at: Required[str]
+    kind: Required[Literal["rate", "silence", "enforce", "deaf", "sleep"]]
+    station: str
+    rate: str
+    mcs: int
+    streams: int
+    width: Width
+    guard_interval: str
+    lasts: str
+    on: bool
+    shortest: str
+    longest: str
+
+
+class Document(TypedDict, total=False):
+    """A whole scenario."""
+
+    name: Required[str]
+    run: Required[Run]
+    radio: Radio
+    ap: Ap
+    wire: Wire
+    tcp: Tcp
+    enforce: Enforce
+    station: Required[list[Station]]
+    event: list[Event]
