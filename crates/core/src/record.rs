@@ -52,6 +52,8 @@ pub struct FlowRecord {
     pub retransmits: u64,
     /// Retransmission timeouts; `None` where a kernel's TCP keeps them to itself.
     pub timeouts: Option<u64>,
+    /// The longest of them, from the start of the run.
+    pub longest_timeout: Option<Duration>,
     /// Fast retransmits.
     pub fast_retransmits: Option<u64>,
     /// Transfer times of the files that ended within the measured time: from the first SYN to the last ACK.

@@ -235,6 +235,7 @@ impl Flow {
             sent_packets: stats.sent - base.sent,
             retransmits: stats.retransmits - base.retransmits,
             timeouts: Some(stats.timeouts - base.timeouts),
+            longest_timeout: Some(stats.longest_timeout),
             fast_retransmits: Some(stats.fast_retransmits - base.fast_retransmits),
             transfer_times: self.transfer_times.clone(),
         }
@@ -247,6 +248,7 @@ impl Flow {
             retransmits: self.past.retransmits + now.retransmits,
             timeouts: self.past.timeouts + now.timeouts,
             fast_retransmits: self.past.fast_retransmits + now.fast_retransmits,
+            longest_timeout: self.past.longest_timeout.max(now.longest_timeout),
         }
     }
 

@@ -107,6 +107,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         sent_packets: 1500,
         retransmits: 15 + replica,
         timeouts: Some(2),
+        longest_timeout: None,
         fast_retransmits: Some(10),
         transfer_times: Vec::new(),
     });

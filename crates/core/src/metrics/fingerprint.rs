@@ -108,6 +108,8 @@ impl Fnv1a {
             sent_packets,
             retransmits,
             timeouts,
+            // It says nothing that is reported.
+            longest_timeout: _,
             fast_retransmits,
             transfer_times,
         } = flow;

@@ -85,6 +85,7 @@ fn flow_record(station: usize, direction: Direction, delivered_bytes: u64) -> Fl
         sent_packets: 100,
         retransmits: 10,
         timeouts: Some(1),
+        longest_timeout: None,
         fast_retransmits: Some(2),
         transfer_times: Vec::new(),
     }

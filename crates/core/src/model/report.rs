@@ -38,6 +38,7 @@ impl Prediction {
             sent_packets: 0,
             retransmits: 0,
             timeouts: None,
+            longest_timeout: None,
             fast_retransmits: None,
             transfer_times: Vec::new(),
         };

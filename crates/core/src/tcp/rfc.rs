@@ -188,6 +188,7 @@ impl RfcSender {
             return;
         }
         self.stats.timeouts += 1;
+        self.stats.longest_timeout = self.stats.longest_timeout.max(self.rto.timeout());
         self.timeouts_in_row += 1;
         self.timed = None;
         self.history.clear();

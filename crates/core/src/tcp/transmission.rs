@@ -1,6 +1,7 @@
 //! What a sender answers.
 
 use crate::packet::{Ecn, Kind};
+use crate::units::Duration;
 
 /// A segment to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,4 +31,6 @@ pub struct SenderStats {
     pub timeouts: u64,
     /// Fast retransmits.
     pub fast_retransmits: u64,
+    /// The longest retransmission timeout that expired.
+    pub longest_timeout: Duration,
 }

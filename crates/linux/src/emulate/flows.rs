@@ -123,6 +123,7 @@ impl Flows {
                 sent_packets: counters.sent_packets,
                 retransmits: counters.retransmits,
                 timeouts: None,
+                longest_timeout: None,
                 fast_retransmits: None,
                 transfer_times: transfer_times.clone(),
             })

@@ -50,6 +50,8 @@ pub(crate) struct Sample<'a> {
     delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
     shares: MaxMin,
+    /// The longest retransmission timeout that expired in any of the replicas.
+    pub(crate) longest_timeout: Duration,
 }
 
 impl<'a> Sample<'a> {
@@ -62,6 +64,8 @@ impl<'a> Sample<'a> {
             delays.push(own);
             records.push(record);
         }
+        let flows_seen = records.iter().flat_map(|record: &Record| &record.flows);
+        let longest_timeout = flows_seen.filter_map(|flow| flow.longest_timeout).max().unwrap_or(Duration::ZERO);
         let provenance = Provenance {
             engine: "simulator".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -78,6 +82,7 @@ impl<'a> Sample<'a> {
             flows,
             stations,
             delays,
+            longest_timeout,
         }
     }
 

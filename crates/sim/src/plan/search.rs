@@ -30,6 +30,9 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
+/// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
+/// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
+const SILENCE: f64 = 0.125;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
@@ -253,7 +256,9 @@ impl<'a> Search<'a> {
             misses.push(((kept / fairness.max(1e-6)).ln() / wish.tolerance.ln_1p()).max(0.0));
         }
         let starved = sample.starved(wish.floor);
-        let risky = rung.replicas >= 6 && sample.is_risky(wish.floor);
+        let run = &self.scenario.run;
+        let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
+        let risky = rung.replicas >= 6 && (silence > SILENCE || sample.is_risky(wish.floor));
         let below = (starved.flows.len() + starved.stations.len()).min(10);
         // Who starves is further from any wish than a ratio that is off by ten tolerances.
         let shortfall =

@@ -185,6 +185,7 @@ impl LinuxSender {
 
     pub(super) fn time_out(&mut self, now: Instant) {
         self.stats.timeouts += 1;
+        self.stats.longest_timeout = self.stats.longest_timeout.max(self.rto.timeout());
         self.timeouts_in_row += 1;
         self.rto.back_off();
         self.rearm(now);
