@@ -54,7 +54,7 @@ vsb-bars: setup-test ## measure the live box against its bars, on testbeds and o
 docs: setup setup-docs ## build the documentation site into out/site, with warnings as errors
 	cargo build --quiet --locked -p fairair --bin fairair
 	FAIRAIR=target/debug/fairair NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
-	@echo "out/site/index.html"
+	@echo "out/site/index.html; with search: python3 -m http.server -d out/site, then http://localhost:8000"
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
 	@[ -x target/plots-venv/bin/python ] || python3 -m venv target/plots-venv
