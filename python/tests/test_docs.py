@@ -208,6 +208,15 @@ def test_the_blocks_of_a_page(page: Path, tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
 
 
+def test_the_docs_stay_short() -> None:
+    """At most 28,000 words (what has a letter or a digit), code and the tables that are generated from it left out."""
+    words = 0
+    for page in PAGES:
+        text = re.sub(r"<!-- the (\w+): .*?<!-- end of the \1 -->", "", page.read_text(), flags=re.DOTALL)
+        words += sum(bool(re.search(r"[^\W_]", word)) for word in BLOCK.sub("", text).split())
+    assert words <= 28_000, words
+
+
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     """Pages, links and anchors: `mkdocs.yml` makes every warning an error."""
     if not MKDOCS.exists():
