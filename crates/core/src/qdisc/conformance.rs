@@ -11,8 +11,8 @@ use crate::units::{Duration, Instant, Probability};
 
 /// All kinds by default, and smaller or in their other modes: small limits are where the rules meet.
 fn specs() -> Vec<QdiscSpec> {
-    let mut specs = QdiscSpec::all().to_vec();
-    specs.extend(QdiscSpec::all().map(small));
+    let mut specs = QdiscSpec::all();
+    specs.extend(QdiscSpec::all().into_iter().map(small));
     specs.push(QdiscSpec::TlasSaf(TlasSafParams {
         limit: 4,
         threshold: 2,
@@ -245,7 +245,7 @@ fn the_list_has_every_kind_and_every_kind_has_defaults() {
     let message = unknown.to_string();
     let (_, names) = message.split_once("expected one of ").expect("serde lists the kinds");
     let names: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
-    assert_eq!(names, QdiscSpec::all().map(|spec| spec.kind()));
+    assert_eq!(names, QdiscSpec::all().iter().map(QdiscSpec::kind).collect::<Vec<_>>());
     for spec in QdiscSpec::all().into_iter().skip(1) {
         let text = format!(r#"{{ "kind": "{}" }}"#, spec.kind());
         assert_eq!(serde_json::from_str::<QdiscSpec>(&text).expect("defaults"), spec);

@@ -1,7 +1,6 @@
 //! Queue disciplines: who waits, who goes next, who is dropped and why.
 //!
-//! A discipline is one file that implements [`Qdisc`], a variant of [`QdiscSpec`] and an arm of
-//! [`build`]. It never counts: [`Queue`] wraps it, stamps arrivals and keeps the statistics, so that
+//! A discipline is one file that implements [`Qdisc`], and a line of [`QdiscSpec`]. It never counts: [`Queue`] wraps it, stamps arrivals and keeps the statistics, so that
 //! all disciplines are measured alike and packets in = out + dropped + queued holds by one check.
 
 mod adaptive_buffer;

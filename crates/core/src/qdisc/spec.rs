@@ -10,99 +10,86 @@ use super::{
 use crate::packet::Packet;
 use crate::rng::Rng;
 
-/// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum QdiscSpec {
-    /// First in, first out; a packet that finds `limit` waiting is dropped.
-    Droptail {
-        /// Most packets that wait, at least 1.
-        limit: usize,
-    },
+/// Writes down a discipline once: what it is, its name in scenarios, its parameters, the most packets that it holds (all its queues
+/// together), and how it is built. Drop-tail stands here, since its one parameter has no default of its own.
+macro_rules! disciplines {
+    ($($(#[$doc:meta])* $kind:ident($params:ty) = $name:literal, $limit:expr, $build:expr;)*) => {
+        /// A discipline and its parameters. What a scenario leaves out has the default of the parameters' type.
+        #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind", deny_unknown_fields)]
+        pub enum QdiscSpec {
+            /// First in, first out; a packet that finds `limit` waiting is dropped.
+            #[serde(rename = "droptail")]
+            Droptail {
+                /// Most packets that wait, at least 1.
+                limit: usize,
+            },
+            $($(#[$doc])* #[serde(rename = $name)] $kind($params),)*
+        }
+
+        impl QdiscSpec {
+            /// Each kind with its defaults; where the source leaves a value to the user, with one for a small hot-spot.
+            pub fn all() -> Vec<QdiscSpec> {
+                vec![QdiscSpec::Droptail { limit: 100 }, $(QdiscSpec::$kind(<$params>::default())),*]
+            }
+
+            /// Its name in scenarios.
+            pub fn kind(&self) -> &'static str {
+                match self {
+                    QdiscSpec::Droptail { .. } => "droptail",
+                    $(QdiscSpec::$kind(_) => $name,)*
+                }
+            }
+
+            /// Packets that it holds at most, all its queues together.
+            pub fn limit(&self) -> usize {
+                match self {
+                    QdiscSpec::Droptail { limit } => *limit,
+                    $(QdiscSpec::$kind(params) => ($limit as fn(&$params) -> usize)(params),)*
+                }
+            }
+        }
+
+        /// Builds the discipline that `spec` describes. `rng` is its own stream; most draw nothing.
+        pub fn build<P: Packet + Send + 'static>(spec: QdiscSpec, rng: Rng) -> Box<dyn Qdisc<P>> {
+            match spec {
+                QdiscSpec::Droptail { limit } => Box::new(DropTail::new(limit)),
+                $(QdiscSpec::$kind(params) => Box::new(($build as fn($params, Rng) -> _)(params, rng)),)*
+            }
+        }
+    };
+}
+
+disciplines! {
     /// Least attained service first.
-    Las(LasParams),
+    Las(LasParams) = "las", |params| params.limit, |params, _| Las::new(params);
     /// Least attained service first up to a threshold, then first in, first out.
-    Tlas(TlasParams),
+    Tlas(TlasParams) = "tlas", |params| params.limit, |params, _| Tlas::new(params);
     /// TLAS that keeps one ACK of each flow above the threshold.
-    TlasSaf(TlasSafParams),
+    TlasSaf(TlasSafParams) = "tlas-saf", |params| params.limit, |params, _| TlasSaf::new(params);
     /// One queue for TCP data, one for ACKs, drawn at random.
-    DualQueue(DualQueueParams),
+    DualQueue(DualQueueParams) = "dual-queue", |params| params.data + params.ack, DualQueue::new;
     /// Flows take turns.
-    PerFlowFq(FairQueueParams),
+    PerFlowFq(FairQueueParams) = "per-flow-fq", |params| params.limit, |params, _| FairQueue::new(params, FairKey::Flow);
     /// Stations take turns.
-    PerStationFq(FairQueueParams),
+    PerStationFq(FairQueueParams) = "per-station-fq", |params| params.limit,
+        |params, _| FairQueue::new(params, FairKey::Station);
     /// Flows take turns by bytes, each under CoDel.
-    FqCodel(FqCodelParams),
+    FqCodel(FqCodelParams) = "fq-codel", |params| params.limit, |params, _| FqCodel::new(params);
     /// Stations take turns by the air that they use in both directions.
-    AirtimeFq(AirtimeFqParams),
+    AirtimeFq(AirtimeFqParams) = "airtime-fq", |params| params.limit, |params, _| AirtimeFq::new(params);
     /// First in, first out behind random refusals.
-    Admission(AdmissionParams),
+    Admission(AdmissionParams) = "admission", |params| params.limit, Admission::new;
     /// First in, first out with a size that follows the service rate.
-    AdaptiveBuffer(AdaptiveBufferParams),
+    AdaptiveBuffer(AdaptiveBufferParams) = "adaptive-buffer", |params| params.b_max,
+        |params, _| AdaptiveBuffer::new(params);
     /// One pool; the station of the oldest packet is served with all that waits for it.
-    SharedFifo(SharedFifoParams),
+    SharedFifo(SharedFifoParams) = "shared-fifo", |params| params.limit, |params, _| SharedFifo::new(params);
     /// What Linux has: fair queues by station and flow, CoDel, airtime fairness, limits of pending air.
-    #[serde(rename = "mac80211")]
-    Mac80211(Mac80211Params),
+    Mac80211(Mac80211Params) = "mac80211", |params| params.limit, |params, _| Mac80211::new(params);
 }
 
 impl QdiscSpec {
-    /// Each kind with its defaults; where the source leaves a value to the user, with one for a small hot-spot.
-    pub fn all() -> [QdiscSpec; 13] {
-        [
-            QdiscSpec::Droptail { limit: 100 },
-            QdiscSpec::Las(LasParams::default()),
-            QdiscSpec::Tlas(TlasParams::default()),
-            QdiscSpec::TlasSaf(TlasSafParams::default()),
-            QdiscSpec::DualQueue(DualQueueParams::default()),
-            QdiscSpec::PerFlowFq(FairQueueParams::default()),
-            QdiscSpec::PerStationFq(FairQueueParams::default()),
-            QdiscSpec::FqCodel(FqCodelParams::default()),
-            QdiscSpec::AirtimeFq(AirtimeFqParams::default()),
-            QdiscSpec::Admission(AdmissionParams::default()),
-            QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
-            QdiscSpec::SharedFifo(SharedFifoParams::default()),
-            QdiscSpec::Mac80211(Mac80211Params::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            QdiscSpec::Droptail { .. } => "droptail",
-            QdiscSpec::Las(_) => "las",
-            QdiscSpec::Tlas(_) => "tlas",
-            QdiscSpec::TlasSaf(_) => "tlas-saf",
-            QdiscSpec::DualQueue(_) => "dual-queue",
-            QdiscSpec::PerFlowFq(_) => "per-flow-fq",
-            QdiscSpec::PerStationFq(_) => "per-station-fq",
-            QdiscSpec::FqCodel(_) => "fq-codel",
-            QdiscSpec::AirtimeFq(_) => "airtime-fq",
-            QdiscSpec::Admission(_) => "admission",
-            QdiscSpec::AdaptiveBuffer(_) => "adaptive-buffer",
-            QdiscSpec::SharedFifo(_) => "shared-fifo",
-            QdiscSpec::Mac80211(_) => "mac80211",
-        }
-    }
-
-    /// Packets that it holds at most, all its queues together.
-    pub fn limit(&self) -> usize {
-        match self {
-            QdiscSpec::Droptail { limit } => *limit,
-            QdiscSpec::Las(params) => params.limit,
-            QdiscSpec::Tlas(params) => params.limit,
-            QdiscSpec::TlasSaf(params) => params.limit,
-            QdiscSpec::DualQueue(params) => params.data + params.ack,
-            QdiscSpec::PerFlowFq(params) | QdiscSpec::PerStationFq(params) => params.limit,
-            QdiscSpec::FqCodel(params) => params.limit,
-            QdiscSpec::AirtimeFq(params) => params.limit,
-            QdiscSpec::Admission(params) => params.limit,
-            QdiscSpec::AdaptiveBuffer(params) => params.b_max,
-            QdiscSpec::SharedFifo(params) => params.limit,
-            QdiscSpec::Mac80211(params) => params.limit,
-        }
-    }
-
     /// The limit as ns-2 counts it: its single-buffer queues let one packet less wait than their `limit_`.
     #[must_use]
     pub fn with_ns2_limit(mut self) -> Self {
@@ -116,24 +103,5 @@ impl QdiscSpec {
         };
         *limit = (*limit).max(2) - 1;
         self
-    }
-}
-
-/// Builds the discipline that `spec` describes. `rng` is its own stream; most draw nothing.
-pub fn build<P: Packet + Send + 'static>(spec: QdiscSpec, rng: Rng) -> Box<dyn Qdisc<P>> {
-    match spec {
-        QdiscSpec::Droptail { limit } => Box::new(DropTail::new(limit)),
-        QdiscSpec::Las(params) => Box::new(Las::new(params)),
-        QdiscSpec::Tlas(params) => Box::new(Tlas::new(params)),
-        QdiscSpec::TlasSaf(params) => Box::new(TlasSaf::new(params)),
-        QdiscSpec::DualQueue(params) => Box::new(DualQueue::new(params, rng)),
-        QdiscSpec::PerFlowFq(params) => Box::new(FairQueue::new(params, FairKey::Flow)),
-        QdiscSpec::PerStationFq(params) => Box::new(FairQueue::new(params, FairKey::Station)),
-        QdiscSpec::FqCodel(params) => Box::new(FqCodel::new(params)),
-        QdiscSpec::AirtimeFq(params) => Box::new(AirtimeFq::new(params)),
-        QdiscSpec::Admission(params) => Box::new(Admission::new(params, rng)),
-        QdiscSpec::AdaptiveBuffer(params) => Box::new(AdaptiveBuffer::new(params)),
-        QdiscSpec::Mac80211(params) => Box::new(Mac80211::new(params)),
-        QdiscSpec::SharedFifo(params) => Box::new(SharedFifo::new(params)),
     }
 }

@@ -108,214 +108,74 @@ pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     cautions
 }
 
+const fn in_ap(name: &'static str, needs: &'static str, source: &'static str, apply: fn(&mut Scenario)) -> Remedy {
+    Remedy { name, deploy: Deploy::Ap, needs, source, apply }
+}
+
+const fn in_box(name: &'static str, needs: &'static str, source: &'static str, apply: fn(&mut Scenario)) -> Remedy {
+    Remedy { name, deploy: Deploy::Box, needs, source, apply }
+}
+
 /// All remedies; the first one is to leave the cell as it is.
 pub const REMEDIES: &[Remedy] = &[
     Remedy { name: "none", deploy: Deploy::Nothing, needs: "", source: "the scenario", apply: |_| {} },
-    Remedy {
-        name: "droptail",
-        deploy: Deploy::Ap,
-        needs: "",
-        source: "baseline",
-        apply: |s| queue(s, |limit| QdiscSpec::Droptail { limit }),
-    },
-    Remedy {
-        name: "buffer-sizing",
-        deploy: Deploy::Ap,
-        needs: "windows of all flows",
-        source: "detti2005 Eq. 1",
-        apply: |s| s.ap.queue = QdiscSpec::Droptail { limit: lossless_buffer(s) },
-    },
-    Remedy {
-        name: "las",
-        deploy: Deploy::Ap,
-        needs: "TCP headers",
-        source: "khademi2010 2.3",
-        apply: |s| queue(s, |limit| QdiscSpec::Las(LasParams { limit })),
-    },
-    Remedy {
-        name: "tlas",
-        deploy: Deploy::Ap,
-        needs: "TCP headers",
-        source: "khademi2010 2.3",
-        apply: |s| queue(s, |limit| QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() })),
-    },
-    Remedy {
-        name: "tlas-saf",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, cwnd",
-        source: "khademi2010 3",
-        apply: |s| queue(s, |limit| QdiscSpec::TlasSaf(TlasSafParams { limit, ..TlasSafParams::default() })),
-    },
-    Remedy {
-        name: "dual-queue:optimal",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, window",
-        source: "ha2009 Eq. 13",
-        apply: |s| dual_queue(s, ShareRule::Optimal),
-    },
-    Remedy {
-        name: "dual-queue:modified",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, window",
-        source: "ha2009 4.1",
-        apply: |s| dual_queue(s, ShareRule::Modified),
-    },
-    Remedy {
-        name: "dual-queue:auto",
-        deploy: Deploy::Ap,
-        needs: "TCP headers",
-        source: "ours",
-        apply: |s| dual_queue(s, ShareRule::Auto),
-    },
-    Remedy {
-        name: "per-flow-fq",
-        deploy: Deploy::Ap,
-        needs: "flows",
-        source: "Wu et al.",
-        apply: |s| queue(s, |limit| QdiscSpec::PerFlowFq(FairQueueParams { limit, ..FairQueueParams::default() })),
-    },
-    Remedy {
-        name: "per-station-fq",
-        deploy: Deploy::Ap,
-        needs: "",
-        source: "design 4",
-        apply: |s| queue(s, |limit| QdiscSpec::PerStationFq(FairQueueParams { limit, ..FairQueueParams::default() })),
-    },
-    Remedy {
-        name: "fq-codel",
-        deploy: Deploy::Ap,
-        needs: "flows",
-        source: "RFC 8290",
-        apply: |s| s.ap.queue = QdiscSpec::FqCodel(FqCodelParams::default()),
-    },
-    Remedy {
-        name: "airtime-fq",
-        deploy: Deploy::Ap,
-        needs: "airtime",
-        source: "mac80211",
-        apply: |s| queue(s, |limit| QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() })),
-    },
-    Remedy {
-        name: "mac80211",
-        deploy: Deploy::Ap,
-        needs: "airtime",
-        source: "Linux",
-        apply: |s| s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default()),
-    },
-    Remedy {
-        name: "edca",
-        deploy: Deploy::Ap,
-        needs: "stations that send and receive",
-        source: "ours",
-        apply: |s| advertise(s),
-    },
-    Remedy {
-        name: "mac80211+edca",
-        deploy: Deploy::Ap,
-        needs: "airtime, stations that send and receive",
-        source: "Linux, ours",
-        apply: |s| {
-            s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default());
-            advertise(s);
-        },
-    },
-    Remedy {
-        name: "admission",
-        deploy: Deploy::Ap,
-        needs: "channel errors, flows",
-        source: "pokhrel2016 5",
-        apply: |s| s.ap.queue = QdiscSpec::Admission(AdmissionParams::default()),
-    },
-    Remedy {
-        name: "adaptive-buffer",
-        deploy: Deploy::Ap,
-        needs: "",
-        source: "khademi2010 Eqs. 7-8",
-        apply: |s| s.ap.queue = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default()),
-    },
-    Remedy {
-        name: "window-cap:lossless",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, flows, buffer",
-        source: "detti2005 4.1",
-        apply: |s| window_cap(s, WindowRule::Lossless),
-    },
-    Remedy {
-        name: "window-cap:b-over-n",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, flows, buffer",
-        source: "khademi2010 Eq. 2",
-        apply: |s| window_cap(s, WindowRule::BOverN),
-    },
-    Remedy {
-        name: "window-cap:tfbr",
-        deploy: Deploy::Ap,
-        needs: "TCP headers, one upload",
-        source: "khademi2010 Eqs. 4-6",
-        apply: |s| window_cap(s, WindowRule::Tfbr),
-    },
-    Remedy {
-        name: "uplink-limiter",
-        deploy: Deploy::Ap,
-        needs: "R (measured)",
-        source: "detti2005 4.2",
-        apply: |s| limiter(s, LimiterShare::Half),
-    },
-    Remedy {
-        name: "uplink-limiter:flows",
-        deploy: Deploy::Ap,
-        needs: "R (measured), flows",
-        source: "detti2005 5",
-        apply: |s| limiter(s, LimiterShare::Flows),
-    },
-    Remedy {
-        name: "vsb",
-        deploy: Deploy::Box,
-        needs: "C (measured)",
-        source: "detti2011 4",
-        apply: |s| vsb(s, Policy::PerStation),
-    },
-    Remedy {
-        name: "vsb:wce",
-        deploy: Deploy::Box,
-        needs: "C (measured)",
-        source: "detti2011 4.2.1",
-        apply: |s| {
-            let capacity = CapacityParams::Wce(WceParams { max: fastest(s), ..WceParams::default() });
-            boxed(s, Policy::PerStation, capacity);
-        },
-    },
-    Remedy {
-        name: "vsb:air",
-        deploy: Deploy::Box,
-        needs: "PHY rates",
-        source: "ours",
-        apply: |s| {
-            let capacity = CapacityParams::Air(AirParams { max: fastest(s), ..AirParams::default() });
-            boxed(s, Policy::PerStation, capacity);
-        },
-    },
-    Remedy {
-        name: "vsb:airtime",
-        deploy: Deploy::Box,
-        needs: "C (measured), PHY rates",
-        source: "detti2011 App. V",
-        apply: |s| vsb(s, Policy::Airtime),
-    },
-    Remedy {
-        name: "vsb:per-direction",
-        deploy: Deploy::Box,
-        needs: "C (measured)",
-        source: "detti2011 App. V",
-        apply: |s| vsb(s, Policy::PerDirection),
-    },
-    Remedy {
-        name: "vsb:per-flow",
-        deploy: Deploy::Box,
-        needs: "C (measured), flows",
-        source: "detti2011 App. V",
-        apply: |s| vsb(s, Policy::PerFlow),
-    },
+    in_ap("droptail", "", "baseline", |s| queue(s, |limit| QdiscSpec::Droptail { limit })),
+    in_ap("buffer-sizing", "windows of all flows", "detti2005 Eq. 1", |s| {
+        s.ap.queue = QdiscSpec::Droptail { limit: lossless_buffer(s) };
+    }),
+    in_ap("las", "TCP headers", "khademi2010 2.3", |s| queue(s, |limit| QdiscSpec::Las(LasParams { limit }))),
+    in_ap("tlas", "TCP headers", "khademi2010 2.3", |s| {
+        queue(s, |limit| QdiscSpec::Tlas(TlasParams { limit, ..TlasParams::default() }));
+    }),
+    in_ap("tlas-saf", "TCP headers, cwnd", "khademi2010 3", |s| {
+        queue(s, |limit| QdiscSpec::TlasSaf(TlasSafParams { limit, ..TlasSafParams::default() }));
+    }),
+    in_ap("dual-queue:optimal", "TCP headers, window", "ha2009 Eq. 13", |s| dual_queue(s, ShareRule::Optimal)),
+    in_ap("dual-queue:modified", "TCP headers, window", "ha2009 4.1", |s| dual_queue(s, ShareRule::Modified)),
+    in_ap("dual-queue:auto", "TCP headers", "ours", |s| dual_queue(s, ShareRule::Auto)),
+    in_ap("per-flow-fq", "flows", "Wu et al.", |s| {
+        queue(s, |limit| QdiscSpec::PerFlowFq(FairQueueParams { limit, ..FairQueueParams::default() }));
+    }),
+    in_ap("per-station-fq", "", "design 4", |s| {
+        queue(s, |limit| QdiscSpec::PerStationFq(FairQueueParams { limit, ..FairQueueParams::default() }));
+    }),
+    in_ap("fq-codel", "flows", "RFC 8290", |s| s.ap.queue = QdiscSpec::FqCodel(FqCodelParams::default())),
+    in_ap("airtime-fq", "airtime", "mac80211", |s| {
+        queue(s, |limit| QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() }));
+    }),
+    in_ap("mac80211", "airtime", "Linux", |s| s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default())),
+    in_ap("edca", "stations that send and receive", "ours", advertise),
+    in_ap("mac80211+edca", "airtime, stations that send and receive", "Linux, ours", |s| {
+        s.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default());
+        advertise(s);
+    }),
+    in_ap("admission", "channel errors, flows", "pokhrel2016 5", |s| {
+        s.ap.queue = QdiscSpec::Admission(AdmissionParams::default());
+    }),
+    in_ap("adaptive-buffer", "", "khademi2010 Eqs. 7-8", |s| {
+        s.ap.queue = QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams::default());
+    }),
+    in_ap("window-cap:lossless", "TCP headers, flows, buffer", "detti2005 4.1", |s| {
+        window_cap(s, WindowRule::Lossless);
+    }),
+    in_ap("window-cap:b-over-n", "TCP headers, flows, buffer", "khademi2010 Eq. 2", |s| {
+        window_cap(s, WindowRule::BOverN);
+    }),
+    in_ap("window-cap:tfbr", "TCP headers, one upload", "khademi2010 Eqs. 4-6", |s| window_cap(s, WindowRule::Tfbr)),
+    in_ap("uplink-limiter", "R (measured)", "detti2005 4.2", |s| limiter(s, LimiterShare::Half)),
+    in_ap("uplink-limiter:flows", "R (measured), flows", "detti2005 5", |s| limiter(s, LimiterShare::Flows)),
+    in_box("vsb", "C (measured)", "detti2011 4", |s| vsb(s, Policy::PerStation)),
+    in_box("vsb:wce", "C (measured)", "detti2011 4.2.1", |s| {
+        let capacity = CapacityParams::Wce(WceParams { max: fastest(s), ..WceParams::default() });
+        boxed(s, Policy::PerStation, capacity);
+    }),
+    in_box("vsb:air", "PHY rates", "ours", |s| {
+        let capacity = CapacityParams::Air(AirParams { max: fastest(s), ..AirParams::default() });
+        boxed(s, Policy::PerStation, capacity);
+    }),
+    in_box("vsb:airtime", "C (measured), PHY rates", "detti2011 App. V", |s| vsb(s, Policy::Airtime)),
+    in_box("vsb:per-direction", "C (measured)", "detti2011 App. V", |s| vsb(s, Policy::PerDirection)),
+    in_box("vsb:per-flow", "C (measured), flows", "detti2011 App. V", |s| vsb(s, Policy::PerFlow)),
 ];
 
 /// Windows for stations by the rule of `edca`; cells without EDCA stay as they are.

@@ -205,7 +205,8 @@ mod tests {
 
     #[test]
     fn every_discipline_is_named_here_and_has_its_own_defaults() {
-        assert_eq!(KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>(), QdiscSpec::all().map(|spec| spec.kind()));
+        let names: Vec<_> = QdiscSpec::all().iter().map(QdiscSpec::kind).collect();
+        assert_eq!(KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>(), names);
         for spec in QdiscSpec::all() {
             assert_eq!(read(&format!("{{ kind = \"{}\" }}", spec.kind())), spec);
         }
