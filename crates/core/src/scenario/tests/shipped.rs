@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::render;
+use crate::qdisc::QdiscSpec;
+use crate::remedy::REMEDIES;
 use crate::scenario::{Scenario, ap, edca, enforce, event, sections, station, tcp, traffic};
+use crate::tcp::Variant;
 
 #[test]
 fn all_scenarios_of_the_repository_are_good() {
@@ -55,4 +58,18 @@ fn the_cell_of_the_tutorial_is_good() {
     for cell in cells {
         assert!(super::good(cell).flow_count() > 0);
     }
+}
+
+/// docs/glossary.md explains each word that names a discipline, a remedy with its rule, or a congestion control.
+#[test]
+fn the_glossary_explains_every_name() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/glossary.md")).unwrap();
+    let entries = page.lines().filter_map(|line| line.strip_prefix("- **")?.split("**").next());
+    let plain = |word: &str| word.split(" (").next().unwrap_or_default().to_lowercase().replace(' ', "-");
+    let terms: Vec<String> = entries.flat_map(|entry| entry.split(", ").map(plain)).collect();
+    let of_remedies = REMEDIES.iter().skip(1).flat_map(|remedy| remedy.name.split([':', '+']));
+    let disciplines = QdiscSpec::all();
+    let names = of_remedies.chain(disciplines.iter().map(QdiscSpec::kind)).chain(Variant::ALL.map(Variant::name));
+    let missing: Vec<&str> = names.filter(|name| !terms.iter().any(|term| term == name)).collect();
+    assert!(missing.is_empty(), "docs/glossary.md lacks {missing:?}");
 }
