@@ -1,4 +1,5 @@
-//! Measures the AP's queue disciplines in the cells of the papers: the long runs behind docs/remedies.md.
+//! Measures the AP's queue disciplines in the cells of the papers: the long runs behind docs/remedies.md that no figure of the gallery
+//! shows.
 //!
 //! `cargo run --release -p fairair-sim --example disciplines -- <section> [replicas]`, where a section is one of the
 //! names in `main`. Figures are means over replicas.
@@ -7,16 +8,16 @@
 mod cells;
 
 use cells::{
-    airtimes, cov, detti2011_fig6, goodputs, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes,
-    mean, pokhrel2016, service_ms, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
+    airtimes, cov, detti2011_fig6, ha2009, jain, jain_of_flows, khademi2010_directions, khademi2010_sizes, mean,
+    pokhrel2016, service_ms, sojourn_ms, total, transfer_times, two_rates, up_down_ratio,
 };
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
-    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, Charge, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, QdiscSpec, Refusable, Share, ShareRule, TlasParams, TlasSafParams, Victim,
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, Charge, CwndSource, FairQueueParams, FqCodelParams,
+    LasParams, QdiscSpec, Refusable, TlasParams, TlasSafParams, Victim,
 };
 use fairair_core::record::Record;
-use fairair_core::scenario::{Scenario, Wire};
+use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Probability};
 
 /// Runs all replicas of a scenario.
@@ -34,119 +35,6 @@ fn mean_of(records: &[Record], figure: impl Fn(&Record) -> f64) -> f64 {
     mean(&records.iter().map(figure).collect::<Vec<_>>())
 }
 
-fn dual(p: Share) -> QdiscSpec {
-    QdiscSpec::DualQueue(DualQueueParams { p, ..DualQueueParams::default() })
-}
-
-const SHARES: [(&str, Share); 5] = [
-    ("p=0.5", Share::Fixed(0.5)),
-    ("p=0.7", Share::Fixed(0.7)),
-    ("optimal", Share::Rule(ShareRule::Optimal)),
-    ("modified", Share::Rule(ShareRule::Modified)),
-    ("auto", Share::Rule(ShareRule::Auto)),
-];
-
-/// ha2009 Figs. 8-11: up/down ratio of mean goodputs, and the total.
-fn ha2009_ratios(n: u32, error: f64, cases: &[(usize, usize)], shares: &[(&str, Share)]) {
-    for (name, share) in shares {
-        print!("{name:9}");
-        for &(m, u) in cases {
-            let mut scenario = ha2009(m, u, dual(*share));
-            scenario.stations.iter_mut().for_each(|station| station.bit_error_rate = error);
-            let records = replicas(&scenario, n);
-            print!(" {:5.2}", mean_of(&records, up_down_ratio));
-        }
-        println!();
-    }
-}
-
-fn ha2009_figures(n: u32, error: f64, shares: &[(&str, Share)]) {
-    let range: Vec<usize> = (1..=10).collect();
-    println!("case 1: m = 1..10, n = 2");
-    ha2009_ratios(n, error, &range.iter().map(|i| (*i, 2)).collect::<Vec<_>>(), shares);
-    println!("case 2: m = 2, n = 1..10");
-    ha2009_ratios(n, error, &range.iter().map(|i| (2, *i)).collect::<Vec<_>>(), shares);
-    if error == 0.0 {
-        println!("case 3: m = n = 1..10");
-        ha2009_ratios(n, error, &range.iter().map(|i| (*i, *i)).collect::<Vec<_>>(), shares);
-    }
-}
-
-fn ha2009_tables(n: u32) {
-    let records = replicas(&ha2009(4, 4, dual(Share::Fixed(0.7))), n);
-    let of = |direction| mean_of(&records, |record| mean(&goodputs(record, direction)));
-    let (down, up) = (of(Direction::Down), of(Direction::Up));
-    println!("Fig. 4: down {down:.0} up {up:.0} total {:.0} kb/s of payload", mean_of(&records, total));
-    println!("Table 1: total x 1500/1460, kb/s: (m,n) droptail optimal modified auto");
-    for (m, u) in [(2, 2), (2, 5), (2, 10), (5, 2), (5, 5), (10, 2), (10, 10)] {
-        let queues = [
-            QdiscSpec::Droptail { limit: 100 },
-            dual(Share::Rule(ShareRule::Optimal)),
-            dual(Share::Rule(ShareRule::Modified)),
-            dual(Share::Rule(ShareRule::Auto)),
-        ];
-        print!("({m},{u})");
-        for queue in queues {
-            let payload = mean_of(&replicas(&ha2009(m, u, queue), n), total);
-            print!(" {:.0}", payload * 1500.0 / 1460.0);
-        }
-        println!();
-    }
-    println!("Table 2: queue size: optimal auto");
-    for size in [50, 100, 200, 500, 1000] {
-        print!("{size}");
-        for (_, p) in &SHARES[2..] {
-            let params = DualQueueParams { data: size, ack: size, p: *p, ..DualQueueParams::default() };
-            print!(" {:.3}", mean_of(&replicas(&ha2009(4, 4, QdiscSpec::DualQueue(params)), n), up_down_ratio));
-        }
-        println!();
-    }
-    println!("Table 2: delay of a link: optimal modified auto");
-    for ms in [5, 10, 20, 50, 100] {
-        print!("{ms}");
-        for (_, p) in &SHARES[2..] {
-            let mut scenario = ha2009(4, 4, dual(*p));
-            let wire = Wire { delay: Duration::from_millis(ms), ..scenario.wire };
-            scenario.wire.delay = Duration::from_millis(5);
-            for (index, station) in scenario.stations.iter_mut().enumerate() {
-                let delay = if index % 4 == 0 { wire.delay } else { Duration::from_millis(5) };
-                station.flows[0].wire = Some(Wire { delay, ..wire });
-            }
-            print!(" {:.3}", mean_of(&replicas(&scenario, n), up_down_ratio));
-        }
-        println!();
-    }
-}
-
-/// ha2009 section 3.5: two downloads and two uploads, one of each 20 ms and one 1-500 ms from its host.
-fn ha2009_delays(n: u32) {
-    println!("m n tau_2 ms: R_d1/R_d2 R_u1/R_u2 (p = 0.667; odd against even flows of a direction)");
-    let delays = |m: usize, u: usize, all: &[u64]| {
-        for ms in all {
-            let mut scenario = ha2009(m, u, dual(Share::Fixed(0.667)));
-            for (index, station) in scenario.stations.iter_mut().enumerate() {
-                // tau is the round trip; the common wire's share is nothing.
-                let delay = Duration::from_micros(if index % 2 == 0 { 10_000 } else { ms * 500 });
-                station.flows[0].wire = Some(Wire { delay, ..scenario.wire });
-            }
-            scenario.wire.delay = Duration::ZERO;
-            let records = replicas(&scenario, n);
-            let ratio = |direction| {
-                let of = |parity| {
-                    mean_of(&records, |record| goodputs(record, direction).iter().skip(parity).step_by(2).sum())
-                };
-                of(0) / of(1)
-            };
-            println!("{m:2} {u:2} {ms:4} {:.2} {:.2}", ratio(Direction::Down), ratio(Direction::Up));
-        }
-    };
-    delays(2, 2, &[1, 20, 100, 500]);
-    // The paper does not say how many flows it had.
-    for (m, u) in [(2, 4), (2, 10), (4, 2), (4, 4), (6, 6), (10, 2), (10, 10)] {
-        delays(m, u, &[500]);
-    }
-}
-
 fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 7] {
     let saf = |cwnd| QdiscSpec::TlasSaf(TlasSafParams { limit, cwnd, ..TlasSafParams::default() });
     let victim = Victim::Last;
@@ -159,20 +47,6 @@ fn las_family(limit: usize) -> [(&'static str, QdiscSpec); 7] {
         ("tlas last", QdiscSpec::Tlas(TlasParams { limit, victim, ..TlasParams::default() })),
         ("tlas-saf last", QdiscSpec::TlasSaf(TlasSafParams { limit, victim, ..TlasSafParams::default() })),
     ]
-}
-
-/// khademi2010 Fig. 10.
-fn khademi_directions(n: u32) {
-    let limits = [5, 10, 20, 30, 40, 50, 75, 100, 150, 200];
-    println!("Jain's index, B = {limits:?}");
-    for index in 0..las_family(1).len() {
-        print!("{:20}", las_family(1)[index].0);
-        for limit in limits {
-            let records = replicas(&khademi2010_directions(las_family(limit)[index].1), n);
-            print!(" {:.3}", mean_of(&records, jain_of_flows));
-        }
-        println!();
-    }
 }
 
 /// khademi2010 Figs. 4-9.
@@ -349,12 +223,6 @@ fn main() {
     let section = std::env::args().nth(1).unwrap_or_default();
     let n: u32 = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(10);
     match section.as_str() {
-        "ha2009-figures" => ha2009_figures(n, 0.0, &SHARES),
-        "ha2009-auto" => ha2009_figures(n, 0.0, &SHARES[4..]),
-        "ha2009-errors" => ha2009_figures(n, 1e-5, &SHARES[2..]),
-        "ha2009-tables" => ha2009_tables(n),
-        "ha2009-delays" => ha2009_delays(n),
-        "khademi2010-directions" => khademi_directions(n),
         "khademi2010-sizes-250" => khademi_sizes(n, 250),
         "khademi2010-sizes-500" => khademi_sizes(n, 500),
         "khademi2010-sizes-1000" => khademi_sizes(n, 1000),

@@ -21,24 +21,24 @@ const FRESH: usize = 1000;
 
 fn main() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/model-grid.csv");
-    let wish = std::env::args().nth(1).unwrap_or_default();
-    if wish == "speed" {
+    let task = std::env::args().nth(1).unwrap_or_default();
+    if task == "speed" {
         speed();
         return;
     }
-    if wish == "show" {
+    if task == "show" {
         let case = std::env::args().nth(2).and_then(|case| case.parse().ok()).expect("the number of a case");
         print!("{}", model_grid::toml(case));
         return;
     }
-    if wish == "fresh" {
+    if task == "fresh" {
         let pool = Pool::new(0).expect("threads");
         let cases = FRESH as u32..(FRESH + 200) as u32;
         let rows = pool.run(cases, &AtomicBool::new(false), |case| model_grid::row(case as usize), |_| ());
         print!("{}", Summary::of(&rows).table());
         return;
     }
-    let rows: Vec<Row> = if wish == "simulate" {
+    let rows: Vec<Row> = if task == "simulate" {
         let pool = Pool::new(0).expect("threads");
         let done = |case: u32| eprint!("\r{case}");
         pool.run(0..SIZE as u32, &AtomicBool::new(false), |case| model_grid::row(case as usize), done)
