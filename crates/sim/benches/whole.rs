@@ -1,6 +1,7 @@
 //! Whole runs: simulated seconds per second of CPU on one core, beside ns-2 and ns-3 where they are installed, and memory.
 //!
-//! `FAIRAIR_NS3` names the program of the ns-3 reference runs (wlanfair).
+//! `FAIRAIR_NS3` names the program of the ns-3 reference runs (wlanfair). `cargo bench -p fairair-sim --bench whole -- once TITLE` runs
+//! the cell with this title once and prints nothing: a process whose instructions `valgrind --tool=callgrind` or `perf stat` can count.
 
 use std::path::Path;
 use std::process::Command;
@@ -240,6 +241,13 @@ fn print(title: &str, speed: f64, theirs: Option<Option<f64>>, missing: &str) {
 fn main() {
     // `cargo test --benches` starts benches too, with arguments of its own.
     if !std::env::args().any(|argument| argument == "--bench") {
+        return;
+    }
+    let mut arguments = std::env::args().skip_while(|argument| argument != "once").skip(1);
+    if let Some(title) = arguments.next() {
+        let modern = MODERN.iter().find(|cell| cell.title == title).map(Modern::scenario);
+        let long = CELLS.iter().find(|cell| cell.title == title).map(scenario);
+        fairair_sim::run(&modern.or(long).expect("the title of a cell in the table"), 0);
         return;
     }
     println!("{:<40} {:>22} {:>12} {:>8}", "cell", "simulated s per CPU s", "ns-2, ns-3", "ratio");
