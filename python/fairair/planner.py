@@ -1,4 +1,4 @@
-"""Plans: from a wish to a remedy with its parameters, proved by simulation."""
+"""Plans: from requirements to a remedy with its parameters, proved by simulation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Point:
     starved: int
     """Stations below the floor in any replica, and flows of other stations."""
     meets: bool
-    """Whether it met the wish when it was last looked at."""
+    """Whether it met the requirements when it was last looked at."""
     rung: int
     """How far it came: 0 a short look, 3 and more proved."""
 
@@ -57,7 +57,7 @@ class Candidate:
     """A candidate that was simulated at length."""
 
     meets: bool
-    """Whether it meets the wish at the far end of every confidence interval, and nobody starves."""
+    """Whether it meets the requirements at the far end of every confidence interval, and nobody starves."""
     deploy: str
     """What has to be changed: ``-``, ``AP``, ``box`` or ``AP+box``."""
     family: str
@@ -104,9 +104,9 @@ class Plan:
     tolerance: float
     floor: float
     met: bool
-    """Whether the first candidate meets the wish; if not, it is the closest and not recommended."""
+    """Whether the first candidate meets the requirements; if not, it is the closest and not recommended."""
     already_met: bool
-    """Whether the cell as it is meets the wish."""
+    """Whether the cell as it is meets the requirements."""
     as_is_starved: tuple[str, ...]
     """Stations of the cell as it is that are below the floor in any replica, and flows of other stations."""
     as_is_goodput_bps: float
@@ -120,7 +120,7 @@ class Plan:
     """The best of each family of remedies."""
     alternative: Point | None
     """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
-    most goodput below; else what has more goodput and a longer delay. None when nothing that meets the wish does."""
+    most goodput below; else what has more goodput and a longer delay. None when nothing that meets the requirements does."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
@@ -160,7 +160,7 @@ class Plan:
 
     @property
     def recommended(self) -> Candidate | None:
-        """The candidate to take; None when nothing meets the wish without starving somebody."""
+        """The candidate to take; None when nothing meets the requirements without starving somebody."""
         return self.candidates[0] if self.met else None
 
     def apply(self, scenario: Scenario) -> Scenario:

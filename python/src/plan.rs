@@ -1,9 +1,9 @@
-//! The planner: a scenario and a wish in, a plan out.
+//! The planner: a scenario and requirements in, a plan out.
 
 use fairair_core::remedy::Deploy;
 use fairair_core::units::Duration;
 use fairair_sim::Watch;
-use fairair_sim::plan::{Goal, Wish, plan};
+use fairair_sim::plan::{Goal, Requirements, plan};
 use pyo3::prelude::*;
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub(crate) fn run_plan(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let scenario = document::scenario(&document::parse(document)?)?;
-    let wish = Wish {
+    let required = Requirements {
         goals: wanted(&goals, max_delay)?,
         tolerance: within("tolerance", tolerance, 1.0)?,
         floor: within("floor", floor, 1.0)?,
@@ -47,7 +47,7 @@ pub(crate) fn run_plan(
     };
     let work = move |watch: Watch| {
         let pool = threads(jobs)?;
-        plan(&scenario, &wish, &pool, watch).map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
+        plan(&scenario, &required, &pool, watch).map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
     };
     let found = watched(py, progress, work)??;
     let text = found.map(|plan| serde_json::to_string(&plan));

@@ -2,7 +2,7 @@
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::plan::{Goal, Wish, plan};
+use fairair_sim::plan::{Goal, Requirements, plan};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
@@ -19,9 +19,9 @@ const THOROUGH: f64 = 5.0;
 pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
-    let wish = wish(args);
+    let required = requirements(args);
     let usage = |(what, help)| CliError::Usage { what, help };
-    if let Some(mistake) = wish.mistake(&scenario) {
+    if let Some(mistake) = required.mistake(&scenario) {
         return Err(usage(mistake));
     }
     if let Some(file) = &args.svg {
@@ -32,7 +32,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         }
     }
     let pool = work::pool(args.jobs)?;
-    let found = work::watched(|watch| plan(&scenario, &wish, &pool, watch)).map_err(usage)?;
+    let found = work::watched(|watch| plan(&scenario, &required, &pool, watch)).map_err(usage)?;
     let Some(plan) = found else {
         output::say("nothing was simulated to its end: nothing is known");
         return Ok(Exit::Interrupted);
@@ -54,11 +54,11 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
     Ok(if plan.met { Exit::Success } else { Exit::Unmet })
 }
 
-/// The wish of the flags.
-fn wish(args: &PlanArgs) -> Wish {
+/// What the flags require.
+fn requirements(args: &PlanArgs) -> Requirements {
     let mut goals = args.goal.clone();
     goals.extend(args.max_delay.map(|most| Goal::Delay { who: String::new(), most }));
-    Wish {
+    Requirements {
         goals,
         tolerance: args.tolerance.0 / 100.0,
         floor: args.floor.0 / 100.0,

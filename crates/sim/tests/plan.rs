@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::plan::{Goal, Wish, plan};
+use fairair_sim::plan::{Goal, Requirements, plan};
 use fairair_sim::replicas::Pool;
 use fairair_sim::{Progress, Watch};
 
@@ -26,9 +26,9 @@ const CELL: &str = r#"
     flows = [{ direction = "down" }]
 "#;
 
-fn wish(goal: &str) -> Wish {
+fn requirements(goal: &str) -> Requirements {
     let goals: Vec<Goal> = vec![goal.parse().unwrap()];
-    Wish { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 0.05 }
+    Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 0.05 }
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn the_plan_is_the_same_on_any_number_of_threads_and_starves_nobody() {
     let answer = |jobs| {
         let pool = Pool::new(jobs).unwrap();
         let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-        let found = plan(&scenario, &wish("level=1"), &pool, watch);
+        let found = plan(&scenario, &requirements("level=1"), &pool, watch);
         found.unwrap().unwrap()
     };
     let (one, three) = (answer(1), answer(3));
@@ -54,7 +54,7 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let pool = Pool::new(0).unwrap();
     let ask = |goal: &str, cancelled| {
-        plan(&scenario, &wish(goal), &pool, Watch { cancel: &AtomicBool::new(cancelled), progress: &|_| () })
+        plan(&scenario, &requirements(goal), &pool, Watch { cancel: &AtomicBool::new(cancelled), progress: &|_| () })
     };
     let unmet = ask("up >= 1.95 Mbit/s", false).unwrap().unwrap();
     assert!(!unmet.met && unmet.constraints[0].missed_by.unwrap() > 1.0);
@@ -79,7 +79,7 @@ fn a_search_that_is_stopped_says_what_it_knew_by_then() {
             cancel.fetch_or(enough && progress.planned > 10, Ordering::SeqCst);
         };
         let watch = Watch { cancel: &cancel, progress: &progress };
-        plan(&scenario, &wish("level=1"), &Pool::new(1).unwrap(), watch).unwrap().unwrap()
+        plan(&scenario, &requirements("level=1"), &Pool::new(1).unwrap(), watch).unwrap().unwrap()
     };
     let early = stopped(0.5);
     assert!(early.interrupted && !early.met && early.rows.is_empty(), "{:?}", early.front);
@@ -94,8 +94,8 @@ fn a_station_that_looks_like_one_of_a_group_gets_a_weight() {
                 [[station]]\nname = \"down\"\nflows = [{ direction = \"down\" }]\n";
     let scenario = Scenario::from_toml(text, "two.toml").unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let wish = Wish { deploy: Some(Deploy::Box), effort: 0.2, ..wish("up-1 >= 3.5 Mbit/s") };
-    let plan = plan(&scenario, &wish, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+    let required = Requirements { deploy: Some(Deploy::Box), effort: 0.2, ..requirements("up-1 >= 3.5 Mbit/s") };
+    let plan = plan(&scenario, &required, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     let weighed = plan.families.iter().find(|point| point.family == "box with weights").unwrap();
     let snippet = &weighed.snippet;
     assert!(plan.met, "{weighed:?}");
@@ -109,6 +109,6 @@ fn a_cell_that_delivers_nothing_meets_nothing() {
                 count = 2\nflows = [{ direction = \"down\", start = \"1 s\", stop = \"2 s\" }]\n";
     let scenario = Scenario::from_toml(text, "silent.toml").unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let plan = plan(&scenario, &wish("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+    let plan = plan(&scenario, &requirements("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     assert!(!plan.already_met && !plan.met && plan.rows.iter().all(|row| !row.meets), "{:?}", plan.goals);
 }

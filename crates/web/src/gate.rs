@@ -109,7 +109,7 @@ pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next:
     sealed(next.run(Request::from_parts(parts, Body::from(whole))).await)
 }
 
-/// The response with what browsers are told about it.
+/// Adds the security headers to a response.
 fn sealed(mut response: Response) -> Response {
     let headers = response.headers_mut();
     let mut set = |name, value| headers.insert(name, HeaderValue::from_static(value));

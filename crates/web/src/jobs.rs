@@ -1,5 +1,5 @@
-//! Work that takes longer than a moment: it waits in a line, tells how far it is as server-sent events, and ends when
-//! the browser goes away.
+//! Long work: it waits in a queue, sends its progress as server-sent events, and ends when the browser closes the
+//! connection.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -116,7 +116,7 @@ impl Job {
         self.cancel.load(Ordering::SeqCst)
     }
 
-    /// Does `work` while its progress is told, counted from `before` of at least `all` replicas. What a slow browser cannot take is left out.
+    /// Does `work` and sends its progress: `before` replicas are done already, of at least `all`. Events that a slow browser cannot take are dropped.
     pub(crate) fn watched<T>(&self, before: u32, all: u32, work: impl FnOnce(Watch) -> T) -> T {
         let progress = |Progress { done, planned }: Progress| {
             let told = Progress { done: before + done, planned: all.max(before + planned) };
@@ -125,7 +125,7 @@ impl Job {
         work(Watch { cancel: &self.cancel, progress: &progress })
     }
 
-    /// Threads for its replicas, one a processor; nothing when the system gives none, which the browser is told.
+    /// Threads for its replicas, one a processor. `None`: the system gave none, and an error was sent to the browser.
     pub(crate) fn pool(&self) -> Option<Pool> {
         match Pool::new(0) {
             Ok(pool) => Some(pool),

@@ -2,7 +2,7 @@
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::plan::{Constraint, Goal, Plan, Wish, plan as search};
+use fairair_sim::plan::{Constraint, Goal, Plan, Requirements, plan as search};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::{Answer, Source};
@@ -34,8 +34,8 @@ enum Where {
 }
 
 impl Asked {
-    /// The wish, if it makes sense for `scenario`.
-    pub(crate) fn wish(&self, scenario: &Scenario) -> Result<Wish, Refusal> {
+    /// The requirements, if they make sense for `scenario`.
+    pub(crate) fn requirements(&self, scenario: &Scenario) -> Result<Requirements, Refusal> {
         if self.goals.len() > limits::GOALS {
             return Err(Refusal::unfit("too many goals", format!("ask for {} at most", limits::GOALS)));
         }
@@ -46,10 +46,10 @@ impl Asked {
             Where::Ap => Some(Deploy::Ap),
             Where::Box => Some(Deploy::Box),
         };
-        let wish = Wish { goals, tolerance: TOLERANCE, floor: FLOOR, deploy, effort: 1.0 };
-        match wish.mistake(scenario) {
+        let required = Requirements { goals, tolerance: TOLERANCE, floor: FLOOR, deploy, effort: 1.0 };
+        match required.mistake(scenario) {
             Some((what, fix)) => Err(Refusal::unfit(what, fix)),
-            None => Ok(wish),
+            None => Ok(required),
         }
     }
 }
@@ -81,9 +81,9 @@ struct Row<'a> {
 }
 
 /// Searches, and sends what was found.
-pub(crate) fn plan(scenario: &Scenario, wish: &Wish, job: &Job) {
+pub(crate) fn plan(scenario: &Scenario, required: &Requirements, job: &Job) {
     let Some(pool) = job.pool() else { return };
-    match job.watched(0, 0, |watch| search(scenario, wish, &pool, watch)) {
+    match job.watched(0, 0, |watch| search(scenario, required, &pool, watch)) {
         Err((what, fix)) => job.send("failed", &Refusal::unfit(what, fix)),
         Ok(None) => {}
         Ok(Some(plan)) => {

@@ -167,8 +167,8 @@ struct PlanText {
 
 async fn plan_job(State(rooms): Shared, Json(text): Json<PlanText>) -> Result<Response, Refusal> {
     let scenario = document::scenario(&text.toml)?;
-    let wish = text.asked.wish(&scenario)?;
-    Ok(rooms.jobs.long.start(move |job| plan::plan(&scenario, &wish, job)))
+    let required = text.asked.requirements(&scenario)?;
+    Ok(rooms.jobs.long.start(move |job| plan::plan(&scenario, &required, job)))
 }
 
 /// A scenario and the part of its run that is shown.

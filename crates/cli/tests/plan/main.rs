@@ -167,10 +167,10 @@ fn a_long_search_finds_hardly_more() {
     let mut shares = Vec::new();
     for problem in &problems {
         let search = |effort: f64| -> (String, f64) {
-            let wish = problem.wish(effort);
+            let required = problem.requirements(effort);
             let cancel = AtomicBool::new(false);
             let watch = fairair_sim::Watch { cancel: &cancel, progress: &|_| () };
-            let plan = fairair_sim::plan::plan(&problem.scenario, &wish, &pool, watch);
+            let plan = fairair_sim::plan::plan(&problem.scenario, &required, &pool, watch);
             let plan = plan.unwrap().unwrap();
             if !plan.met {
                 return ("nothing".to_owned(), 0.0);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::plan::{Goal, Wish};
+use fairair_sim::plan::{Goal, Requirements};
 
 /// A file of `problems`.
 pub(crate) struct Problem {
@@ -55,9 +55,9 @@ impl Problem {
         self.values("--goal").map(str::to_owned).chain(delay).map(|text| text.parse().unwrap()).collect()
     }
 
-    /// The wish that the options make, with so many times the default's work.
-    pub(crate) fn wish(&self, effort: f64) -> Wish {
-        Wish { goals: self.goals(), tolerance: self.tolerance(), floor: 0.05, deploy: self.deploy(), effort }
+    /// The requirements that the options make, with so many times the default's work.
+    pub(crate) fn requirements(&self, effort: f64) -> Requirements {
+        Requirements { goals: self.goals(), tolerance: self.tolerance(), floor: 0.05, deploy: self.deploy(), effort }
     }
 
     /// How far a ratio may be off, as a share.

@@ -4,13 +4,13 @@ use fairair_core::scenario::{Scenario, Station};
 
 use super::family::Classes;
 use super::goal::is_meant;
-use super::{Goal, Wish};
+use super::{Goal, Requirements};
 
-/// The classes of `scenario` that `wish` makes worth trying, by their names in the file.
+/// The classes of `scenario` that `required` makes worth trying, by their names in the file.
 ///
 /// A level other than 1 is the first station's, and a least goodput is that of those it names: their weight is a parameter. What a goal
 /// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own.
-pub(super) fn of(scenario: &Scenario, wish: &Wish) -> Classes {
+pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let all = named_in_file(scenario, |_| true);
     // One of a counted group has no name of its own in the file.
     let first = || scenario.stations.first().filter(|station| station.group.is_none()).map(|own| own.name.clone());
@@ -19,7 +19,7 @@ pub(super) fn of(scenario: &Scenario, wish: &Wish) -> Classes {
         let touched = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && is_meant(own));
         all.iter().filter(|name| !touched(name)).cloned().collect::<Vec<_>>()
     };
-    for goal in &wish.goals {
+    for goal in &required.goals {
         match goal {
             Goal::Level(level) if (level - 1.0).abs() > f64::EPSILON => {
                 capped.extend(match first() {
@@ -41,12 +41,12 @@ pub(super) fn of(scenario: &Scenario, wish: &Wish) -> Classes {
     }
     // Several goals that name stations: who is named by one is not to pay for another.
     let goals_name =
-        |station: &Station| wish.goals.iter().filter_map(Goal::who).any(|who| is_meant(who, &station.name));
+        |station: &Station| required.goals.iter().filter_map(Goal::who).any(|who| is_meant(who, &station.name));
     let told = named_in_file(scenario, goals_name);
     if capped.iter().any(|name| !told.contains(name)) {
         capped.retain(|name| !told.contains(name));
     }
-    let any = if wish.effort > 1.0 && weighed.is_empty() && capped.is_empty() { all } else { Vec::new() };
+    let any = if required.effort > 1.0 && weighed.is_empty() && capped.is_empty() { all } else { Vec::new() };
     let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
@@ -95,7 +95,7 @@ mod tests {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
         let of = |goals: &[&str], effort: f64| {
             let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
-            let found = of(&scenario, &Wish { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort });
+            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort });
             [found.weighed, found.capped, found.any].map(|names| names.join(" "))
         };
         assert_eq!(of(&["level=1"], 1.0), ["", "", ""]);
@@ -116,7 +116,7 @@ mod tests {
         let scenario = Scenario::from_toml(&cell, "cell.toml").unwrap();
         let of = |goal: &str| {
             let goals = vec![goal.parse().unwrap()];
-            let found = of(&scenario, &Wish { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
+            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
             [found.weighed, found.capped].map(|names| names.join(" "))
         };
         assert_eq!(of("up-1 >= 3.5 Mbit/s"), ["up-1", "up-2 web"]);

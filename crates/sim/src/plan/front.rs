@@ -56,7 +56,7 @@ fn distance(a: &Outcome, b: &Outcome) -> f64 {
     goodput.max(fairness).max(0.1 * (delay(a) / delay(b)).ln().abs())
 }
 
-/// The best of each family, the best family first: what meets the wish, then what is nearest, by utility.
+/// The best of each family, the best family first: what meets the requirements, then what is nearest, by utility.
 pub(crate) fn best_of_families(all: &[Outcome]) -> Vec<&Outcome> {
     let mut ranked: Vec<&Outcome> = all.iter().collect();
     ranked.sort_by(|a, b| better_first(a, b));

@@ -1,4 +1,4 @@
-//! What a user wishes for, and how far a result is from it.
+//! What a user requires, and how far a result is from it.
 
 mod text;
 
@@ -9,7 +9,7 @@ use fairair_core::units::{Bitrate, Duration};
 
 use super::look::{Sample, is_files};
 
-/// A wish about a cell.
+/// A requirement of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Goal {
     /// Goodput of the first station over the mean of the others. At 1: of every station over the mean of the others, but
@@ -84,9 +84,10 @@ impl Goal {
                 Some((format!("the goal `{self}` names `{who}`, and no station or group has that name"), help))
             }
             Goal::Goodput { least, .. } => self.excess(scenario, *least),
-            Goal::Files { .. } if !meant.iter().any(|index| has_files(scenario, *index)) => {
-                wrong(&format!("the goal `{self}` is about files, and nobody there fetches any"), "name who does")
-            }
+            Goal::Files { .. } if !meant.iter().any(|index| has_files(scenario, *index)) => wrong(
+                &format!("the goal `{self}` is about files, but no station that it names fetches files"),
+                "name a station with flows of files",
+            ),
             _ => None,
         }
     }

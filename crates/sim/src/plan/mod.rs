@@ -1,7 +1,7 @@
-//! The planner: from a wish to a remedy with its parameters, proved by simulation.
+//! The planner: from requirements to a remedy with its parameters, proved by simulation.
 //!
 //! [`plan`] searches remedies and useful pairs of them with all their parameters (`family`), by successive halving
-//! (`search`). The answer is what can be had (goodput, fairness, latency), and of that the plan that the wish asks for.
+//! (`search`). The answer is what can be had (goodput, fairness, latency), and of that the plan that the requirements ask for.
 //! Nothing that leaves a flow or a station below a floor is ever recommended.
 
 mod change;
@@ -13,8 +13,8 @@ mod look;
 mod outcome;
 mod pace;
 mod prediction;
+mod requirements;
 mod search;
-mod wish;
 
 use fairair_core::metrics::Report;
 use fairair_core::remedy::cautions;
@@ -24,7 +24,7 @@ use serde::Serialize;
 
 pub use goal::Goal;
 pub use prediction::Prediction;
-pub use wish::Wish;
+pub use requirements::Requirements;
 
 use crate::replicas::Pool;
 use crate::starved::names;
@@ -49,13 +49,13 @@ pub struct Plan {
     pub goals: Vec<String>,
     /// How far a ratio may be off.
     pub tolerance: f64,
-    /// Share of the max-min share that every flow and station keeps in whatever meets the wish.
+    /// Share of the max-min share that every flow and station keeps in whatever meets the requirements.
     pub floor: f64,
     /// Stations of the cell as it is that are below the floor in any replica, and flows of other stations.
     pub as_is_starved: Vec<String>,
-    /// Whether the cell as it is meets the wish.
+    /// Whether the cell as it is meets the requirements.
     pub already_met: bool,
-    /// Whether the first row meets the wish; if not, it is the closest and not recommended.
+    /// Whether the first row meets the requirements; if not, it is the closest and not recommended.
     pub met: bool,
     /// Candidates that were simulated.
     pub tried: usize,
@@ -72,7 +72,7 @@ pub struct Plan {
     /// The best of each family of remedies, the best first.
     pub families: Vec<Point>,
     /// What the recommended plan gave up of goodput or of a short delay: if its delay is longer than [`SHORT_S`], what has the most
-    /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the wish does.
+    /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
     pub alternative: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
@@ -83,7 +83,7 @@ pub struct Plan {
 /// A proved candidate.
 #[derive(Debug, Serialize)]
 pub struct Row {
-    /// Whether it meets the wish at the far end of every confidence interval, and nobody starves.
+    /// Whether it meets the requirements at the far end of every confidence interval, and nobody starves.
     pub meets: bool,
     /// What has to be changed: `-`, `AP`, `box` or `AP+box`.
     pub deploy: &'static str,
@@ -123,13 +123,13 @@ pub struct Point {
     pub delay_s: f64,
     /// Stations below the floor in any replica, and flows of other stations.
     pub starved: usize,
-    /// Whether it met the wish when it was last looked at.
+    /// Whether it met the requirements when it was last looked at.
     pub meets: bool,
     /// The last rung that it reached, from 0; 3 and more: proved.
     pub rung: u64,
 }
 
-/// A goal of the wish.
+/// A goal of the requirements.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Constraint {
     /// As it is written.
@@ -144,23 +144,28 @@ pub struct Constraint {
     pub goodput_without_bps: Option<f64>,
 }
 
-/// Searches for the remedy that meets `wish` at the most goodput. A search that is stopped says what it knows by then, or
+/// Searches for the remedy that meets `required` at the most goodput. A search that is stopped says what it knows by then, or
 /// `None` when that is nothing.
 ///
-/// The answer of a search that is not stopped depends on scenario, wish and seed alone, not on the number of threads or
+/// The answer of a search that is not stopped depends on scenario, requirements and seed alone, not on the number of threads or
 /// their speed.
 ///
 /// # Errors
-/// The mistake of a wish that makes no sense for `scenario`, and its remedy.
-pub fn plan(scenario: &Scenario, wish: &Wish, pool: &Pool, watch: Watch) -> Result<Option<Plan>, (String, String)> {
-    if let Some(mistake) = wish.mistake(scenario) {
+/// The mistake of requirements that make no sense for `scenario`, and its remedy.
+pub fn plan(
+    scenario: &Scenario,
+    required: &Requirements,
+    pool: &Pool,
+    watch: Watch,
+) -> Result<Option<Plan>, (String, String)> {
+    if let Some(mistake) = required.mistake(scenario) {
         return Err(mistake);
     }
     let pace = pace::of(scenario);
-    let ranges = Ranges::new(scenario, pace, classes::of(scenario, wish));
-    let (families, left_out) = families(wish.deploy, &ranges);
-    let search = Search::new((scenario, wish), (pool, watch), (pace, ranges, wish.effort));
-    Ok(search.run(&families).map(|found| answer(scenario, wish, &found, &left_out)))
+    let ranges = Ranges::new(scenario, pace, classes::of(scenario, required));
+    let (families, left_out) = families(required.deploy, &ranges);
+    let search = Search::new((scenario, required), (pool, watch), (pace, ranges, required.effort));
+    Ok(search.run(&families).map(|found| answer(scenario, required, &found, &left_out)))
 }
 
 /// What to write into the file of `scenario`, table by table in place of its keys, to have the queue, window cap, uplink
@@ -169,15 +174,15 @@ pub fn snippet(scenario: &Scenario, changed: &Scenario) -> String {
     Change::between(scenario, changed).snippet(scenario)
 }
 
-fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) -> Plan {
+fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out: &[&str]) -> Plan {
     let as_is = &found.all[0];
     let rows: Vec<Row> = found.proved.iter().take(ROWS).map(|outcome| row(scenario, outcome)).collect();
     Plan {
         schema: SCHEMA,
         name: scenario.name.clone(),
-        goals: wish.goals.iter().map(ToString::to_string).collect(),
-        tolerance: wish.tolerance,
-        floor: wish.floor,
+        goals: required.goals.iter().map(ToString::to_string).collect(),
+        tolerance: required.tolerance,
+        floor: required.floor,
         as_is_starved: names(scenario, &as_is.starved),
         already_met: as_is.meets,
         met: rows.first().is_some_and(|row| row.meets),
@@ -188,7 +193,7 @@ fn answer(scenario: &Scenario, wish: &Wish, found: &Found, left_out: &[&str]) ->
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
-        constraints: constraints(wish, found),
+        constraints: constraints(required, found),
         not_tried: not_tried(scenario, left_out, found.cut),
         rows,
     }
@@ -248,7 +253,7 @@ fn alternative(found: &Found) -> Option<&Outcome> {
 }
 
 /// What the first row has of each goal, and what could be had without that goal.
-fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
+fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
     let Some(first) = found.proved.first() else { return Vec::new() };
     let others_met = |outcome: &&Outcome, goal: usize| {
         outcome.starved.is_nobody()
@@ -268,11 +273,11 @@ fn constraints(wish: &Wish, found: &Found) -> Vec<Constraint> {
     };
     let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
     let mut all: Vec<Constraint> =
-        wish.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
+        required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
     if !first.meets && (first.risky || !first.starved.is_nobody()) {
         let some = found.all.iter().filter(|o| o.rung > 0 && o.misses.iter().all(|miss| *miss <= 0.0));
         all.push(Constraint {
-            goal: format!("nobody below {:.0} % of the max-min share", wish.floor * 100.0),
+            goal: format!("nobody below {:.0} % of the max-min share", required.floor * 100.0),
             reached: if first.starved.is_nobody() {
                 "somebody close to that, who may be below it with other seeds".to_owned()
             } else {

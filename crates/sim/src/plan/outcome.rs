@@ -7,7 +7,7 @@ use super::change::Change;
 use super::family::Family;
 
 /// A candidate before it is simulated.
-pub(super) type Idea = (Option<&'static Family>, Vec<f64>, Change);
+pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
 
 /// A delay, 95th percentile in the AP's queue and mean in the box, from which calls and games suffer, seconds.
 pub const SHORT_S: f64 = 0.1;

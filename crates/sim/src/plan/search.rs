@@ -2,7 +2,7 @@
 //! better ones between, and a proof of the last few.
 
 mod cross;
-mod ideas;
+mod proposals;
 mod rank;
 mod rung;
 
@@ -11,11 +11,11 @@ use fairair_core::scenario::Scenario;
 
 use super::family::{Family, Ranges};
 use super::look::{Sample, simulate};
-use super::outcome::{Idea, Outcome};
-use super::wish::Wish;
+use super::outcome::{Outcome, Proposal};
+use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
-use ideas::{children, unseen};
+use proposals::{children, unseen};
 use rank::{best_goodput, by_goodput, elites, prefer_useful, rank};
 pub(super) use rung::is_steady;
 use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
@@ -43,7 +43,7 @@ const BUDGET: f64 = 56e6;
 const FACTORS: (f64, f64) = (0.28, 1.4);
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
-/// Least part of the fairness of the cell as it is that a plan keeps when the wish is about time only.
+/// Least part of the fairness of the cell as it is that a plan keeps when the requirements are about time only.
 const KEPT: f64 = 0.95;
 
 /// What a search found.
@@ -58,7 +58,7 @@ pub(crate) struct Found {
     pub(crate) cut: usize,
     /// Whether it was stopped before its end.
     pub(crate) interrupted: bool,
-    /// Least fairness, where the wish says nothing of who gets what.
+    /// Least fairness, where the requirements say nothing of who gets what.
     pub(crate) kept: Option<f64>,
 }
 
@@ -74,7 +74,7 @@ struct Looked {
 /// A search at work.
 pub(crate) struct Search<'a> {
     pub(crate) scenario: &'a Scenario,
-    pub(crate) wish: &'a Wish,
+    pub(crate) required: &'a Requirements,
     pub(crate) pool: &'a Pool,
     watch: Watch<'a>,
     counter: Counter<'a>,
@@ -87,20 +87,20 @@ pub(crate) struct Search<'a> {
     /// Simulated seconds behind them.
     seconds: f64,
     cut: usize,
-    /// Least fairness, where the wish says nothing of who gets what: that of the cell as it is.
+    /// Least fairness, where the requirements say nothing of who gets what: that of the cell as it is.
     kept: Option<f64>,
 }
 
 impl<'a> Search<'a> {
     pub(crate) fn new(
-        (scenario, wish): (&'a Scenario, &'a Wish),
+        (scenario, required): (&'a Scenario, &'a Requirements),
         (pool, watch): (&'a Pool, Watch<'a>),
         (pace, ranges, effort): (f64, Ranges, f64),
     ) -> Self {
         let counter = Counter::new(watch);
         Search {
             scenario,
-            wish,
+            required,
             pool,
             watch,
             counter,
@@ -143,13 +143,13 @@ impl<'a> Search<'a> {
         let scale = self.effort * (BUDGET / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
-        let ideas = ideas::first(families, &self.ranges, many);
+        let proposals = proposals::first(families, &self.ranges, many);
         let mut plain = Vec::new();
-        self.look(&ideas[..1], SECOND, &mut plain)?;
-        if self.wish.is_about_time_only() {
+        self.look(&proposals[..1], SECOND, &mut plain)?;
+        if self.required.is_about_time_only() {
             self.kept = Some(plain[0].fairness * KEPT);
         }
-        self.look(&unseen(ideas, &[]), FIRST, seen)?;
+        self.look(&unseen(proposals, &[]), FIRST, seen)?;
         let as_is = seen[0].goodput;
         for _ in 0..GENERATIONS[0].0 {
             let parents = elites(seen, as_is, many(16));
@@ -157,10 +157,10 @@ impl<'a> Search<'a> {
             self.look(&unseen(children, seen), FIRST, seen)?;
         }
         for _ in 0..CROSSINGS.0 {
-            let ideas = cross::between(seen, &self.ranges, many(CROSSINGS.1));
-            self.look(&ideas, FIRST, seen)?;
+            let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1));
+            self.look(&proposals, FIRST, seen)?;
         }
-        let long = ideas::shorter(&elites(seen, as_is, many(16)), &self.ranges);
+        let long = proposals::shorter(&elites(seen, as_is, many(16)), &self.ranges);
         self.look(&unseen(long, seen), FIRST, seen)?;
         self.look(&promoted(seen, elites(seen, as_is, many(SECOND_KEPT))), SECOND, second)?;
         for _ in 0..GENERATIONS[1].0 {
@@ -169,14 +169,14 @@ impl<'a> Search<'a> {
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
             self.look(&unseen(children, &known), SECOND, second)?;
         }
-        let kept: Vec<Idea> = elites(second, as_is, many(THIRD_KEPT)).iter().map(idea).collect();
+        let kept: Vec<Proposal> = elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
         self.look(&kept, THIRD, third)?;
         let mut order = elites(third, as_is, third.len());
         for batch in 0..=MORE_PROOFS {
             let rest = order.split_off(order.len().min(many(PROVED)));
             let worth = |outcome: &&Outcome| batch == 0 || outcome.seems_met;
-            let ideas = order.iter().filter(worth).map(idea).collect::<Vec<_>>();
-            self.look(&ideas, PROOF, proved)?;
+            let proposals = order.iter().filter(worth).map(proposal).collect::<Vec<_>>();
+            self.look(&proposals, PROOF, proved)?;
             if proved.iter().any(|outcome| outcome.meets) {
                 break;
             }
@@ -187,11 +187,11 @@ impl<'a> Search<'a> {
             self.look(&safe, PROOF, proved)?;
         }
         let best = best_goodput(proved);
-        let doubtful: Vec<Idea> = by_goodput(proved)
+        let doubtful: Vec<Proposal> = by_goodput(proved)
             .into_iter()
             .filter(|o| !o.meets && o.seems_met && o.starved.is_nobody() && o.goodput > WORTH * best)
             .take(DOUBTFUL)
-            .map(idea)
+            .map(proposal)
             .collect();
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
@@ -202,29 +202,31 @@ impl<'a> Search<'a> {
 
     /// Simulates candidates in a rung, as many as the frames that are left allow; `None` when it was stopped. Those that are
     /// complete are added to `into` all the same.
-    fn look(&mut self, ideas: &[Idea], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
+    fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
         let rung = rung.at(self.pace);
         let room = (MOST * self.effort * rung.until - self.frames) / self.cost(rung);
-        let most = ideas.len().min(rung.least.max(room.max(0.0) as usize));
-        self.cut += ideas.len() - most;
-        let ideas = &ideas[..most];
-        let scenarios: Vec<Scenario> =
-            ideas.iter().map(|(_, _, change)| rung::timed(&change.applied(self.scenario), rung, self.pace)).collect();
+        let most = proposals.len().min(rung.least.max(room.max(0.0) as usize));
+        self.cut += proposals.len() - most;
+        let proposals = &proposals[..most];
+        let scenarios: Vec<Scenario> = proposals
+            .iter()
+            .map(|(_, _, change)| rung::timed(&change.applied(self.scenario), rung, self.pace))
+            .collect();
         let jobs = scenarios.len() as u32 * rung.replicas;
-        let delays = self.wish.needs_delays();
+        let delays = self.required.needs_delays();
         self.counter.plan(jobs);
         let run = |job: u32| simulate(&scenarios[(job / rung.replicas) as usize], job % rung.replicas, delays);
         let replicas = self.pool.run(0..jobs, self.watch.cancel, run, |_| self.counter.done());
         let stopped = replicas.len() < jobs as usize;
         let mut replicas = replicas.into_iter();
-        for (idea, scenario) in ideas.iter().zip(&scenarios) {
+        for (proposal, scenario) in proposals.iter().zip(&scenarios) {
             let own: Vec<_> = replicas.by_ref().take(rung.replicas as usize).collect();
             if own.len() < rung.replicas as usize {
                 break;
             }
             self.frames += own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum::<f64>();
             self.seconds += f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
-            into.push(self.outcome(idea, Sample::new(scenario, own), rung));
+            into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
         (!stopped).then_some(())
     }
@@ -245,22 +247,22 @@ impl<'a> Search<'a> {
         looks.into_iter().map(|(rung, count)| count as f64 * self.cost(rung.at(self.pace))).sum()
     }
 
-    fn outcome(&self, (family, at, change): &Idea, sample: Sample, rung: Rung) -> Outcome {
-        let wish = self.wish;
+    fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
+        let required = self.required;
         let doubt = if rung.replicas > 1 { 1.0 } else { 0.0 };
         let mut misses: Vec<f64> =
-            wish.goals.iter().map(|goal| goal.miss(&sample, wish.tolerance, rung.margin, doubt)).collect();
-        let seems_met = wish.goals.iter().all(|goal| goal.miss(&sample, wish.tolerance, 1.0, 0.0) <= 0.0);
+            required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
+        let seems_met = required.goals.iter().all(|goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0);
         let fairness = sample.fairness();
         if let Some(kept) = self.kept {
-            misses.push(((kept / fairness.max(1e-6)).ln() / wish.tolerance.ln_1p()).max(0.0));
+            misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
         }
-        let starved = sample.starved(wish.floor);
+        let starved = sample.starved(required.floor);
         let run = &self.scenario.run;
         let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
-        let risky = rung.replicas >= 6 && (silence > SILENCE || sample.is_risky(wish.floor));
+        let risky = rung.replicas >= 6 && (silence > SILENCE || sample.is_risky(required.floor));
         let below = (starved.flows.len() + starved.stations.len()).min(10);
-        // Who starves is further from any wish than a ratio that is off by ten tolerances.
+        // Who starves is further from any requirement than a ratio that is off by ten tolerances.
         let shortfall =
             misses.iter().map(|miss| miss.min(1e6)).sum::<f64>() + 10.0 * below as f64 + f64::from(u8::from(risky));
         Outcome {
@@ -269,7 +271,7 @@ impl<'a> Search<'a> {
             of: *family,
             change: change.clone(),
             rung: rung.number,
-            reached: wish
+            reached: required
                 .goals
                 .iter()
                 .map(|goal| goal.reached(&sample))
@@ -280,7 +282,7 @@ impl<'a> Search<'a> {
             // A cell that delivers nothing has equal shares and no delay.
             meets: shortfall <= 0.0 && sample.goodput() > 0.0,
             shortfall,
-            side: wish.goals.iter().find_map(|goal| goal.side(&sample)),
+            side: required.goals.iter().find_map(|goal| goal.side(&sample)),
             starved,
             risky,
             goodput: sample.goodput(),
@@ -294,7 +296,7 @@ impl<'a> Search<'a> {
 }
 
 /// `kept`, and of `from` the best of every family that is not among them, and the cell as it is.
-fn promoted(from: &[Outcome], mut kept: Vec<Outcome>) -> Vec<Idea> {
+fn promoted(from: &[Outcome], mut kept: Vec<Outcome>) -> Vec<Proposal> {
     let mut ranked = from.to_vec();
     rank(&mut ranked, from[0].goodput);
     for outcome in ranked {
@@ -303,11 +305,11 @@ fn promoted(from: &[Outcome], mut kept: Vec<Outcome>) -> Vec<Idea> {
             kept.push(outcome);
         }
     }
-    kept.iter().map(idea).collect()
+    kept.iter().map(proposal).collect()
 }
 
-/// What met the wish in short looks and is fairest: who is far from starving starves in no replica.
-fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Idea> {
+/// What met the requirements in short looks and is fairest: who is far from starving starves in no replica.
+fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Proposal> {
     let mut safe: Vec<&Outcome> = Vec::new();
     for outcome in looked.filter(|outcome| outcome.meets && outcome.of.is_some()) {
         if !safe.iter().copied().chain(proved).any(|known| known.change == outcome.change) {
@@ -315,9 +317,9 @@ fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> 
         }
     }
     safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
-    safe.into_iter().take(SAFE).map(idea).collect()
+    safe.into_iter().take(SAFE).map(proposal).collect()
 }
 
-fn idea(outcome: &Outcome) -> Idea {
+fn proposal(outcome: &Outcome) -> Proposal {
     (outcome.of, outcome.at.clone(), outcome.change.clone())
 }

@@ -12,7 +12,7 @@ const CLOSEST: f64 = 0.5;
 /// within [`LONG`].
 const BAND: f64 = 0.04;
 
-/// Goodput of the best that meets the wish.
+/// Goodput of the best that meets the requirements.
 pub(super) fn best_goodput(all: &[Outcome]) -> f64 {
     all.iter().filter(|outcome| outcome.meets).map(|outcome| outcome.goodput).fold(0.0, f64::max)
 }
@@ -23,7 +23,7 @@ pub(super) fn by_goodput(all: &[Outcome]) -> Vec<&Outcome> {
     ranked
 }
 
-/// What is closer to the wish goes first; what meets it, by its utility. What hardly carries anything goes last.
+/// What is closer to the requirements goes first; what meets it, by its utility. What hardly carries anything goes last.
 pub(super) fn rank(all: &mut [Outcome], as_is: f64) {
     for outcome in all.iter_mut() {
         outcome.meets &= outcome.goodput >= REMEDY * as_is;
@@ -41,7 +41,7 @@ pub(super) fn rank(all: &mut [Outcome], as_is: f64) {
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
-/// goodput of what may meet the wish, and the best of families that are not there yet.
+/// goodput of what may meet the requirements, and the best of families that are not there yet.
 pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
     let mut ranked = all.to_vec();
     rank(&mut ranked, as_is);
@@ -80,7 +80,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
     kept
 }
 
-/// Among those that meet the wish, those within [`BAND`] of the best goodput go first, by utility, and those with a short queue within
+/// Among those that meet the requirements, those within [`BAND`] of the best goodput go first, by utility, and those with a short queue within
 /// [`LONG`] of it; the others by goodput.
 pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
     let met = ranked.iter().take_while(|outcome| outcome.meets).count();

@@ -8,7 +8,7 @@ use super::goal::Goal;
 
 /// All that a plan has to meet.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
+pub struct Requirements {
     /// What to reach, at least one. A longest delay is [`Goal::Delay`] without a name.
     pub goals: Vec<Goal>,
     /// How far a ratio may be off, as a share.
@@ -22,7 +22,7 @@ pub struct Wish {
     pub effort: f64,
 }
 
-impl Wish {
+impl Requirements {
     /// Whether a goal is about the delay of some stations only.
     pub(super) fn needs_delays(&self) -> bool {
         self.goals.iter().any(|goal| matches!(goal, Goal::Delay { who, .. } if !who.is_empty()))

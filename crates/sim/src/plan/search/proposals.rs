@@ -4,26 +4,26 @@ use fairair_core::rng::Rng;
 
 use crate::plan::change::Change;
 use crate::plan::family::{Family, Ranges};
-use crate::plan::outcome::{Idea, Outcome, SHORT_S};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 
 /// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
-pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Idea> {
+pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Proposal> {
     let mut spread: Vec<_> =
         families.iter().map(|family| design(family, many(family.first), ranges).into_iter()).collect();
-    let mut ideas: Vec<Idea> = vec![(None, Vec::new(), Change::default())];
+    let mut proposals: Vec<Proposal> = vec![(None, Vec::new(), Change::default())];
     loop {
-        let before = ideas.len();
-        ideas.extend(spread.iter_mut().filter_map(Iterator::next));
-        if ideas.len() == before {
-            return ideas;
+        let before = proposals.len();
+        proposals.extend(spread.iter_mut().filter_map(Iterator::next));
+        if proposals.len() == before {
+            return proposals;
         }
     }
 }
 
 /// Points near the parents, each with one coordinate moved, or all.
-pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step: f64, rng: &mut Rng) -> Vec<Idea> {
+pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step: f64, rng: &mut Rng) -> Vec<Proposal> {
     let parents: Vec<&Outcome> = parents.iter().filter(|parent| !parent.at.is_empty()).collect();
-    let mut ideas = Vec::new();
+    let mut proposals = Vec::new();
     for n in 0..count * usize::from(!parents.is_empty()) {
         let parent = parents[n % parents.len()];
         let (Some(family), mut at) = (parent.of, parent.at.clone()) else { continue };
@@ -36,33 +36,33 @@ pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step:
             }
         }
         let change = family.change(ranges, &at);
-        ideas.push((Some(family), at, change));
+        proposals.push((Some(family), at, change));
     }
-    ideas
+    proposals
 }
 
 /// Points from which long queues may have gone: of those that would do but for their delay, each coordinate smaller by three steps.
 /// Sizes, rates and targets grow with their coordinates.
-pub(super) fn shorter(parents: &[Outcome], ranges: &Ranges) -> Vec<Idea> {
+pub(super) fn shorter(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
     const PARENTS: usize = 4;
     const STEPS: [f64; 3] = [0.06, 0.12, 0.2];
     let long = |o: &&Outcome| o.delay_s > SHORT_S && (o.meets || o.seems_met) && o.starved.is_nobody();
-    let mut ideas = Vec::new();
+    let mut proposals = Vec::new();
     for parent in parents.iter().filter(long).take(PARENTS) {
         for own in 0..parent.at.len() {
             for step in STEPS {
                 let (Some(family), mut at) = (parent.of, parent.at.clone()) else { continue };
                 at[own] = (at[own] - step).max(0.0);
                 let change = family.change(ranges, &at);
-                ideas.push((Some(family), at, change));
+                proposals.push((Some(family), at, change));
             }
         }
     }
-    ideas
+    proposals
 }
 
 /// Points spread evenly over a family's cube: an additive recurrence with the generalised golden ratio of its dimension.
-fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Idea> {
+fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposal> {
     let mut golden = 1.5_f64;
     for _ in 0..40 {
         golden = (1.0 + golden).powf(1.0 / (family.dims as f64 + 1.0));
@@ -77,11 +77,11 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Idea> {
 }
 
 /// Ideas that change something else than each other and than what was looked at.
-pub(super) fn unseen(ideas: Vec<Idea>, seen: &[Outcome]) -> Vec<Idea> {
-    let mut new: Vec<Idea> = Vec::new();
-    for idea in ideas {
-        if !new.iter().any(|other| other.2 == idea.2) && !seen.iter().any(|other| other.change == idea.2) {
-            new.push(idea);
+pub(super) fn unseen(proposals: Vec<Proposal>, seen: &[Outcome]) -> Vec<Proposal> {
+    let mut new: Vec<Proposal> = Vec::new();
+    for proposal in proposals {
+        if !new.iter().any(|other| other.2 == proposal.2) && !seen.iter().any(|other| other.change == proposal.2) {
+            new.push(proposal);
         }
     }
     new
