@@ -88,7 +88,7 @@ pub struct RunArgs {
 
     /// Add replicas until the 95 % confidence half-widths are below PCT per cent of their means, e.g. 2%.
     ///
-    /// Watched are the total goodput and the mean flow goodput of each direction. A starved direction, below 5 %
+    /// The means are the total goodput and the mean flow goodput of each direction. A starved direction, below 5 %
     /// of the fair share (total goodput over the number of flows), is exempt: its relative spread says little.
     /// The first batch has --replicas, at least 5; further ones are sized by the spread seen so far.
     #[arg(long, value_name = "PCT", allow_hyphen_values = true)]
@@ -211,8 +211,8 @@ pub struct PlanArgs {
     /// What to reach, may be given several times: level=L, down/up=R, up/down=R, "NAME >= RATE", "delay(NAME) <= TIME",
     /// "files(NAME) <= TIME".
     ///
-    /// level=1 asks for the same goodput at every station; another L for the first station's over the mean of the
-    /// others. down/up=2 asks for twice as much goodput a download as an upload. NAME is a station or a group (web for
+    /// level=1: all stations have the same goodput; any other L: goodput of the first station over the mean of the
+    /// others. down/up=2: a download has twice the goodput of an upload. NAME is a station or a group (web for
     /// web-1, web-2, ..); delay: 95th percentile in the AP's queue and mean in the box; files: mean transfer time,
     /// without a NAME that of the smallest files.
     #[arg(long, value_name = "GOAL")]

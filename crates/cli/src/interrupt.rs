@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks for an orderly end, the second takes it.
+//! Ctrl-C and SIGTERM: the first stops the work in order and reports what is done, the second ends the process at once.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};

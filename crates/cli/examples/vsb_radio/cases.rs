@@ -32,7 +32,7 @@ enum Event {
 
 /// Which questions stations answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ears {
+pub(crate) enum Answering {
     Ping,
     Arp,
     Neither,
@@ -44,7 +44,7 @@ struct Case {
     event: Event,
     /// What each station wants.
     wants: Vec<Wants>,
-    ears: Ears,
+    answering: Answering,
 }
 
 impl Case {
@@ -81,7 +81,7 @@ fn load_of(rng: &mut Rng) -> Vec<Wants> {
 }
 
 /// All combinations in an order of their own for each seed.
-fn cases(seed: u64, ears: Ears) -> Vec<Case> {
+fn cases(seed: u64, answering: Answering) -> Vec<Case> {
     let mut rng = Rng::fork(seed, "combinations");
     let mut cases = Vec::new();
     for mode in [Mode::Routed, Mode::Bridged] {
@@ -89,7 +89,7 @@ fn cases(seed: u64, ears: Ears) -> Vec<Case> {
             for mbps in RATES {
                 for buffer in BUFFERS {
                     let cell = Cell { mode, mbps, buffer, stations: STATIONS };
-                    cases.push((rng.uniform(), Case { cell, event, wants: load_of(&mut rng), ears }));
+                    cases.push((rng.uniform(), Case { cell, event, wants: load_of(&mut rng), answering }));
                 }
             }
         }
@@ -110,17 +110,17 @@ pub(crate) struct Chosen<'a> {
     /// The first so many of those whose name contains `only`.
     pub(crate) count: usize,
     pub(crate) only: &'a str,
-    pub(crate) ears: Ears,
+    pub(crate) answering: Answering,
     /// Where the logs of the capacity machines go.
     pub(crate) log: Option<&'a Path>,
 }
 
 fn run(fairair: &Path, case: &Case, number: usize, log: Option<&Path>) -> Result<Seen> {
     let radio = Radio::new(case.cell, number)?;
-    match case.ears {
-        Ears::Ping => {}
-        Ears::Arp => radio.deafen()?,
-        Ears::Neither => radio.blind()?,
+    match case.answering {
+        Answering::Ping => {}
+        Answering::Arp => radio.deafen()?,
+        Answering::Neither => radio.blind()?,
     }
     let mbps = case.cell.mbps;
     let mut live = Live::new(fairair, &radio)?;
@@ -164,8 +164,8 @@ fn run(fairair: &Path, case: &Case, number: usize, log: Option<&Path>) -> Result
 
 /// Bars 1 and 2 of the live box: fair from 10 s on, whatever happens under load.
 pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bool {
-    let Chosen { seed, count, only, ears, log } = *chosen;
-    let mut cases = cases(seed, ears);
+    let Chosen { seed, count, only, answering, log } = *chosen;
+    let mut cases = cases(seed, answering);
     cases.retain(|case| case.name().contains(only));
     cases.truncate(count);
     println!("| case | flows of the stations | level, Jain | goodput over that without | without: level | C |");
@@ -199,7 +199,7 @@ pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bo
     });
     let missed = missed.into_inner();
     println!(
-        "\n{} of {} combinations within the bar, seed {seed}, stations answer {ears:?}",
+        "\n{} of {} combinations within the bar, seed {seed}, stations answer {answering:?}",
         cases.len() - missed,
         cases.len()
     );

@@ -95,14 +95,14 @@ fn measured(args: &Args) -> Result<bool, String> {
     let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
     match &args.what {
         What::TakesHold { seed, count, deaf, blind, only, log } => {
-            let ears = match (blind, deaf) {
-                (true, _) => cases::Ears::Neither,
-                (false, true) => cases::Ears::Arp,
-                (false, false) => cases::Ears::Ping,
+            let answering = match (blind, deaf) {
+                (true, _) => cases::Answering::Neither,
+                (false, true) => cases::Answering::Arp,
+                (false, false) => cases::Answering::Ping,
             };
             // The configuration takes no other.
             let log = log.as_ref().map(std::path::absolute).transpose().map_err(|error| error.to_string())?;
-            let chosen = cases::Chosen { seed: *seed, count: *count, only, ears, log: log.as_deref() };
+            let chosen = cases::Chosen { seed: *seed, count: *count, only, answering, log: log.as_deref() };
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
         What::Tells { seconds, only } => Ok(tells::tells(&fairair, args.jobs, *seconds, only)),

@@ -92,7 +92,7 @@ pub struct TestbedRunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub replicas: Option<u32>,
 
-    /// Seed of MAC, queues and starting times [default: the scenario's]; the hosts' own chance has none.
+    /// Seed of MAC, queues and starting times [default: the scenario's]; the kernels of the hosts have no seed.
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
 
@@ -130,7 +130,7 @@ pub struct TestbedRunArgs {
 /// How hosts are set up.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct HostArgs {
-    /// What becomes of a station's frames before the radio takes them.
+    /// Where frames of a station wait for the radio.
     #[arg(long, value_enum, default_value_t = UplinkArg::Deep)]
     pub uplink: UplinkArg,
 
@@ -148,7 +148,7 @@ pub enum BoxArg {
     Live,
 }
 
-/// What becomes of a station's frames before the radio takes them.
+/// Where frames of a station wait for the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum UplinkArg {
     /// The station's queue takes them as they come.

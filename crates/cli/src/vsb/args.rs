@@ -20,28 +20,28 @@ pub struct VsbArgs {
 pub enum VsbCommand {
     /// Check a configuration and this box, and print what `run` would do and change, without doing it.
     ///
-    /// Where a daemon runs: what `reload` with this configuration would. Exit code 2 if something is wrong with the
+    /// If a daemon runs: what `reload` with this configuration would change. Exit code 2 if something is wrong with the
     /// configuration or the box, 1 if `check` itself fails.
     Check(CheckArgs),
     /// Shape until stopped, in the foreground, for systemd.
     ///
     /// SIGHUP reads the configuration again; SIGTERM takes everything back. Needs CAP_NET_ADMIN and CAP_NET_RAW.
     Run(RunArgs),
-    /// Say what the daemon does: pools, capacities, states.
+    /// Show the pools of the daemon, their capacities and states.
     Status(ClientArgs),
     /// List the stations with their rates and queues.
     Stations(ClientArgs),
-    /// The stations with the highest rates, again and again until Ctrl-C.
+    /// Show the stations with the highest rates, refreshed until Ctrl-C.
     Top(ClientArgs),
     /// Say why a station gets its rate, or why it is not shaped.
     Explain(ExplainArgs),
     /// Set plan, weight or cap of one station while the box runs, for captive portals and scripts.
     Station(StationArgs),
-    /// Have the daemon read its configuration again; if that is wrong the old one stays.
+    /// Make the daemon read its configuration file again; a mistake in the file changes nothing.
     Reload(ClientArgs),
     /// Keep what `run --confirm-within` applied.
     Confirm(ClientArgs),
-    /// Run the capacity machines again on what the daemon saw: `[journal] log` of its configuration.
+    /// Run the capacity controllers again on the recorded input of the daemon: the file `[journal] log`.
     ///
     /// Prints the decisions beside those that were recorded. Exit code 1 if they differ with the recorded parameters.
     Replay(ReplayArgs),
@@ -50,7 +50,7 @@ pub enum VsbCommand {
     Man(ManArgs),
     /// Stop the daemon, or clean up after one that was killed, and say whether everything is as before.
     ///
-    /// Exit code 1 if something is not, since others changed it meanwhile; what the box had added is gone all the same.
+    /// Exit code 1 if another program has changed something meanwhile. What the box had added is removed in any case.
     Stop(ClientArgs),
 }
 
@@ -78,7 +78,7 @@ pub struct RunArgs {
     pub json: bool,
 }
 
-/// Options of everything that talks to the daemon.
+/// Options of all commands that send a request to the daemon.
 #[derive(Clone, Debug, Args)]
 pub struct ClientArgs {
     /// Directory of the daemon's control socket: `state` of its configuration.
@@ -125,7 +125,7 @@ pub struct StationArgs {
 /// The subcommands of `fairair vsb station`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum StationCommand {
-    /// Give a station a plan, weight or cap over what the configuration says.
+    /// Give a station a plan, weight or cap in place of those of the configuration.
     ///
     /// It replaces what was set for the station before, is kept over restarts of the daemon, and need not wait for the station to
     /// be there. A reload ends it if the configuration has another plan, weight or cap for the station than before.
@@ -148,7 +148,7 @@ pub struct SetArgs {
     #[arg(long, value_name = "NAME")]
     pub plan: Option<String>,
 
-    /// Share against the others', in place of the plan's.
+    /// Share relative to the weights of other stations, in place of the plan's.
     #[arg(long, value_name = "W")]
     pub weight: Option<f64>,
 

@@ -139,7 +139,7 @@ fn answer(state: &Path, what: Ask) -> Result<Answer, CliError> {
         _ => "nothing was changed",
     };
     let answer = ask(state, what).map_err(|error| silent(state, &error))?;
-    answer.map_err(|what| CliError::Box { what, help: help.to_owned(), is_input: false })
+    answer.map_err(|refusal| CliError::Box { what: refusal.to_string(), help: help.to_owned(), is_input: false })
 }
 
 /// Stops the daemon, or cleans up after one that was killed.

@@ -82,8 +82,8 @@ const DOUBLING: std::ops::RangeInclusive<f64> = 3.0..=6.0;
 /// Up to this time of a packet the first of them holds.
 const SHORT: Duration = Duration::from_micros(3500);
 
-/// Where a packet takes less, a usual buffer of an AP is worth little more than the target: C is not to pass what filled it
-/// last by more than the probes can tell in time.
+/// In cells where a packet takes less air than this, a common AP buffer holds little more delay than the target. C then rises
+/// slowly near the rate that filled the buffer last, so that probes see the queue in time.
 const QUICK: Duration = Duration::from_micros(1200);
 /// Between these shares of that C rises by this share of itself in a decision.
 const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.06;

@@ -96,7 +96,7 @@ pub struct Decision {
 pub struct Kept {
     /// C.
     pub capacity: Bitrate,
-    /// Where a full queue tells little: the C that was too high, and the delay of half such a queue if it was measured.
+    /// For cells whose full queue adds little delay: the C that was too high, and the delay of half a full queue if it was measured.
     pub ceiling: Option<(Bitrate, Option<Duration>)>,
 }
 

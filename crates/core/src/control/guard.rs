@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
-use super::lowered::{DRAINED, Fall, LASTS, LEAST_RATE, LOWERED, RoundTrip, USED_UP, WATCHED, fall_of};
+use super::lowered::{DRAINED, LASTS, LEAST_RATE, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::room::{Next, Raised, Room};
@@ -266,8 +266,8 @@ impl Guard {
 
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let is_queue =
-            is_wanted && matches!(fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate), Fall::By(..));
+        let is_queue = is_wanted
+            && matches!(fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate), RoundTripChange::By(..));
         (self.found, self.carried) = if is_queue { (self.found + 1, rate) } else { (0, 0.0) };
         let is_doubtful = is_queue && self.found < SURE;
         self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };

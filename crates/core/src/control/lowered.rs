@@ -42,7 +42,7 @@ pub(super) struct RoundTrip {
 
 /// What round trips tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Fall {
+pub(super) enum RoundTripChange {
     /// They fell by so many seconds, which are known to within so many.
     By(f64, f64),
     /// They did not.
@@ -58,12 +58,12 @@ pub(super) fn drained(rate: f64) -> Duration {
 }
 
 /// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
-pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> Fall {
+pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> RoundTripChange {
     let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
     let before: Vec<_> = trips.iter().filter(is_before).collect();
     let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();
     if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
-        return Fall::Unknown;
+        return RoundTripChange::Unknown;
     }
     // Stations differ in how fast they answer: each is compared with itself.
     let least = |station| {
@@ -81,10 +81,10 @@ pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, 
     let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
     let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
     if fell > (SURE * error).max(queue) {
-        Fall::By(fell, error)
+        RoundTripChange::By(fell, error)
     } else if SURE * error < queue && queue > PRECISION {
-        Fall::Not
+        RoundTripChange::Not
     } else {
-        Fall::Unknown
+        RoundTripChange::Unknown
     }
 }

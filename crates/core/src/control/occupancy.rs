@@ -40,11 +40,11 @@ const UNSTEADY: f64 = 0.3;
 /// Looks at the box of the last two seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Occupancy {
-    looks: VecDeque<Look>,
+    looks: VecDeque<Observation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Look {
+struct Observation {
     at: Instant,
     /// A queue stands in the box.
     waits: bool,
@@ -102,7 +102,7 @@ impl Occupancy {
         let waits = Self::is_queue(backlog, c);
         let station = |view: &StationView| (view.totals.down.0 + view.totals.up.0, view.backlog >= PACKETS);
         let stations = views.iter().map(station).collect();
-        self.looks.push_back(Look { at: now, waits, bytes: bytes.0, c, stations });
+        self.looks.push_back(Observation { at: now, waits, bytes: bytes.0, c, stations });
         while self.looks.len() > 1 && self.looks[1].at + KEPT <= now {
             self.looks.pop_front();
         }
@@ -157,7 +157,7 @@ impl Occupancy {
         let number = (self.looks.len() - 1 - first).max(1) as f64;
         let part = |(station, (bytes, _)): (usize, &(u64, bool))| {
             let before = self.looks[first].stations.get(station).map_or(*bytes, |(bytes, _)| *bytes);
-            let waits = |look: &&Look| look.stations.get(station).is_some_and(|(_, waits)| *waits);
+            let waits = |look: &&Observation| look.stations.get(station).is_some_and(|(_, waits)| *waits);
             let waiting = self.looks.range(first + 1..).filter(waits).count() as f64;
             (bytes.saturating_sub(before) as f64, waiting / number)
         };

@@ -38,10 +38,10 @@ pub(super) struct Signal {
     pub(super) backlog: usize,
     /// Total bytes, and those that came up, at the looks of the last second.
     history: VecDeque<(Instant, u64, u64)>,
-    /// When a station was last heard, and when the counters were looked at last.
+    /// When bytes last came up from a station, and when the counters were last read.
     heard_at: Instant,
     looked_at: Instant,
-    /// Bytes that had gone down when a station was last heard, and at the last look.
+    /// Bytes sent down until bytes last came up, and until the counters were last read.
     down_heard: u64,
     down_looked: u64,
     /// When the last silence ended: probes that were under way before are no evidence about C.
@@ -121,7 +121,7 @@ impl Signal {
         (self.heard_at, self.down_heard) = (now, self.down.0);
     }
 
-    /// Nothing has been heard for a while.
+    /// No station has sent for [`SILENCE`].
     pub(super) fn is_silent(&self, now: Instant) -> bool {
         now.saturating_since(self.heard_at) >= SILENCE
     }
@@ -153,7 +153,7 @@ impl Signal {
         if passed == 0 { 0.0 } else { (up_now.saturating_sub(*up) as f64 / passed as f64).min(1.0) }
     }
 
-    /// Stations are still heard, but much less comes up than in the second before.
+    /// Stations still send, but much less than in the second before.
     pub(super) fn comes_up_rarely(&self, now: Instant) -> bool {
         let rate = |from: &(Instant, u64, u64), to: &(Instant, u64, u64)| {
             (to.2 - from.2) as f64 / to.0.saturating_since(from.0).as_secs_f64().max(1e-3)

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::adaptive::{AFTER_DRAIN, Adaptive};
 use super::ceiling::HOLD;
 use super::lowered::{
-    BEFORE, DRAINED, Fall, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, USED_UP, WATCHED,
-    drained, fall_of,
+    BEFORE, DRAINED, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP,
+    WATCHED, drained, fall_of,
 };
 use super::{Reason, State};
 use crate::units::{Duration, Instant};
@@ -125,16 +125,17 @@ impl Adaptive {
             self.trials.proven_until = Some(now + PROVEN);
         }
         let is_wanted = span.is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let fall = if is_wanted { fall_of(&self.trials.trips, began, began + DRAINED, rate) } else { Fall::Not };
+        let fall =
+            if is_wanted { fall_of(&self.trials.trips, began, began + DRAINED, rate) } else { RoundTripChange::Not };
         // One station shares with nobody.
         let binds = match fall {
-            Fall::By(..) => true,
+            RoundTripChange::By(..) => true,
             // Whoever asks for a little more than the lowered C begins to wait at it, too: where a full queue is known to be
             // short that is the likelier mistake, elsewhere round trips are believed.
-            Fall::Not if self.ceiling.is_none() => false,
-            Fall::Not | Fall::Unknown if !held_back.is_empty() => is_freed,
-            Fall::Not => false,
-            Fall::Unknown => self.signal.active(now) > 1,
+            RoundTripChange::Not if self.ceiling.is_none() => false,
+            RoundTripChange::Not | RoundTripChange::Unknown if !held_back.is_empty() => is_freed,
+            RoundTripChange::Not => false,
+            RoundTripChange::Unknown => self.signal.active(now) > 1,
         };
         if !binds {
             let (first, longest) = PAUSE;
@@ -147,11 +148,11 @@ impl Adaptive {
         (self.trials.next_at, self.trials.rate) = (now, 0.0);
         self.mu = Some(rate);
         match fall {
-            Fall::By(seconds, error) if seconds < LONG.as_secs_f64() => {
+            RoundTripChange::By(seconds, error) if seconds < LONG.as_secs_f64() => {
                 self.hold_below(now, rate, HOLD, Some((seconds, error)));
             }
-            Fall::By(..) => (self.ceiling, self.full) = (None, Some(rate)),
-            Fall::Not | Fall::Unknown => self.hold_below(now, rate, HOLD, None),
+            RoundTripChange::By(..) => (self.ceiling, self.full) = (None, Some(rate)),
+            RoundTripChange::Not | RoundTripChange::Unknown => self.hold_below(now, rate, HOLD, None),
         }
         // What the AP dropped is part of what passed.
         self.set(now, if is_freed { FREED } else { AFTER_DRAIN } * rate, Reason::Overload);

@@ -51,7 +51,7 @@ pub(super) struct Job {
 }
 
 /// An access function: one category of one node.
-pub(super) struct Function<P> {
+pub(super) struct AccessFunction<P> {
     pub(super) node: usize,
     pub(super) category: Category,
     /// TXOP limit.
@@ -68,7 +68,7 @@ pub(super) struct Function<P> {
     pub(super) txop_end: Instant,
 }
 
-impl<P: Packet> Function<P> {
+impl<P: Packet> AccessFunction<P> {
     fn new(node: usize, category: Category, txop: Duration, peers: usize) -> Self {
         let job = Job {
             phase: Phase::Data,
@@ -78,7 +78,7 @@ impl<P: Packet> Function<P> {
             received_bytes: Bytes(0),
             answer: Duration::ZERO,
         };
-        Function {
+        AccessFunction {
             node,
             category,
             txop,
@@ -134,7 +134,7 @@ struct Times {
 pub(super) struct Edca<P> {
     pub(super) params: QosParams,
     /// By [`AccessId`]: those of a node stand together, the most urgent first.
-    pub(super) functions: Vec<Function<P>>,
+    pub(super) functions: Vec<AccessFunction<P>>,
     /// Functions a node.
     pub(super) per_node: usize,
     /// Position of a category's function among those of its node.
@@ -162,7 +162,7 @@ impl<P: Packet> Edca<P> {
         let functions = (0..=links.len()).flat_map(|node| {
             let access = if node == 0 { &qos.edca.ap } else { &qos.edca.stations };
             let peers = if node == 0 { links.len() } else { 1 };
-            used.iter().map(move |category| Function::new(node, *category, access[category.index()].txop, peers))
+            used.iter().map(move |category| AccessFunction::new(node, *category, access[category.index()].txop, peers))
         });
         let (control, lowest) = (params.control_tx(), params.lowest_tx());
         let time = |tx: TxVector, bytes| tx.ppdu_time(Bytes(bytes), &params.ppdu);
@@ -322,7 +322,7 @@ impl<P: Packet> Edca<P> {
 
 /// What an access function holds, for the queue that picks the station.
 struct HeldBy<'a, P> {
-    function: &'a Function<P>,
+    function: &'a AccessFunction<P>,
     /// By station.
     times: &'a [Times],
 }

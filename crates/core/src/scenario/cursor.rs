@@ -35,7 +35,7 @@ pub struct Kind<T> {
 }
 
 /// Where keys belong: the names of tables, and the keys of each.
-pub type Homes = &'static [(&'static str, &'static [&'static str])];
+pub type KnownKeys = &'static [(&'static str, &'static [&'static str])];
 
 /// A table of the file, or the lack of one where all keys have defaults.
 #[derive(Clone, Debug)]
@@ -43,13 +43,13 @@ pub struct Table<'t> {
     title: &'static str,
     span: Span,
     entries: Option<&'t DeTable<'t>>,
-    homes: Homes,
+    known_keys: KnownKeys,
 }
 
 impl<'t> Table<'t> {
-    /// The whole file; `homes` helps those who put a key in the wrong table.
-    pub fn root(entries: &'t DeTable<'t>, homes: Homes) -> Self {
-        Table { title: "the file", span: 0..0, entries: Some(entries), homes }
+    /// The whole file; `known_keys` helps those who put a key in the wrong table.
+    pub fn root(entries: &'t DeTable<'t>, known_keys: KnownKeys) -> Self {
+        Table { title: "the file", span: 0..0, entries: Some(entries), known_keys }
     }
 
     /// Its header, or its braces.
@@ -59,7 +59,7 @@ impl<'t> Table<'t> {
 
     /// The table that `key` belongs in, for a key that stands in another.
     fn home(&self, key: &str) -> Option<&'static str> {
-        self.homes.iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| *home)
+        self.known_keys.iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| *home)
     }
 
     fn entry(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
@@ -215,7 +215,7 @@ impl<'t> Table<'t> {
     /// The table under `key`; an empty one if there is none.
     pub fn table(&self, key: &str, title: &'static str) -> Checked<Table<'t>> {
         match self.entry(key) {
-            None => Ok(Table { title, span: self.span.clone(), entries: None, homes: self.homes }),
+            None => Ok(Table { title, span: self.span.clone(), entries: None, known_keys: self.known_keys }),
             Some(value) => {
                 self.open(key, value, title, &format!("write {title} and its keys below, or {key} = {{ .. }}"))
             }
@@ -237,7 +237,7 @@ impl<'t> Table<'t> {
     fn open(&self, key: &str, value: &'t Spanned<DeValue<'t>>, title: &'static str, fix: &str) -> Checked<Table<'t>> {
         match value.get_ref() {
             DeValue::Table(entries) => {
-                Ok(Table { title, span: value.span(), entries: Some(entries), homes: self.homes })
+                Ok(Table { title, span: value.span(), entries: Some(entries), known_keys: self.known_keys })
             }
             other => {
                 let problem = format!("`{key}` in {}: expected a table, found {}", self.title, article(other));

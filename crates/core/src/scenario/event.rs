@@ -3,7 +3,7 @@
 use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
 use super::modulation::phy_rate;
-use super::modulation::{self, Usual};
+use super::modulation::{self, ModulationDefaults};
 use super::value::{Reason, nearest};
 use super::{Action, Radio, Run, Station, TimedEvent, qos};
 use crate::mac::{Band, Modulation, TxVector};
@@ -77,7 +77,7 @@ fn modulations(table: &Table, around: &Around, band: Band) -> Checked<Vec<Action
     for station in chosen(table, around)? {
         let before = around.radio.station_tx(&around.stations[station]);
         let Modulation::Mcs(mcs) = before.modulation() else { continue };
-        let usual = Usual::in_cell(before.phy(), band, (before.phy(), mcs), true);
+        let usual = ModulationDefaults::in_cell(before.phy(), band, (before.phy(), mcs), true);
         let tx = modulation::modulation(table, before.phy(), band, usual)?;
         match actions.iter_mut().find(|(own, _)| *own == tx) {
             Some((_, stations)) => stations.push(station),

@@ -36,7 +36,7 @@ pub use crate::preset::Preset;
 
 /// The reader of scenario files, for other TOML files of ours: the same checks and the same errors.
 pub mod reader {
-    pub use super::cursor::{At, Homes, Kind, Table};
+    pub use super::cursor::{At, Kind, KnownKeys, Table};
     pub use super::enforce::capacity;
     pub use super::error::{Checked, Mistake, Span};
     pub use super::name::checked_name;

@@ -14,7 +14,7 @@ const ROUNDING: u64 = 50_000;
 
 /// What holds where a table names nothing else.
 #[derive(Clone, Copy)]
-pub(super) struct Usual {
+pub(super) struct ModulationDefaults {
     /// Index of the MCS; `None`: the highest that exists.
     pub(super) index: Option<u8>,
     pub(super) streams: u8,
@@ -22,18 +22,18 @@ pub(super) struct Usual {
     pub(super) guard_interval: Duration,
 }
 
-impl Usual {
+impl ModulationDefaults {
     /// For a cell of `phy` in `band`: one stream, the width that access points are set to, a guard interval of 0.8 us.
     pub(super) fn of(phy: Phy, band: Band) -> Self {
         let width = if phy == Phy::N || band == Band::Ghz2 { Width::Mhz20 } else { Width::Mhz80 };
-        Usual { index: None, streams: 1, width, guard_interval: Duration::from_nanos(800) }
+        ModulationDefaults { index: None, streams: 1, width, guard_interval: Duration::from_nanos(800) }
     }
 
     /// For a station of `phy` in a cell with the modulation `cell`; `named`: the file names its MCS.
     pub(super) fn in_cell(phy: Phy, band: Band, cell: (Phy, Mcs), named: bool) -> Self {
         let (cell_phy, mcs) = cell;
         let knows_guard = phy.guard_intervals().0.contains(&mcs.guard_interval.as_nanos());
-        Usual {
+        ModulationDefaults {
             index: (named && phy == cell_phy).then_some(mcs.index),
             streams: mcs.streams,
             width: mcs.width.min(phy.widest(band)),
@@ -60,7 +60,7 @@ impl Given {
 }
 
 /// Reads the modulation of `phy` that `table` names; what it leaves open is as in `usual`.
-pub(super) fn modulation(table: &Table, phy: Phy, band: Band, usual: Usual) -> Checked<TxVector> {
+pub(super) fn modulation(table: &Table, phy: Phy, band: Band, usual: ModulationDefaults) -> Checked<TxVector> {
     let given = given(table, phy, band)?;
     if let Some(rate) = table.optional::<Bitrate>("rate")? {
         if table.has("mcs") {
@@ -123,7 +123,14 @@ fn given(table: &Table, phy: Phy, band: Band) -> Checked<Given> {
 }
 
 /// The one modulation with the written rate: among those that the other keys allow, and then with the usual values.
-fn by_rate(table: &Table, phy: Phy, band: Band, usual: Usual, given: &Given, rate: &At<Bitrate>) -> Checked<TxVector> {
+fn by_rate(
+    table: &Table,
+    phy: Phy,
+    band: Band,
+    usual: ModulationDefaults,
+    given: &Given,
+    rate: &At<Bitrate>,
+) -> Checked<TxVector> {
     let all = all(phy, band);
     let allowed: Vec<&(Mcs, TxVector)> = all.iter().filter(|(mcs, _)| given.allows(mcs)).collect();
     let distance = |tx: &TxVector| tx.rate().as_bps().abs_diff(rate.value.as_bps());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use toml::de::DeTable;
 
-use super::cursor::{Homes, Table};
+use super::cursor::{KnownKeys, Table};
 use super::defaults::Defaults;
 use super::error::{Checked, Mistake, ScenarioError};
 use super::{Scenario, ap, enforce, event, name, sections, station, tcp, traffic};
@@ -15,7 +15,7 @@ use super::{Scenario, ap, enforce, event, name, sections, station, tcp, traffic}
 const LARGEST_FILE: usize = 4 << 20;
 
 /// Where keys of scenarios belong.
-const HOMES: Homes = &[
+const KNOWN_KEYS: KnownKeys = &[
     ("[run]", sections::RUN),
     ("[radio]", sections::RADIO),
     ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
@@ -31,7 +31,7 @@ impl Scenario {
     /// # Errors
     /// The file cannot be read, or see [`Scenario::from_toml`].
     pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
-        load(path, "scenario", HOMES, read)
+        load(path, "scenario", KNOWN_KEYS, read)
     }
 
     /// Reads a scenario from the text of a file; `name_of_file` is for messages only.
@@ -40,18 +40,18 @@ impl Scenario {
     /// The text is no TOML, has an unknown key, lacks a required one, or has a value of the wrong type, unit or
     /// range. The error is the first that was found and says where it stands and how to mend it.
     pub fn from_toml(text: &str, name_of_file: &str) -> Result<Scenario, ScenarioError> {
-        from_toml(text, name_of_file, HOMES, read)
+        from_toml(text, name_of_file, KNOWN_KEYS, read)
     }
 }
 
-/// Reads the TOML file at `path` with `read`; `what` the file is and `homes` are for messages.
+/// Reads the TOML file at `path` with `read`; `what` the file is and `known_keys` are for messages.
 ///
 /// # Errors
 /// The file cannot be read, or see [`from_toml`].
 pub fn load<T>(
     path: &Path,
     what: &'static str,
-    homes: Homes,
+    known_keys: KnownKeys,
     read: impl FnOnce(&Table) -> Checked<T>,
 ) -> Result<T, ScenarioError> {
     let shown = path.display().to_string();
@@ -65,7 +65,7 @@ pub fn load<T>(
         }
     })?;
     match String::from_utf8(bytes) {
-        Ok(text) => from_toml(&text, &shown, homes, read),
+        Ok(text) => from_toml(&text, &shown, known_keys, read),
         Err(error) => {
             let at = error.utf8_error().valid_up_to();
             let text = String::from_utf8_lossy(error.as_bytes());
@@ -75,20 +75,20 @@ pub fn load<T>(
     }
 }
 
-/// Reads the text of a TOML file with `read`; `name_of_file` and `homes` are for messages.
+/// Reads the text of a TOML file with `read`; `name_of_file` and `known_keys` are for messages.
 ///
 /// # Errors
 /// The text is no TOML, or what `read` finds.
 pub fn from_toml<T>(
     text: &str,
     name_of_file: &str,
-    homes: Homes,
+    known_keys: KnownKeys,
     read: impl FnOnce(&Table) -> Checked<T>,
 ) -> Result<T, ScenarioError> {
-    parse(text, homes, read).map_err(|mistake| mistake.within(text, name_of_file))
+    parse(text, known_keys, read).map_err(|mistake| mistake.within(text, name_of_file))
 }
 
-fn parse<T>(text: &str, homes: Homes, read: impl FnOnce(&Table) -> Checked<T>) -> Checked<T> {
+fn parse<T>(text: &str, known_keys: KnownKeys, read: impl FnOnce(&Table) -> Checked<T>) -> Checked<T> {
     if text.len() > LARGEST_FILE {
         let problem = format!("the file has more than {} MiB", LARGEST_FILE >> 20);
         return Err(Mistake::new(&(0..0), problem, "describe alike stations with `count`, not one by one"));
@@ -97,7 +97,7 @@ fn parse<T>(text: &str, homes: Homes, read: impl FnOnce(&Table) -> Checked<T>) -
         let span = error.span().unwrap_or(0..0);
         Mistake::new(&span, format!("not TOML: {}", error.message()), mend_toml(error.message()))
     })?;
-    read(&Table::root(document.get_ref(), homes))
+    read(&Table::root(document.get_ref(), known_keys))
 }
 
 fn read(root: &Table) -> Checked<Scenario> {

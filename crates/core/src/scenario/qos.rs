@@ -7,7 +7,7 @@ use super::defaults::{RATES_OF_ERROR, RadioSection};
 use super::edca::edca;
 use super::error::Checked;
 use super::modulation::phy_rate;
-use super::modulation::{self, Usual};
+use super::modulation::{self, ModulationDefaults};
 use super::value::{FromToml, Reason};
 use super::{Preset, QosRadio, Radio};
 use crate::mac::{Aggregation, Band, LONGEST_PPDU, Modulation, Phy, Preamble, TxVector};
@@ -54,7 +54,7 @@ pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSec
         let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
         return Err(table.blame("preamble", Reason { problem, fix: "remove it".into() }));
     }
-    let data = modulation::modulation(table, phy, band, Usual::of(phy, band))?;
+    let data = modulation::modulation(table, phy, band, ModulationDefaults::of(phy, band))?;
     let Modulation::Mcs(mcs) = data.modulation() else { unreachable!("{} has MCSs", phy.name()) };
     let aggregation = aggregation(table, phy, preset)?;
     let usual_limit = match (preset, aggregation) {
@@ -143,7 +143,7 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
         let problem = format!("a station of {} in this cell of {}", phy.name(), radio.phy.name());
         return Err(table.blame("phy", Reason { problem, fix: format!("write one of {}", fitting.join(", ")) }));
     }
-    let usual = Usual::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
+    let usual = ModulationDefaults::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
     let tx = modulation::modulation(table, phy, qos.band, usual)?;
     match tx.modulation() {
         Modulation::Mcs(mcs) if mcs.width > qos.mcs.width => {

@@ -43,7 +43,7 @@ struct Connection {
     seen_at: Instant,
 }
 
-/// What a TCP segment tells.
+/// Fields of a TCP segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) flow: FlowId,

@@ -30,7 +30,7 @@ impl Refill {
         Refill { station, below: AHEAD * flows, room: AtomicBool::new(false), sender: OnceLock::new() }
     }
 
-    /// The emulation looks: `backlog` tells the frames of a station.
+    /// Wakes the sender if there is room; `backlog` returns the number of frames that wait at a station.
     pub(super) fn look(&self, backlog: impl Fn(usize) -> usize) {
         if let Some(sender) = self.sender.get()
             && backlog(self.station) < self.below

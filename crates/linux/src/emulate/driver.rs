@@ -40,9 +40,9 @@ pub(super) struct Taps<'a> {
     pub(super) ring: Option<usize>,
 }
 
-/// Senders that hear what happens in the cell.
+/// Where events of the cell are sent.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct Listeners {
     /// By flow: the end of each file.
     pub(super) finished: Vec<Sender<()>>,
     /// Room for greedy uploads.
@@ -62,10 +62,10 @@ pub(super) fn drive(
     end: Instant,
     measure_from: Instant,
     stop: &AtomicBool,
-    heard: &Heard,
+    listeners: &Listeners,
 ) -> io::Result<(Instant, HandOver)> {
     let mut hand_over = HandOver::new(measure_from);
-    if heard.air.is_some() {
+    if listeners.air.is_some() {
         cell.monitor();
     }
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
@@ -87,10 +87,10 @@ pub(super) fn drive(
         hand_over.tick(now);
         while let Some(flow) = cell.poll_finished() {
             // Nobody listens any more when the flow was stopped.
-            let _ = heard.finished.get(flow).map(|sender| sender.send(()));
+            let _ = listeners.finished.get(flow).map(|sender| sender.send(()));
         }
-        heard.refills.iter().for_each(|refill| refill.look(|station| cell.backlog(station)));
-        if let Some(monitor) = &heard.air {
+        listeners.refills.iter().for_each(|refill| refill.look(|station| cell.backlog(station)));
+        if let Some(monitor) = &listeners.air {
             // Whoever looked may have given up.
             cell.drain_air().for_each(|frame| drop(monitor.send(frame)));
         }

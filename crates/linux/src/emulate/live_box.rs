@@ -190,7 +190,7 @@ impl<'a> LiveBox<'a> {
 
     fn ask(&self, what: Ask) -> Result<Answer, TestbedError> {
         let answer = ask(self.directory.path(), what).map_err(|error| self.failed(&error.to_string()))?;
-        answer.map_err(|told| self.failed(&told))
+        answer.map_err(|refusal| self.failed(&refusal.to_string()))
     }
 
     fn failed(&self, what: &str) -> TestbedError {

@@ -8,7 +8,7 @@ use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::Instant;
 
-use super::driver::{Heard, Monitor, drive};
+use super::driver::{Listeners, Monitor, drive};
 use super::emulation::Emulation;
 use super::error::TestbedError;
 use super::hand_over::HandOver;
@@ -90,7 +90,7 @@ pub fn run_monitored(
     let rig = Rig::build(scenario, options)?;
     let (finished, ends): (Vec<_>, Vec<_>) = scenario.flows().map(|_| mpsc::channel()).unzip();
     let mut programs = TrafficPrograms::new(scenario, &rig, seed, options.uplink, ends)?;
-    let heard = Heard { finished, refills: programs.refills(), air: monitor };
+    let listeners = Listeners { finished, refills: programs.refills(), air: monitor };
     let stop = AtomicBool::new(false);
     if let Some(interval) = options.ping {
         programs.ping(interval)?;
@@ -99,7 +99,7 @@ pub fn run_monitored(
     let start = Clock::now();
     let is_over = AtomicBool::new(false);
     let (emulated, conducted, kept) = std::thread::scope(|scope| {
-        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &heard));
+        let emulation = scope.spawn(|| emulate(scenario, seed, &rig, options, start, &stop, &listeners));
         let keeper = live_box.map(|live_box| scope.spawn(|| live_box.keep(start, &is_over)));
         // Before the end it finishes by an error only.
         let has_failed = || keeper.as_ref().is_some_and(std::thread::ScopedJoinHandle::is_finished);
@@ -142,7 +142,7 @@ pub fn keep(
             realtime::keep_time(PRIORITY);
             let mut cell = Emulation::new(scenario, scenario.replica_seed(0));
             let (never, taps) = (Instant::FAR_FUTURE, rig.taps(options));
-            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &Heard::default())
+            drive(&mut cell, &taps, Clock::now(), never, never, cancel, &Listeners::default())
         };
         scope.spawn(endless).join().map_err(|_| std::io::Error::other("the emulation died"))?
     })?;
@@ -156,7 +156,7 @@ fn emulate(
     options: Options,
     start: Clock,
     stop: &AtomicBool,
-    heard: &Heard,
+    listeners: &Listeners,
 ) -> std::io::Result<Outcome> {
     let granted = realtime::keep_time(PRIORITY);
     let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
@@ -164,7 +164,7 @@ fn emulate(
     let taps = rig.taps(options);
     let end = Instant::ZERO + scenario.run.duration;
     let measure_from = Instant::ZERO + scenario.run.warmup;
-    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, heard)?;
+    let (stopped, hand_over) = drive(&mut cell, &taps, start, end, measure_from, stop, listeners)?;
     let uncarried = cell.uncarried();
     Ok(Outcome {
         record: cell.record(stopped),

@@ -1,5 +1,5 @@
-//! ARP and IPv6 neighbour discovery (ND) as frames: what asks a device whether it has an address, and what tells who has
-//! one (RFC 826, RFC 4861).
+//! ARP and IPv6 neighbour discovery (ND) as frames: requests for the device that has an address, and their answers
+//! (RFC 826, RFC 4861).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -17,9 +17,9 @@ pub(super) const SOLICITATION: u8 = 135;
 pub(super) const ADVERTISEMENT: u8 = 136;
 const SOURCE_LINK_ADDRESS: u8 = 1;
 
-/// What a frame tells of its sender.
+/// How the sender of a frame uses an IP address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum AddressUse {
     /// It has this address: it answers for it.
     Answers(IpAddr),
     /// It has this address: it sends from it.
@@ -78,44 +78,44 @@ pub(super) fn link_local(mac: Mac) -> Ipv6Addr {
     Ipv6Addr::from(octets)
 }
 
-/// Who sent `frame`, and what it tells of an address of that device. `None`: nothing.
-pub(super) fn word(frame: &[u8]) -> Option<(Mac, Word)> {
+/// The sender of `frame`, and how it uses an IP address. `None`: the frame names none.
+pub(super) fn address_use(frame: &[u8]) -> Option<(Mac, AddressUse)> {
     let from = Mac(*frame.get(6..)?.first_chunk()?);
     if from.is_multicast() || from.0 == [0; 6] {
         return None;
     }
     let body = frame.get(LINK..)?;
-    let word = match u16::from_be_bytes(*frame.get(12..)?.first_chunk()?) {
+    let usage = match u16::from_be_bytes(*frame.get(12..)?.first_chunk()?) {
         ARP => arp(body, from)?,
-        IPV4 => Word::Uses(v4(body.get(12..)?)?),
+        IPV4 => AddressUse::Uses(v4(body.get(12..)?)?),
         IPV6 => ipv6(body)?,
         _ => return None,
     };
-    let (Word::Answers(address) | Word::Uses(address) | Word::Wants(address)) = word;
+    let (AddressUse::Answers(address) | AddressUse::Uses(address) | AddressUse::Wants(address)) = usage;
     let is_own = !(address.is_unspecified() || address.is_loopback() || address.is_multicast());
-    (is_own && address != IpAddr::V4(Ipv4Addr::BROADCAST)).then_some((from, word))
+    (is_own && address != IpAddr::V4(Ipv4Addr::BROADCAST)).then_some((from, usage))
 }
 
-fn arp(body: &[u8], from: Mac) -> Option<Word> {
+fn arp(body: &[u8], from: Mac) -> Option<AddressUse> {
     if *body.first_chunk()? != [0, 1, 8, 0, 6, 4] || body.get(8..14)? != from.0.as_slice() {
         return None;
     }
     let (sender, target) = (v4(body.get(14..)?)?, v4(body.get(24..)?)?);
     match u16::from_be_bytes(*body.get(6..)?.first_chunk()?) {
-        REPLY => Some(Word::Answers(sender)),
-        REQUEST if sender.is_unspecified() => Some(Word::Wants(target)),
-        REQUEST => Some(Word::Uses(sender)),
+        REPLY => Some(AddressUse::Answers(sender)),
+        REQUEST if sender.is_unspecified() => Some(AddressUse::Wants(target)),
+        REQUEST => Some(AddressUse::Uses(sender)),
         _ => None,
     }
 }
 
-fn ipv6(body: &[u8]) -> Option<Word> {
+fn ipv6(body: &[u8]) -> Option<AddressUse> {
     let sender = v6(body.get(8..)?)?;
     let is_neighbour_discovery = body.get(6..8)? == [ICMPV6, 255];
     match body.get(40).filter(|_| is_neighbour_discovery) {
-        Some(&ADVERTISEMENT) => Some(Word::Answers(v6(body.get(48..)?)?)),
-        Some(&SOLICITATION) if sender.is_unspecified() => Some(Word::Wants(v6(body.get(48..)?)?)),
-        _ => Some(Word::Uses(sender)),
+        Some(&ADVERTISEMENT) => Some(AddressUse::Answers(v6(body.get(48..)?)?)),
+        Some(&SOLICITATION) if sender.is_unspecified() => Some(AddressUse::Wants(v6(body.get(48..)?)?)),
+        _ => Some(AddressUse::Uses(sender)),
     }
 }
 
@@ -153,15 +153,15 @@ mod tests {
     fn a_request_without_sender_claims_nothing_and_a_reply_answers() {
         let target = Ipv4Addr::new(10, 1, 0, 2);
         let asked = arp_request(BOX, Ipv4Addr::UNSPECIFIED, STATION, target);
-        assert_eq!(word(&asked), Some((BOX, Word::Wants(target.into()))));
+        assert_eq!(address_use(&asked), Some((BOX, AddressUse::Wants(target.into()))));
         let from = Ipv4Addr::new(10, 1, 0, 1);
-        assert_eq!(word(&arp_request(BOX, from, STATION, target)), Some((BOX, Word::Uses(from.into()))));
+        assert_eq!(address_use(&arp_request(BOX, from, STATION, target)), Some((BOX, AddressUse::Uses(from.into()))));
         // As the station answers: its own addresses first.
         let mut reply = arp_request(STATION, target, BOX, Ipv4Addr::UNSPECIFIED);
         reply[21] = 2;
-        assert_eq!(word(&reply), Some((STATION, Word::Answers(target.into()))));
+        assert_eq!(address_use(&reply), Some((STATION, AddressUse::Answers(target.into()))));
         reply[24] = 7;
-        assert_eq!(word(&reply), None, "the frame is another device's than the ARP packet in it");
+        assert_eq!(address_use(&reply), None, "the frame is another device's than the ARP packet in it");
     }
 
     #[test]
@@ -175,19 +175,19 @@ mod tests {
         pseudo.extend([0, 0, 0, 32, 0, 0, 0, ICMPV6]);
         pseudo.extend(&frame[54..]);
         assert_eq!(checksum(&pseudo), 0);
-        assert_eq!(word(&frame), Some((BOX, Word::Uses(own.into()))));
+        assert_eq!(address_use(&frame), Some((BOX, AddressUse::Uses(own.into()))));
         let wants = solicitation(BOX, Ipv6Addr::UNSPECIFIED, STATION, "fd01::2".parse().unwrap());
-        assert_eq!(word(&wants), Some((BOX, Word::Wants("fd01::2".parse().unwrap()))));
+        assert_eq!(address_use(&wants), Some((BOX, AddressUse::Wants("fd01::2".parse().unwrap()))));
     }
 
     proptest::proptest! {
-        /// Any bytes are a word or none, however they are cut.
+        /// Any bytes are an address use or none, however they are cut.
         #[test]
         fn any_frame_is_a_word_or_none(mut bytes in proptest::collection::vec(0_u8.., 0..120), kind in 0_usize..4) {
             if bytes.len() > 14 {
                 bytes[12..14].copy_from_slice(&[[8, 6], [8, 0], [0x86, 0xdd], [0, 0]][kind]);
             }
-            if let Some((mac, _)) = word(&bytes) {
+            if let Some((mac, _)) = address_use(&bytes) {
                 proptest::prop_assert!(!mac.is_multicast());
             }
         }

@@ -123,7 +123,7 @@ pub(super) mod bpf {
         SockFilter::new(0x15, yes, no, value)
     }
 
-    /// The end: so many bytes of the frame are heard.
+    /// Ends the program: the socket gets the first `bytes` bytes of the frame.
     pub(in crate::enforce) const fn keep(bytes: u32) -> SockFilter {
         SockFilter::new(0x06, 0, 0, bytes)
     }

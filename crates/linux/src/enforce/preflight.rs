@@ -87,8 +87,8 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     Ok(preflight)
 }
 
-/// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. Missing ones are told
-/// elsewhere.
+/// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. `check` lists
+/// missing interfaces on lines of their own.
 pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
     if config.mode != Mode::Bridged {
         return Vec::new();

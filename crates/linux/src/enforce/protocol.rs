@@ -9,6 +9,7 @@ use fairair_core::control::{Reason, State};
 use fairair_core::packet::Direction;
 use fairair_core::units::Bitrate;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
 
 use super::config::Mac;
 use super::datapath::{Preview, Restored};
@@ -63,7 +64,24 @@ pub struct Response {
     /// [`VERSION`].
     pub version: u32,
     /// What was asked for, or why not.
-    pub answer: Result<Answer, String>,
+    pub answer: Result<Answer, Refusal>,
+}
+
+/// Why the daemon does not do what a client asked for, in words.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Error)]
+#[serde(transparent)]
+#[error("{0}")]
+pub struct Refusal(pub String);
+
+/// A line that is no request.
+#[derive(Debug, Error)]
+pub enum RequestError {
+    /// It is not JSON of the right form.
+    #[error("this line is not a request: {0}")]
+    Form(#[from] serde_json::Error),
+    /// The client speaks another version.
+    #[error("this daemon speaks version {VERSION}, not {0}")]
+    Version(u32),
 }
 
 /// What was asked for.
@@ -197,7 +215,7 @@ pub struct ClassReport {
 /// How a station is asked for the round-trip time to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Manner {
+pub enum ProbeMethod {
     /// ICMP or ICMPv6 echo request.
     Echo,
     /// ARP request or neighbour solicitation.
@@ -241,7 +259,7 @@ pub struct StationReport {
     pub drops: u64,
     /// In which way it answers probes; `None`: it was not asked, or answers none.
     #[serde(default)]
-    pub answers: Option<Manner>,
+    pub answers: Option<ProbeMethod>,
 }
 
 /// All stations, and settings.
@@ -269,17 +287,17 @@ impl Request {
     ///
     /// # Errors
     /// It is no request of this version.
-    pub fn parse(line: &str) -> Result<Ask, String> {
+    pub fn parse(line: &str) -> Result<Ask, RequestError> {
         // The version first, so that a newer client is told so, whatever else it says.
         #[derive(Deserialize)]
         struct Version {
             version: u32,
         }
-        let Version { version } = serde_json::from_str(line).map_err(|error| format!("no request: {error}"))?;
+        let Version { version } = serde_json::from_str(line)?;
         if version != VERSION {
-            return Err(format!("this daemon speaks version {VERSION}, not {version}"));
+            return Err(RequestError::Version(version));
         }
-        let request: Request = serde_json::from_str(line).map_err(|error| format!("no request: {error}"))?;
+        let request: Request = serde_json::from_str(line)?;
         Ok(request.ask)
     }
 }
@@ -288,7 +306,7 @@ impl Request {
 ///
 /// # Errors
 /// There is none, or it does not answer.
-pub fn ask(directory: &Path, ask: Ask) -> io::Result<Result<Answer, String>> {
+pub fn ask(directory: &Path, ask: Ask) -> io::Result<Result<Answer, Refusal>> {
     let mut stream = UnixStream::connect(state::State::socket(directory))?;
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.set_write_timeout(Some(Duration::from_secs(30)))?;
@@ -310,9 +328,10 @@ mod tests {
         for ask in [Ask::Status, Ask::Stations, Ask::Explain("desk\n\"".into()), Ask::Reload, Ask::Confirm, Ask::Stop] {
             let line = serde_json::to_string(&Request { version: VERSION, ask: ask.clone() }).unwrap();
             assert!(!line.contains('\n'), "one line a request");
-            assert_eq!(Request::parse(&line), Ok(ask));
+            assert_eq!(Request::parse(&line).unwrap(), ask);
         }
-        assert!(Request::parse("{\"version\":2,\"ask\":\"fly\"}").unwrap_err().contains("speaks version 1"));
+        let newer = Request::parse("{\"version\":2,\"ask\":\"fly\"}").unwrap_err();
+        assert!(newer.to_string().contains("speaks version 1"));
         for wrong in [
             "",
             "{}",
@@ -332,9 +351,10 @@ mod tests {
             for ask in [Ask::Explain(what.clone()), Ask::Preview(what)] {
                 let line = serde_json::to_string(&Request { version: VERSION, ask: ask.clone() }).unwrap();
                 proptest::prop_assert!(!line.contains('\n'));
-                proptest::prop_assert_eq!(Request::parse(&line), Ok(ask));
+                proptest::prop_assert_eq!(Request::parse(&line).unwrap(), ask);
             }
-            let told = Request::parse(&format!("{{\"version\":1,\"ask\":{noise}}}")).err().unwrap_or_default();
+            let error = Request::parse(&format!("{{\"version\":1,\"ask\":{noise}}}")).err();
+            let told = error.map(|error| error.to_string()).unwrap_or_default();
             proptest::prop_assert!(Request::parse(&noise).is_err());
             proptest::prop_assert!(!told.contains('\u{1b}'), "{}", told);
         }

@@ -6,18 +6,34 @@ use std::fmt::Write as _;
 use std::thread;
 
 use fairair_core::packet::Direction;
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use similar::TextDiff;
+use thiserror::Error;
 
 use super::config::Mode;
 use super::datapath::{DatapathError, IFB, INNER, Preview, Tools, stage};
+
+/// Why a change could not be tried.
+#[derive(Debug, Error)]
+pub(super) enum RehearsalError {
+    /// This process may not make a namespace.
+    #[error("cannot make a network namespace: {0}")]
+    Namespace(#[from] Errno),
+    /// The kernel or a tool refuses a line.
+    #[error(transparent)]
+    Datapath(#[from] DatapathError),
+    /// A defect of ours.
+    #[error("the thread of the rehearsal ended before it was done")]
+    Broken,
+}
 
 /// Does `preview` in a namespace of its own and compares with what `interfaces` and our table hold here: `+` would be
 /// there, `-` would no longer be, the lines between are as they are. Empty: nothing changes.
 ///
 /// # Errors
 /// This process may not make a namespace, or the kernel refuses a line.
-pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, String> {
+pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<String, RehearsalError> {
     // Also stages that are there now and then no longer.
     let mut devices = preview.devices.clone();
     devices.extend([Direction::Up, Direction::Down].map(|direction| stage(direction).to_owned()));
@@ -25,14 +41,13 @@ pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<St
     devices.dedup();
     let rehearsed = thread::scope(|scope| {
         let rehearsal = scope.spawn(|| {
-            unshare(CloneFlags::CLONE_NEWNET).map_err(|error| format!("cannot make a network namespace: {error}"))?;
-            perform(preview)
-                .and_then(|()| picture(preview.mode, &devices, interfaces))
-                .map_err(|error| error.to_string())
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            perform(preview)?;
+            Ok(picture(preview.mode, &devices, interfaces)?)
         });
-        rehearsal.join().unwrap_or_else(|_| Err("the rehearsal broke off".to_owned()))
+        rehearsal.join().unwrap_or(Err(RehearsalError::Broken))
     })?;
-    let here = picture(preview.mode, &devices, interfaces).map_err(|error| error.to_string())?;
+    let here = picture(preview.mode, &devices, interfaces)?;
     let mut text = String::new();
     for ((title, now), (_, then)) in here.iter().zip(&rehearsed) {
         if now != then {

@@ -69,7 +69,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SettingError {
     /// No station can be called so.
-    #[error("this can be no station: write its name, address or MAC address")]
+    #[error("this cannot be the name of a station: write its name, address or MAC address")]
     NoStation,
     /// Stations have no shares of their own.
     #[error("with this policy stations have no shares of their own: choose a policy by station")]

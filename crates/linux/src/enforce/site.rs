@@ -16,13 +16,14 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
+pub use self::air::ForeignRate;
 pub use self::station::Station;
 
 use self::admit::is_list;
 use self::air::is_rate_told;
 use super::config::{Ap, Config, Gso, Mode};
 use super::datapath::{
-    Door, Key, Layout, LeafClass, MOST_LEAVES, MOST_POOLS, Pool, leaf_minor, newcomers_minor, slot_of,
+    ApInterface, Key, Layout, LeafClass, MOST_LEAVES, MOST_POOLS, Pool, leaf_minor, newcomers_minor, slot_of,
 };
 pub use super::discovery::Source;
 use super::discovery::{Associations, Sighting};
@@ -40,7 +41,7 @@ pub struct SitePool {
     pub name: String,
     /// As configured, at least one; they have the same capacity and radio.
     pub aps: Vec<Ap>,
-    /// C now.
+    /// C now: the only home of it. The machine of the pool decides it; a `Layout` is what the kernel was given.
     pub rate: Bitrate,
 }
 
@@ -238,7 +239,7 @@ impl Site {
         &self.stations
     }
 
-    /// A device was seen by `source`; answers whether anything changed. Interfaces are told by index in `interfaces`.
+    /// A device was seen by `source`; answers whether anything changed. `interfaces` has the names of interfaces by index.
     ///
     /// A station is known by its MAC address first, so that all its addresses share a class; without one, by address.
     ///
@@ -378,8 +379,11 @@ impl Site {
                 Gso::Keep => false,
             };
             let is_counted = !matches!(aps[0].capacity, CapacityParams::Fixed { .. });
-            let doors = aps.iter().map(|ap| Door { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });
-            layout.pools.insert(*id, Pool { id: *id, doors: doors.collect(), rate: *rate, splits, is_counted });
+            let ap_interfaces =
+                aps.iter().map(|ap| ApInterface { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });
+            layout
+                .pools
+                .insert(*id, Pool { id: *id, ap_interfaces: ap_interfaces.collect(), rate: *rate, splits, is_counted });
             let own = self.newcomers_weight(*id) / lightest[id] * quantum;
             layout.leaves.insert(
                 newcomers_minor(*id),

@@ -16,7 +16,7 @@ use super::datapath::Dump;
 
 mod error;
 
-pub use self::error::StateError;
+pub use self::error::{Lost, StateError};
 
 const VERSION: u32 = 1;
 /// Name of [`Lock`], in the abstract namespace of sockets.
@@ -62,19 +62,19 @@ impl State {
     }
 
     /// Reads it to take back what it names. A damaged file is renamed to `vsb.json.damaged`, so that it blocks nothing.
-    /// Without contents comes the reason why they are missing, in words.
+    /// Without contents comes the reason why they are missing.
     ///
     /// # Errors
     /// The system's. A file that may not be read is not damaged.
-    pub fn recover(directory: &Path) -> Result<Result<State, String>, StateError> {
+    pub fn recover(directory: &Path) -> Result<Result<State, Lost>, StateError> {
         let path = Self::file(directory);
         match Self::load(directory) {
             Ok(Some(state)) => Ok(Ok(state)),
-            Ok(None) => Ok(Err(format!("the state file {} is missing", path.display()))),
+            Ok(None) => Ok(Err(Lost::Missing(path))),
             Err(error) if matches!(error.reason.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) => {
                 let aside = directory.join("vsb.json.damaged");
                 fs::rename(&path, &aside).map_err(|reason| StateError { path, reason })?;
-                Ok(Err(format!("{error}; the damaged file is now {}", aside.display())))
+                Ok(Err(Lost::Damaged { error, aside }))
             }
             Err(error) => Err(error),
         }
@@ -197,10 +197,11 @@ mod tests {
         {
             let directory = tempfile::tempdir().unwrap();
             fs::write(State::file(directory.path()), damaged).unwrap();
-            let why = State::recover(directory.path()).unwrap().unwrap_err();
+            let lost = || State::recover(directory.path()).unwrap().unwrap_err().to_string();
+            let why = lost();
             assert!(why.contains(told) && why.contains("vsb.json.damaged"), "{why}");
             assert_eq!(fs::read_to_string(directory.path().join("vsb.json.damaged")).unwrap(), damaged);
-            assert!(State::recover(directory.path()).unwrap().unwrap_err().contains("is missing"));
+            assert!(lost().contains("is missing"));
         }
     }
 
@@ -209,7 +210,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let state = State::new("vsb.toml".into(), "table ip own {\n}\n".to_owned());
         state.save(directory.path()).unwrap();
-        assert_eq!(State::recover(directory.path()).unwrap(), Ok(state));
+        assert_eq!(State::recover(directory.path()).unwrap().unwrap(), state);
     }
 
     #[test]

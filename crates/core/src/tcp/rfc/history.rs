@@ -30,7 +30,7 @@ impl History {
         }
     }
 
-    /// All below `ack` has arrived. When the segment was sent that tells the round trip.
+    /// All bytes below `ack` have arrived. Returns when the segment was sent that gives the round-trip time.
     pub(super) fn acknowledged(&mut self, ack: u64) -> Option<Instant> {
         let oldest = self.0.front().filter(|sent| sent.end <= ack && !sent.twice).map(|sent| sent.at);
         let gone = self.0.partition_point(|sent| sent.end <= ack);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fairair_core::control::CapacityParams;
 use fairair_core::mac::Phy;
 use fairair_core::scenario::reader::{
-    At, Checked, Homes, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
+    At, Checked, KnownKeys, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
 };
 use fairair_core::scenario::{Enforce, ScenarioError};
 use fairair_core::shaper::{Policy, QueueRule, UdpRule};
@@ -44,7 +44,7 @@ const AP: &[&str] = &["name", "interface", "prefixes", "channel", "capacity", "p
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
 const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
-const HOMES: Homes = &[
+const KNOWN_KEYS: KnownKeys = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
     ("[[plan]]", PLAN),
@@ -67,7 +67,7 @@ impl Config {
     /// # Errors
     /// The file cannot be read, or see [`Config::from_toml`].
     pub fn load(path: &Path) -> Result<Config, ScenarioError> {
-        load(path, "configuration", HOMES, config)
+        load(path, "configuration", KNOWN_KEYS, config)
     }
 
     /// Reads a configuration from the text of a file; `name_of_file` is for messages only.
@@ -75,7 +75,7 @@ impl Config {
     /// # Errors
     /// The first mistake, with its place and remedy.
     pub fn from_toml(text: &str, name_of_file: &str) -> Result<Config, ScenarioError> {
-        from_toml(text, name_of_file, HOMES, config)
+        from_toml(text, name_of_file, KNOWN_KEYS, config)
     }
 }
 

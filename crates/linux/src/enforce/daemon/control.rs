@@ -13,9 +13,10 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use super::super::error::VsbError;
-use super::super::protocol::{Answer, Ask, LONGEST_REQUEST, Request, Response, VERSION};
+use super::super::protocol::{Answer, Ask, LONGEST_REQUEST, Refusal, Request, Response, VERSION};
 use super::super::state::State;
 use super::clients::{Clients, Progress};
+use super::refused::Refused;
 
 /// A client that has not sent its request by then is left.
 const REQUEST: Duration = Duration::from_secs(2);
@@ -28,13 +29,13 @@ const CLIENTS: usize = 16;
 #[derive(Debug)]
 pub(super) struct Query {
     pub(super) ask: Ask,
-    reply: oneshot::Sender<Result<Answer, String>>,
+    reply: oneshot::Sender<Result<Answer, Refusal>>,
 }
 
 impl Query {
     /// Answers. A client that has gone does not matter.
-    pub(super) fn reply(self, answer: Result<Answer, String>) {
-        let _ = self.reply.send(answer);
+    pub(super) fn reply(self, answer: Result<Answer, impl Into<Refusal>>) {
+        let _ = self.reply.send(answer.map_err(Into::into));
     }
 }
 
@@ -65,14 +66,14 @@ impl Controls {
         self.queries.recv().await
     }
 
-    /// Takes no more requests, gives those who asked for the stop (`stops`, and whoever still waits) its result, and lets
-    /// the answers reach their clients.
-    pub(super) async fn finish(&mut self, mut stops: Vec<Query>, result: &Result<Answer, String>) {
+    /// Accepts no more requests, sends `result` to all clients that asked for the stop (`stops`, and those in the queue), and waits
+    /// until the answers have been written.
+    pub(super) async fn finish(&mut self, mut stops: Vec<Query>, result: &Result<Answer, Refusal>) {
         self.queries.close();
         while let Some(query) = self.queries.recv().await {
             match query.ask {
                 Ask::Stop => stops.push(query),
-                _ => query.reply(Err("the daemon is stopping".to_owned())),
+                _ => query.reply(Err(Refused::Stopping)),
             }
         }
         for query in stops {
@@ -134,16 +135,16 @@ async fn serve(
     let mut line = String::new();
     let read = timeout(REQUEST, BufReader::new(reading.take(LONGEST_REQUEST)).read_line(&mut line)).await;
     let _owed = owed.upgrade();
-    let answer = match read.map_err(|_| format!("no request within {REQUEST:?}")) {
-        Err(late) => Err(late),
+    let answer = match read {
+        Err(_) => Err(Refused::Late(REQUEST).into()),
         Ok(read) => match read.map(|_| Request::parse(&line))? {
             Ok(ask) => {
                 progress.asked();
                 let (reply, answer) = oneshot::channel();
                 let _ = sender.send(Query { ask, reply }).await;
-                answer.await.unwrap_or_else(|_| Err("the daemon is stopping".to_owned()))
+                answer.await.unwrap_or_else(|_| Err(Refused::Stopping.into()))
             }
-            Err(error) => Err(error),
+            Err(error) => Err(Refused::Request(error).into()),
         },
     };
     progress.answered();

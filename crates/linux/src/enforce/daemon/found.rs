@@ -11,7 +11,7 @@ use crate::enforce::discovery::{Report, Workers, ways};
 use crate::enforce::site::{Site, Source};
 
 impl Daemon {
-    /// Sends out the ways that the configuration asks for; those of before end.
+    /// Starts the discovery workers of the configuration and ends all earlier ones.
     pub(super) fn start_discovery(&mut self) {
         let ways = ways(self.site.config()).map_err(|error| format!("cannot begin discovery: {error}"));
         let ways = self.troubles.watch(Trouble::Discovery, ways).unwrap_or_default();

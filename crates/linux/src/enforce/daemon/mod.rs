@@ -10,6 +10,7 @@ mod passed;
 mod pools;
 mod probes;
 mod rates;
+mod refused;
 mod report;
 mod settings;
 mod station_log;
@@ -30,6 +31,7 @@ use self::counts::{Counts, Records};
 use self::metrics::Metrics;
 use self::pools::PoolControl;
 use self::probes::Probes;
+use self::refused::Refused;
 use self::troubles::{Trouble, Troubles};
 use super::config::Config;
 use super::datapath::{Engine, Layout, Netfilter, Preview, Restored, links};
@@ -38,7 +40,7 @@ use super::error::VsbError;
 use super::journal::Journal;
 use super::log::{ControlLog, LogError};
 use super::preflight::{bridge_faults, mtu};
-use super::protocol::{Answer, Ask};
+use super::protocol::{Answer, Ask, Refusal};
 use super::settings::Settings;
 use super::site::Site;
 use super::state::{Learned, Lock};
@@ -73,7 +75,7 @@ pub fn run(options: &Options) -> Result<Restored, VsbError> {
         let restored = daemon.engine.stop();
         // Who asked for the stop is given its result, in the same words as the log.
         let told = restored.as_ref().map(|restored| Answer::Stopped(restored.clone()));
-        daemon.controls.finish(daemon.stops, &told.map_err(ToString::to_string)).await;
+        daemon.controls.finish(daemon.stops, &told.map_err(|error| Refusal(error.to_string()))).await;
         let restored = restored?;
         for difference in &restored.differences {
             warn!("not as before: {difference}");
@@ -120,7 +122,7 @@ impl Daemon {
         let system = |what| move |reason| VsbError::System { what, reason };
         let directory = config.state.clone();
         if Engine::is_present()? {
-            warn!("another run ended without cleaning up; what it left goes now");
+            warn!("an earlier run ended without cleaning up: its classes, rules and devices are removed now");
             for difference in Engine::restore(&directory)?.differences {
                 warn!("not as before that run: {difference}");
             }
@@ -219,8 +221,8 @@ impl Daemon {
             Ask::Stations => Ok(Answer::Stations(self.stations().into_iter().chain(self.newcomers()).collect())),
             Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
             Ask::StationList => Ok(Answer::StationList(self.station_list())),
-            Ask::SetStation(wanted) => self.set_station(wanted).map_err(|error| error.to_string()),
-            Ask::UnsetStation(what) => self.unset_station(what).map_err(|error| error.to_string()),
+            Ask::SetStation(wanted) => self.set_station(wanted),
+            Ask::UnsetStation(what) => self.unset_station(what),
             Ask::Reload => self.reload_and_log().map(Answer::Done),
             Ask::Preview(text) => self.preview(text).map(Answer::Preview),
             Ask::Confirm => Ok(Answer::Done(match self.confirm.take() {
@@ -237,26 +239,26 @@ impl Daemon {
     }
 
     /// [`Self::reload`], with a line in the log whoever asked for it.
-    fn reload_and_log(&mut self) -> Result<String, String> {
-        let told = self.reload();
-        match &told {
-            Ok(told) => info!("{told}"),
-            Err(told) => error!("the configuration stays as it was: {told}"),
+    fn reload_and_log(&mut self) -> Result<String, Refused> {
+        let result = self.reload();
+        match &result {
+            Ok(done) => info!("{done}"),
+            Err(refused) => error!("the configuration stays as it was: {refused}"),
         }
-        told
+        result
     }
 
     /// Reads the configuration again; a mistake in it changes nothing.
-    fn reload(&mut self) -> Result<String, String> {
-        let config = Config::load(&self.path).map_err(|error| format!("{error}. {}", error.fix()))?;
+    fn reload(&mut self) -> Result<String, Refused> {
+        let config = Config::load(&self.path)?;
         let planned = self.planned(config.clone());
         let (site, layout, mtu) = planned.or_else(|_| {
             // Classes of those that left a moment ago may be free by now.
-            self.engine.read(&mut self.counts.classes).map_err(|error| error.to_string())?;
+            self.engine.read(&mut self.counts.classes)?;
             self.sweep();
             self.planned(config)
         })?;
-        self.engine.change(layout).map_err(|error| error.to_string())?;
+        self.engine.change(layout)?;
         self.mtu = mtu;
         let before = std::mem::replace(&mut self.site, site);
         self.note_ended(before.settings());
@@ -266,31 +268,30 @@ impl Daemon {
     }
 
     /// What [`Self::reload`] would do with the configuration `text`.
-    fn preview(&self, text: &str) -> Result<Preview, String> {
-        let config = Config::from_toml(text, "configuration").map_err(|error| format!("{error}. {}", error.fix()))?;
+    fn preview(&self, text: &str) -> Result<Preview, Refused> {
+        let config = Config::from_toml(text, "configuration")?;
         let (_, layout, _) = self.planned(config)?;
         Ok(Preview::new(Some(self.engine.layout()), &layout))
     }
 
     /// Site, layout and MTU with `config` in place of the configuration that runs.
-    fn planned(&self, config: Config) -> Result<(Site, Layout, u32), String> {
-        let fixed = |what: &str| format!("`{what}` cannot change while the daemon runs: stop and start it");
+    fn planned(&self, config: Config) -> Result<(Site, Layout, u32), Refused> {
         let old = self.site.config();
         if config.state != old.state {
-            return Err(fixed("state"));
+            return Err(Refused::Fixed("state"));
         }
         if config.metrics != old.metrics {
-            return Err(fixed("metrics"));
+            return Err(Refused::Fixed("metrics"));
         }
         if config.journal != old.journal {
-            return Err(fixed("journal"));
+            return Err(Refused::Fixed("journal"));
         }
         if config.mode != old.mode {
-            return Err(fixed("mode"));
+            return Err(Refused::Fixed("mode"));
         }
-        let mtu = self.mtu(&config).map_err(|error| format!("{error}. {}", error.fix()))?;
+        let mtu = self.mtu(&config)?;
         let mut site = self.site.clone();
-        site.configure(config).map_err(|error| error.to_string())?;
+        site.configure(config)?;
         let layout = site.layout(mtu);
         Ok((site, layout, mtu))
     }

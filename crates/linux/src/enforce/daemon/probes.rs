@@ -19,7 +19,7 @@ use self::responder::Responder;
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::BYPASS;
 use crate::enforce::frames::checksum;
-use crate::enforce::protocol::Manner;
+use crate::enforce::protocol::ProbeMethod;
 use crate::enforce::site::Station;
 
 const REQUEST: u8 = 8;
@@ -71,13 +71,13 @@ impl Probes {
             *own = fresh();
         }
         let neighbours = &self.neighbours;
-        let may = |manner, address| match manner {
-            Manner::Echo => neighbours.reaches(interface, address),
-            Manner::Neighbour => station.mac.is_some() && neighbours.may_ask(interface, address, now),
+        let may = |method, address| match method {
+            ProbeMethod::Echo => neighbours.reaches(interface, address),
+            ProbeMethod::Neighbour => station.mac.is_some() && neighbours.may_ask(interface, address, now),
         };
         let Some(question) = own.responder.ask(now, echo.id, &station.addresses, may) else { return Ok(()) };
-        match (question.manner, station.mac) {
-            (Manner::Neighbour, Some(mac)) => {
+        match (question.method, station.mac) {
+            (ProbeMethod::Neighbour, Some(mac)) => {
                 if question.is_trial_due {
                     let pool = station.slot;
                     self.echoes.send(question.address, Echo { pool, id: TRIAL })?;
@@ -89,8 +89,8 @@ impl Probes {
     }
 
     /// How the station with class `slot` is asked; `None`: it has not answered.
-    pub(super) fn manner(&self, slot: u16) -> Option<Manner> {
-        self.responders.get(&slot).and_then(|own| own.responder.manner())
+    pub(super) fn method(&self, slot: u16) -> Option<ProbeMethod> {
+        self.responders.get(&slot).and_then(|own| own.responder.method())
     }
 
     /// The next answer to a probe of ours.

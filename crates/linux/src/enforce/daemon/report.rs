@@ -93,7 +93,7 @@ impl Daemon {
             backlog: class.backlog,
             wan_backlog: self.waits_for_wan(minor),
             drops: u64::from(class.drops),
-            answers: self.probes.manner(station.slot),
+            answers: self.probes.method(station.slot),
         }
     }
 

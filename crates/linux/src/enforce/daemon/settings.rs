@@ -1,31 +1,14 @@
 //! Settings of stations: asked for over the control socket, kept, and ended in time.
 
 use jiff::Timestamp;
-use thiserror::Error;
 use tracing::info;
 
 use super::Daemon;
+use super::refused::Refused;
 use super::troubles::Trouble;
 use crate::enforce::protocol::{Answer, StationList};
-use crate::enforce::settings::{SetStation, Setting, SettingError, Settings, SettingsFileError, is_it, key};
+use crate::enforce::settings::{SetStation, Setting, Settings, is_it, key};
 use crate::enforce::site::Station;
-
-/// Why a request about settings is refused.
-#[derive(Debug, Error)]
-pub(super) enum Refused {
-    /// The setting is wrong.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// It cannot be kept.
-    #[error(transparent)]
-    File(#[from] SettingsFileError),
-    /// There is nothing to unset.
-    #[error("nothing is set for it: `fairair vsb station list` shows all settings")]
-    NotSet,
-    /// The kernel did not take it.
-    #[error("the kernel refused; `fairair vsb status` says why")]
-    Kernel,
-}
 
 impl Daemon {
     /// Sets what `wanted` says; answers what is kept.

@@ -229,9 +229,8 @@ impl Daemon {
     fn begin_log(&mut self) {
         let seed = self.ticks_done ^ u64::from(std::process::id()) << 32;
         let pools = self.pools.iter_mut().filter(|pool| !pool.is_fixed());
-        let names: BTreeMap<u16, &str> = self.site.pools().values().map(|pool| (pool.id, pool.name.as_str())).collect();
         let machines = pools.map(|pool| {
-            let name = names.get(&pool.id).copied().unwrap_or_default();
+            let name = self.site.pool(pool.id).map_or("", |own| own.name.as_str());
             (name.to_owned(), pool.snapshot(name, seed))
         });
         self.records.log.begin(machines);

@@ -11,13 +11,13 @@ use super::IFB;
 use super::classes::{ClassStats, Classes};
 use super::layout::{Layout, Pool};
 use super::links::{Link, link_named, links};
-use super::queue::Apart;
+use super::queue::FlowQueues;
 use super::script::Script;
 use super::stages::{Stages, is_ours};
 use super::tools::{DatapathError, Dump, Tools};
 use super::watch::Watch;
 use crate::enforce::config::LeafKind;
-use crate::enforce::state::State;
+use crate::enforce::state::{Lost, State};
 
 /// The datapath while it is up.
 #[derive(Debug)]
@@ -32,8 +32,9 @@ pub struct Engine {
     pub(super) stages: Stages,
     /// Limits of queues that were set since their leaves were made.
     pub(super) limits: BTreeMap<u16, Bytes>,
-    /// How flows of a class are told apart, if the kernel can; leaves where they are; what leaves had sent at the last look.
-    pub(super) apart: Option<Apart>,
+    /// How the flows of a class get queues of their own, if the kernel can do it; the leaves that have such queues; bytes that
+    /// each leaf had sent at the last look.
+    pub(super) apart: Option<FlowQueues>,
     pub(super) flows: BTreeSet<u16>,
     pub(super) sent: BTreeMap<u16, u64>,
     /// Looks of the repair until now.
@@ -74,7 +75,7 @@ impl Engine {
     fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
         let script = Script::create(&layout);
         tools.add_ifb(IFB)?;
-        let apart = if layout.leaf.kind == LeafKind::Auto { Apart::find(tools)? } else { None };
+        let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools)? } else { None };
         tools.tc(&script.add)?;
         tools.nft(&script.nft)?;
         let mut engine = Engine {
@@ -259,12 +260,12 @@ impl Engine {
     pub fn restore(directory: &Path) -> Result<Restored, DatapathError> {
         match State::recover(directory)? {
             Ok(state) => Self::take_back(&state, directory),
-            Err(why) => Self::take_back_by_name(why),
+            Err(why) => Self::take_back_by_name(&why),
         }
     }
 
     /// Removes what goes by our names. `why` says why nothing else is known.
-    fn take_back_by_name(why: String) -> Result<Restored, DatapathError> {
+    fn take_back_by_name(why: &Lost) -> Result<Restored, DatapathError> {
         let tools = Tools;
         let redirected = tools.redirected()?;
         for interface in &redirected {
@@ -276,8 +277,8 @@ impl Engine {
         for interface in &redirected {
             tools.remove_clsact(interface)?;
         }
-        let unknown = "what goes by FairAir's names is removed; how all else was before is not known";
-        Ok(Restored { differences: vec![why, unknown.to_owned()] })
+        let unknown = "everything with FairAir's names is removed; nothing is known of what else was there before";
+        Ok(Restored { differences: vec![why.to_string(), unknown.to_owned()] })
     }
 
     fn take_back(state: &State, directory: &Path) -> Result<Restored, DatapathError> {

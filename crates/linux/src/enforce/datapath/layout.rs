@@ -33,7 +33,7 @@ impl fmt::Display for Key {
 
 /// Where the stations of an AP are.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Door {
+pub struct ApInterface {
     /// Interface towards the AP.
     pub interface: String,
     /// Prefixes of its stations; empty: all behind the interface.
@@ -46,7 +46,7 @@ pub struct Pool {
     /// Number of the pool, below [`MOST_POOLS`]; it stays as long as the pool has its name.
     pub id: u16,
     /// One for each AP.
-    pub doors: Vec<Door>,
+    pub ap_interfaces: Vec<ApInterface>,
     /// C.
     pub rate: Bitrate,
     /// Packets that the kernel carries as one are split.
@@ -109,12 +109,16 @@ pub struct Layout {
 impl Layout {
     /// All interfaces that are redirected, each once.
     pub fn interfaces(&self) -> BTreeSet<&str> {
-        self.uplinks.iter().map(String::as_str).chain(self.doors().map(|(_, door)| door.interface.as_str())).collect()
+        self.uplinks
+            .iter()
+            .map(String::as_str)
+            .chain(self.ap_interfaces().map(|(_, ap)| ap.interface.as_str()))
+            .collect()
     }
 
-    /// All doors with their pools.
-    pub fn doors(&self) -> impl Iterator<Item = (&Pool, &Door)> {
-        self.pools.values().flat_map(|pool| pool.doors.iter().map(move |door| (pool, door)))
+    /// All interfaces towards APs with their pools.
+    pub fn ap_interfaces(&self) -> impl Iterator<Item = (&Pool, &ApInterface)> {
+        self.pools.values().flat_map(|pool| pool.ap_interfaces.iter().map(move |ap| (pool, ap)))
     }
 
     /// The direction of what leaves `interface` towards or from the Internet, if that direction of the link is shaped.

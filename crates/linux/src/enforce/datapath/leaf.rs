@@ -15,7 +15,7 @@ pub(crate) fn burst(rate: Bitrate) -> u64 {
     (rate.as_bps() / 8000).max(1600)
 }
 
-/// A leaf as `tc` is told of it.
+/// A leaf in the words of `tc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeafLines {
     pub(super) device: &'static str,

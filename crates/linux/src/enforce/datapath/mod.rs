@@ -27,7 +27,9 @@ mod wire;
 
 pub use classes::{ClassParameters, ClassStats, Classes};
 pub use engine::{Engine, Restored};
-pub use layout::{Door, Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of};
+pub use layout::{
+    ApInterface, Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of,
+};
 pub use layout::{MOST_LEAVES, MOST_POOLS};
 pub(crate) use leaf::largest;
 pub use links::{Link, OwnAddress, link_named, links, own_addresses};

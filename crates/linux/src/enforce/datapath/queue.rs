@@ -35,24 +35,24 @@ const HELD_UP: u32 = 8;
 
 /// How the kernel can keep flows of a class apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Apart {
+pub(super) enum FlowQueues {
     /// By FQ-CoDel.
     FqCodel,
     /// By a small HTB and a classifier of ours.
     Buckets,
 }
 
-impl Apart {
+impl FlowQueues {
     /// What the kernel has, found out on the IFB while that is empty.
-    pub(super) fn find(tools: Tools) -> Result<Option<Apart>, DatapathError> {
+    pub(super) fn find(tools: Tools) -> Result<Option<FlowQueues>, DatapathError> {
         if tools.tc(&format!("qdisc add dev {IFB} root fq_codel\n")).is_ok() {
             tools.clear_ifb(IFB)?;
-            return Ok(Some(Apart::FqCodel));
+            return Ok(Some(FlowQueues::FqCodel));
         }
         let filter = flows::filter(1);
         let has_buckets = tools.tc(&format!("qdisc add dev {IFB} root handle 1: htb\n{filter}")).is_ok();
         tools.clear_ifb(IFB)?;
-        Ok(has_buckets.then_some(Apart::Buckets))
+        Ok(has_buckets.then_some(FlowQueues::Buckets))
     }
 }
 
@@ -108,11 +108,11 @@ impl Engine {
             let limit = self.limits.get(minor).copied().unwrap_or_else(|| first_limit(&self.layout, leaf));
             let parent = queue_parent(pool, *minor);
             let made = match (apart, self.layout.leaf.queue) {
-                (Apart::FqCodel, rule) => {
+                (FlowQueues::FqCodel, rule) => {
                     let limit = if let QueueRule::Packets(limit) = rule { limit as u64 } else { packets(limit) };
                     format!("qdisc replace dev {IFB} parent {:x}:{:x} fq_codel limit {limit}\n", parent.0, parent.1)
                 }
-                (Apart::Buckets, rule) => {
+                (FlowQueues::Buckets, rule) => {
                     let queue = match rule {
                         QueueRule::Packets(limit) => format!("pfifo limit {limit}"),
                         QueueRule::Auto => format!("bfifo limit {}", limit.0),
@@ -142,8 +142,8 @@ impl Engine {
         let apart = self.apart.filter(|_| self.flows.contains(&minor));
         let fifo = if self.layout.leaf.queue == QueueRule::Auto { "bfifo" } else { "pfifo" };
         match (apart, self.layout.leaf.kind) {
-            (Some(Apart::FqCodel), _) | (None, LeafKind::FqCodel) => (vec![parent], "fq_codel"),
-            (Some(Apart::Buckets), _) => (flows::queues(inner(minor)).collect(), fifo),
+            (Some(FlowQueues::FqCodel), _) | (None, LeafKind::FqCodel) => (vec![parent], "fq_codel"),
+            (Some(FlowQueues::Buckets), _) => (flows::queues(inner(minor)).collect(), fifo),
             (None, _) => (vec![parent], fifo),
         }
     }
@@ -156,7 +156,7 @@ impl Engine {
     pub fn set_limit(&mut self, minor: u16, limit: Bytes, held: Bytes) -> io::Result<()> {
         let Some(leaf) = self.layout.leaves.get(&minor) else { return Ok(()) };
         let before = self.limits.get(&minor).copied();
-        let is_apart = self.apart == Some(Apart::Buckets) && self.flows.contains(&minor);
+        let is_apart = self.apart == Some(FlowQueues::Buckets) && self.flows.contains(&minor);
         let limit = if is_apart {
             limit_of_each(before.unwrap_or(limit), limit, held, largest(&self.layout.pools[&leaf.pool]))
         } else {

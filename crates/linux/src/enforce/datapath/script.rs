@@ -9,7 +9,7 @@ use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
 
 use super::classes::ClassParameters;
-use super::layout::{Door, Key, Layout, Pool, newcomers_minor, pool_minor};
+use super::layout::{ApInterface, Key, Layout, Pool, newcomers_minor, pool_minor};
 use super::leaf::{LeafLines, burst, leaf_ceil};
 use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
@@ -57,8 +57,8 @@ impl Script {
         (lines, count)
     }
 
-    /// What gives the classes of `layout` the parameters that they should have, for `tc -batch`; `there` tells those that the
-    /// kernel has. And how many had others.
+    /// Lines for `tc -batch` that correct the parameters of the classes of `layout`, and the number of classes to correct. `there` returns the
+    /// parameters in the kernel.
     pub fn retune(layout: &Layout, there: impl Fn(u16) -> Option<ClassParameters>) -> (String, usize) {
         let (mut lines, mut count) = (String::new(), 0);
         for pool in layout.pools.values() {
@@ -200,7 +200,7 @@ fn skeleton(layout: &Layout) -> String {
     for pool in layout.pools.values() {
         pool_chains(&mut table, layout, pool);
     }
-    let interfaces: std::collections::BTreeSet<_> = layout.doors().map(|(_, door)| &door.interface).collect();
+    let interfaces: std::collections::BTreeSet<_> = layout.ap_interfaces().map(|(_, ap)| &ap.interface).collect();
     for (index, interface) in interfaces.iter().enumerate() {
         for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
             let _ = writeln!(table, "  chain i{index}_{direction} {{");
@@ -227,28 +227,28 @@ fn skeleton(layout: &Layout) -> String {
 
 /// Whether pools behind `interface` are told apart by station: several of them have no prefixes.
 fn is_by_station(layout: &Layout, interface: &str) -> bool {
-    let is_open = |door: &Door| door.interface == interface && door.prefixes.is_empty();
-    layout.pools.values().filter(|pool| pool.doors.iter().any(is_open)).count() > 1
+    let is_open = |ap: &ApInterface| ap.interface == interface && ap.prefixes.is_empty();
+    layout.pools.values().filter(|pool| pool.ap_interfaces.iter().any(is_open)).count() > 1
 }
 
 /// Chooses the pool of a packet that crosses `interface`: by prefix, then by station; newcomers have the first pool's.
 fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &str, address: &str) {
-    let doors: Vec<_> = layout.doors().filter(|(_, door)| door.interface == interface).collect();
-    if let Some((pool, door)) = doors.first()
-        && door.prefixes.is_empty()
-        && doors.iter().all(|(other, _)| other.id == pool.id)
+    let ap_interfaces: Vec<_> = layout.ap_interfaces().filter(|(_, ap)| ap.interface == interface).collect();
+    if let Some((pool, ap)) = ap_interfaces.first()
+        && ap.prefixes.is_empty()
+        && ap_interfaces.iter().all(|(other, _)| other.id == pool.id)
     {
         let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
         return;
     }
-    if is_by_address(layout) && doors.iter().all(|(pool, _)| !pool.is_counted) {
+    if is_by_address(layout) && ap_interfaces.iter().all(|(pool, _)| !pool.is_counted) {
         // Which pool it is matters to newcomers only: the others are spared the search for it.
         bypass(table, layout, direction);
         members(table, layout, address);
     }
     for (protocol, is_v4) in [("ip", true), ("ip6", false)] {
-        let ways = doors.iter().flat_map(|(pool, door)| {
-            let own = door.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
+        let ways = ap_interfaces.iter().flat_map(|(pool, ap)| {
+            let own = ap.prefixes.iter().filter(move |prefix| prefix.addr().is_ipv4() == is_v4);
             own.map(|prefix| format!("{} : goto p{}_{direction}", prefix.trunc(), pool.id))
         });
         let ways: Vec<_> = ways.collect();
@@ -256,7 +256,7 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
             let _ = writeln!(table, "    {protocol} {address} vmap {{ {} }}", ways.join(", "));
         }
     }
-    let Some((first, _)) = doors.iter().find(|(_, door)| door.prefixes.is_empty()) else { return };
+    let Some((first, _)) = ap_interfaces.iter().find(|(_, ap)| ap.prefixes.is_empty()) else { return };
     if is_by_station(layout, interface) {
         for (field, suffix) in fields(layout.mode) {
             let _ = writeln!(table, "    {field} {address} vmap @way{suffix}_{direction}");
@@ -306,8 +306,8 @@ fn bypass(table: &mut String, layout: &Layout, direction: &str) {
     }
 }
 
-/// Notes a packet of who has no class. A station is there when it speaks after it was spoken to: sources alone are easily
-/// made up, and so are destinations.
+/// Rules that record addresses without a class. An address counts as a station once it has both received and sent packets: source and
+/// destination addresses alone are easily forged.
 fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &str) {
     for (field, suffix) in fields(layout.mode) {
         let _ = if direction == "down" {
@@ -426,7 +426,7 @@ fn element(lines: &mut String, layout: &Layout, verb: &str, key: &Key, minor: u1
     let family = family(layout.mode);
     let _ = writeln!(lines, "{verb} element {family} {TABLE} class{suffix} {{ {key} : 1:{minor:x} }}");
     let pool = &layout.pools[&layout.leaves[&minor].pool];
-    if pool.doors.iter().any(|door| door.prefixes.is_empty() && is_by_station(layout, &door.interface)) {
+    if pool.ap_interfaces.iter().any(|ap| ap.prefixes.is_empty() && is_by_station(layout, &ap.interface)) {
         for direction in ["down", "up"] {
             let way = format!("way{suffix}_{direction} {{ {key} : goto p{}_{direction} }}", pool.id);
             let _ = writeln!(lines, "{verb} element {family} {TABLE} {way}");

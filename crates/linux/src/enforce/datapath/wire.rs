@@ -117,7 +117,7 @@ impl Events {
     /// Waits for events, at most for `patience`, and gives kind and payload of each to `each`.
     ///
     /// # Errors
-    /// `ENOBUFS`: events were lost, and what they told must be asked for.
+    /// `ENOBUFS`: events were lost. The caller must dump the tables again.
     pub(crate) fn wait(&mut self, patience: Duration, mut each: impl FnMut(u16, &[u8])) -> io::Result<()> {
         let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
         match poll(&mut [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)], timeout) {

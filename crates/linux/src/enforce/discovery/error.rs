@@ -23,7 +23,7 @@ pub enum DiscoveryError {
     #[error("no answer within {0:?}")]
     NoAnswer(Duration),
     /// A program does not end.
-    #[error("no end within {0:?}")]
+    #[error("the answer did not end within {0:?}")]
     NoEnd(Duration),
     /// A program failed: its first line of errors, without what a terminal obeys.
     #[error("{0}")]
@@ -57,7 +57,7 @@ pub enum AgentError {
     #[error("the agent answers with a malformed object identifier")]
     Malformed,
     /// It repeats itself.
-    #[error("the agent's answers do not go forward")]
+    #[error("the agent repeats rows: its object identifiers do not increase")]
     Backwards,
     /// The table takes too long.
     #[error("it took longer than {0:?}")]

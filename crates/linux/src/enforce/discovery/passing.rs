@@ -17,7 +17,7 @@ use super::Source;
 use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::Mac;
 use crate::enforce::datapath::links;
-use crate::enforce::frames::{ADVERTISEMENT, ARP, ICMPV6, IPV4, IPV6, SOLICITATION, Word, word};
+use crate::enforce::frames::{ADVERTISEMENT, ARP, AddressUse, ICMPV6, IPV4, IPV6, SOLICITATION, address_use};
 use crate::enforce::packets::{HEAD, PacketSocket, bpf};
 
 /// Time between two looks.
@@ -103,7 +103,11 @@ impl Passing {
                     // The interface is down or gone: the next look-up sees to it.
                     Err(_) => break,
                 };
-                let Some((mac, Word::Answers(address) | Word::Uses(address))) = word(&head[..length]) else { continue };
+                let Some((mac, AddressUse::Answers(address) | AddressUse::Uses(address))) =
+                    address_use(&head[..length])
+                else {
+                    continue;
+                };
                 if self.told.insert((mac, address)) {
                     let (mac, address) = (Some(mac), Some(address));
                     let interface = Some(*index);
@@ -126,7 +130,8 @@ impl Discovery for Passing {
 
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         sleep(REST);
-        self.hear().map_err(|reason| DiscoveryError::System { what: "cannot hear what passes", reason })
+        self.hear()
+            .map_err(|reason| DiscoveryError::System { what: "cannot capture packets on the interfaces", reason })
     }
 
     fn rest(&self) -> Duration {

@@ -120,7 +120,7 @@ mod tests {
                 .map_err(|error| error.to_string())
         };
         assert_eq!(run("echo good"), Ok("good\n".to_owned()));
-        assert_eq!(run("exec sleep 20"), Err("no end within 500ms".to_owned()));
+        assert_eq!(run("exec sleep 20"), Err("the answer did not end within 500ms".to_owned()));
         assert_eq!(run("exec yes"), Err("it failed".to_owned()), "nobody reads on");
         assert_eq!(run("printf '\\033[2Jno\\nmore' >&2; exit 3"), Err("[2Jno".to_owned()));
         assert_eq!(run("exit 3"), Err("it failed".to_owned()));

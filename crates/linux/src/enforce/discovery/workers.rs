@@ -63,7 +63,7 @@ impl Workers {
         }
     }
 
-    /// Keeps in mind what is wrong, told once when it begins and once when it ends.
+    /// Records what is wrong with a worker. The log has a line when a fault begins and one when it ends.
     pub fn note(&mut self, report: &Report) {
         match &report.seen {
             Ok(_) => {
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks for as long as it is told, and answers what it is told.
+    /// A source that takes a given time for a look and reports a given result.
     #[derive(Debug)]
     struct Way {
         name: &'static str,

@@ -40,9 +40,9 @@ impl Site {
         (is_free && own.is_none_or(|own| own.source != Source::Config && own.name != *name)).then(|| name.clone())
     }
 
-    /// What the newcomers of `aps`, those of a pool, have of a C of `capacity` while the stations want all of it. Who speaks with somebody
-    /// leaves them within a second, so what stays is made up, and may be any number of packets: they share a fiftieth of C or less. Where
-    /// newcomers may be stations for good they share as one of them.
+    /// Guaranteed rate of the newcomers' class of a pool with the access points `aps` and a C of `capacity`. A real station gets a class of its
+    /// own within a second. What stays in the newcomers' class has forged addresses and may be a flood, so the class gets at most a fiftieth
+    /// of C. Where stations may stay newcomers for good, `None`: the class shares C as one station.
     pub(super) fn newcomers_floor(&self, capacity: Bitrate, aps: &[Ap]) -> Option<Bitrate> {
         let open =
             |own: &Ap| self.aps().filter(|(_, ap)| ap.interface == own.interface && ap.prefixes.is_empty()).count();

@@ -13,7 +13,23 @@ use crate::enforce::config::Config;
 const MSS: u32 = 1460;
 const ACKS_PER_SEGMENT: f64 = 0.5;
 
-/// Whether `config` says the rate of `station`, whatever lists tell.
+/// Stations have rates that the PHY of their AP does not have, as lists name them for stations of 802.11n, ac and ax.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{station}{}: {rate} is no rate of the AP's `phy`; its air is reckoned at the nearest rate below. The air of 802.11n, ac and ax is \
+     not known here: use policy \"per-station\" and an adaptive capacity",
+    if *.others > 0 { format!(" and {}", plural(*.others, "other station")) } else { String::new() }
+)]
+pub struct ForeignRate {
+    /// The first of the stations.
+    station: String,
+    /// Its rate.
+    rate: Bitrate,
+    /// How many others there are.
+    others: usize,
+}
+
+/// Whether `config` has a rate for `station`; association lists then do not change it.
 pub(super) fn is_rate_told(config: &Config, station: &Station) -> bool {
     station.source == Source::Config && config.stations.iter().any(|own| own.rate.is_some() && own.name == station.name)
 }
@@ -40,25 +56,19 @@ impl Site {
         }
     }
 
-    /// What is wrong with rates that the PHY of their AP does not have, as lists name them for stations of 802.11n, ac and ax.
+    /// Whether all known rates are rates of the PHY of their AP.
     ///
     /// # Errors
-    /// Names the first of the stations; their air is reckoned at the nearest rate below.
-    pub fn rates_are_known(&self) -> Result<(), String> {
-        let foreign = |station: &&Station| {
-            let phy = self.radio(station.pool).and_then(|ap| ap.phy);
-            let known = |phy: Phy, rate| phy.has_rate(rate) || (phy == Phy::G && Phy::B.has_rate(rate));
-            station.rate.zip(phy).is_some_and(|(rate, phy)| !known(phy, rate))
+    /// Names the first of the other stations; their air is reckoned at the nearest rate below.
+    pub fn rates_are_known(&self) -> Result<(), ForeignRate> {
+        let known = |phy: Phy, rate| phy.has_rate(rate) || (phy == Phy::G && Phy::B.has_rate(rate));
+        let foreign_rate = |station: &Station| {
+            let phy = self.radio(station.pool).and_then(|ap| ap.phy)?;
+            station.rate.filter(|rate| !known(phy, *rate))
         };
-        let mut foreign = self.stations.iter().filter(foreign);
-        let Some(first) = foreign.next() else { return Ok(()) };
-        let (rate, more) = (first.rate.unwrap_or(Bitrate::mbps(0)), foreign.count());
-        let others = if more > 0 { format!(" and {}", plural(more, "other station")) } else { String::new() };
-        Err(format!(
-            "{}{others}: {rate} is no rate of the AP's `phy`; its air is reckoned at the nearest rate below. The air of 802.11n, ac and ax is \
-             not known here: use policy \"per-station\" and an adaptive capacity",
-            first.name
-        ))
+        let mut foreign = self.stations.iter().filter_map(|station| Some((station, foreign_rate(station)?)));
+        let Some((first, rate)) = foreign.next() else { return Ok(()) };
+        Err(ForeignRate { station: first.name.clone(), rate, others: foreign.count() })
     }
 
     /// Air that an IP byte of `station` takes, in ns, for `StationView::air_ns`; 0: the PHY of its AP is not known.

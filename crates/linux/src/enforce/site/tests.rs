@@ -251,6 +251,6 @@ fn a_rate_that_the_phy_does_not_have_is_clamped_and_said() {
     assert_eq!(at(500_000), at(1_000_000));
     assert_eq!(site.rates_are_known(), Ok(()));
     sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(144)), ..seen(8, None) }, Source::Association);
-    let said = site.rates_are_known().unwrap_err();
+    let said = site.rates_are_known().unwrap_err().to_string();
     assert!(said.starts_with("printer: 144 Mbit/s is no rate"), "{said}");
 }

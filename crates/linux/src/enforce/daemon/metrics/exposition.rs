@@ -16,9 +16,9 @@ use crate::enforce::protocol::{ClassReport, StationReport, Status};
 /// How metrics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// For who asks for nothing else.
+    /// Prometheus text format 0.0.4: the default.
     Plain,
-    /// For who asks for it.
+    /// OpenMetrics 1.0: where the request accepts it.
     OpenMetrics,
 }
 
@@ -150,8 +150,8 @@ fn newcomers(registry: &mut Registry, status: &Status) {
     }
 }
 
-/// `open` (OpenMetrics) in the Prometheus text format 0.0.4: there a family of counters is named as its samples are, and
-/// neither units nor the end are told.
+/// `open` (OpenMetrics) in the Prometheus text format 0.0.4: a family of counters has the name of its
+/// samples, and there are no lines for units and for the end.
 fn plain(open: &str) -> String {
     let mut counters = Vec::new();
     for line in open.lines() {

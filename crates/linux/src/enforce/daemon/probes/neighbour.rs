@@ -11,7 +11,9 @@ use tokio::io::unix::AsyncFd;
 use super::register::register;
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::{BYPASS, Link, OwnAddress, links, own_addresses};
-use crate::enforce::frames::{ADVERTISEMENT, ARP, ICMPV6, IPV6, Word, arp_request, link_local, solicitation, word};
+use crate::enforce::frames::{
+    ADVERTISEMENT, ARP, AddressUse, ICMPV6, IPV6, address_use, arp_request, link_local, solicitation,
+};
 use crate::enforce::packets::{HEAD, PacketSocket, bpf};
 
 /// For how long what is known of the interfaces counts.
@@ -31,7 +33,7 @@ pub(super) struct Neighbours {
     links: Vec<Link>,
     addresses: Vec<OwnAddress>,
     looked_up: Option<Instant>,
-    /// Who wants them asks for them now.
+    /// Addresses that other devices want to take, and when they last asked for them: the box stays quiet about these.
     wanted: BTreeMap<IpAddr, Instant>,
 }
 
@@ -121,8 +123,8 @@ impl Neighbours {
                 told = receive(&self.nd) => told,
             };
             match told {
-                Some((mac, Word::Answers(address))) => return (mac, address),
-                Some((_, Word::Wants(address))) if self.wanted.len() < ROOM => {
+                Some((mac, AddressUse::Answers(address))) => return (mac, address),
+                Some((_, AddressUse::Wants(address))) if self.wanted.len() < ROOM => {
                     self.wanted.insert(address, Instant::now());
                 }
                 _ => {}
@@ -131,11 +133,11 @@ impl Neighbours {
     }
 }
 
-async fn receive(socket: &AsyncFd<PacketSocket>) -> Option<(Mac, Word)> {
+async fn receive(socket: &AsyncFd<PacketSocket>) -> Option<(Mac, AddressUse)> {
     let mut head = [0; HEAD];
     let mut ready = socket.readable().await.ok()?;
     match ready.try_io(|socket| socket.get_ref().receive(&mut head)) {
-        Ok(read) => word(&head[..read.ok()?]),
+        Ok(read) => address_use(&head[..read.ok()?]),
         Err(_) => None,
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-use crate::enforce::protocol::Manner;
+use crate::enforce::protocol::ProbeMethod;
 
 /// So many echo requests, or questions by ARP or ND, without an answer, over at least [`PATIENCE`], and the station is asked in
 /// another way.
@@ -24,14 +24,14 @@ const TRIAL: Duration = Duration::from_mins(1);
 struct Asked {
     id: u64,
     at: Instant,
-    manner: Manner,
+    method: ProbeMethod,
     address: IpAddr,
 }
 
 /// What is known of how a station answers.
 #[derive(Debug)]
 pub(super) struct Responder {
-    manner: Manner,
+    method: ProbeMethod,
     address: Option<IpAddr>,
     /// The oldest first.
     waiting: VecDeque<Asked>,
@@ -46,7 +46,7 @@ pub(super) struct Responder {
 /// What to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Question {
-    pub(super) manner: Manner,
+    pub(super) method: ProbeMethod,
     pub(super) address: IpAddr,
     /// Also send the address an echo request whose reply counts for nothing but that the station answers echo again.
     pub(super) is_trial_due: bool,
@@ -55,7 +55,7 @@ pub(super) struct Question {
 impl Responder {
     pub(super) fn new(now: Instant) -> Self {
         Responder {
-            manner: Manner::Echo,
+            method: ProbeMethod::Echo,
             address: None,
             waiting: VecDeque::new(),
             unanswered: (0, now),
@@ -67,28 +67,29 @@ impl Responder {
     }
 
     /// How it answers, if it does.
-    pub(super) fn manner(&self) -> Option<Manner> {
-        self.answered_at.map(|_| self.manner)
+    pub(super) fn method(&self) -> Option<ProbeMethod> {
+        self.answered_at.map(|_| self.method)
     }
 
-    /// How to ask the station that has `addresses`, with probe `id`; `may` says which ways there are. `None`: in none, or a
-    /// question is on its way whose answer could not be told from this one's.
+    /// How to ask the station that has `addresses`, with probe `id`; `may` says which methods are possible. `None`: no method is,
+    /// or the answer to an earlier question could be taken for the answer to this one.
     pub(super) fn ask(
         &mut self,
         now: Instant,
         id: u64,
         addresses: &BTreeSet<IpAddr>,
-        may: impl Fn(Manner, IpAddr) -> bool,
+        may: impl Fn(ProbeMethod, IpAddr) -> bool,
     ) -> Option<Question> {
         self.asked_at = now;
         let patience = PATIENCE.max(self.rtt * 2);
         let ways = || {
-            let by = |manner| addresses.iter().map(move |address| (manner, *address));
-            by(Manner::Echo).chain(by(Manner::Neighbour)).filter(|(manner, address)| may(*manner, *address))
+            let by = |method| addresses.iter().map(move |address| (method, *address));
+            by(ProbeMethod::Echo).chain(by(ProbeMethod::Neighbour)).filter(|(method, address)| may(*method, *address))
         };
         let (unanswered, since) = self.unanswered;
-        let is_missed = unanswered >= MISSES[usize::from(self.manner == Manner::Neighbour)] && since + patience <= now;
-        let present = self.address.map(|address| (self.manner, address)).filter(|own| ways().any(|way| way == *own));
+        let is_missed =
+            unanswered >= MISSES[usize::from(self.method == ProbeMethod::Neighbour)] && since + patience <= now;
+        let present = self.address.map(|address| (self.method, address)).filter(|own| ways().any(|way| way == *own));
         let next = if let Some(present) = present.filter(|_| !is_missed) {
             present
         } else {
@@ -97,33 +98,35 @@ impl Responder {
                 self.answered_at = None;
             }
             // First the same address in the other way, then the other addresses in turn.
-            let other = present.filter(|(manner, _)| *manner == Manner::Echo);
+            let other = present.filter(|(method, _)| *method == ProbeMethod::Echo);
             let other =
-                other.map(|(_, address)| (Manner::Neighbour, address)).filter(|own| ways().any(|way| way == *own));
+                other.map(|(_, address)| (ProbeMethod::Neighbour, address)).filter(|own| ways().any(|way| way == *own));
             let after = || self.address.and_then(|own| ways().find(|(_, to)| *to > own));
             other.or_else(after).or_else(|| ways().next())?
         };
-        (self.manner, self.address) = (next.0, Some(next.1));
-        let (manner, address) = next;
+        (self.method, self.address) = (next.0, Some(next.1));
+        let (method, address) = next;
         self.waiting.retain(|asked| now < asked.at + FORGOTTEN);
         // The answer to ARP or ND has nothing that tells for which question it is.
         let alone = ALONE.max(self.rtt * 3);
-        let is_out = |own: &Asked| own.manner == manner && own.address == address && now < own.at + alone;
-        if manner == Manner::Neighbour && self.waiting.iter().any(is_out) {
+        let is_out = |own: &Asked| own.method == method && own.address == address && now < own.at + alone;
+        if method == ProbeMethod::Neighbour && self.waiting.iter().any(is_out) {
             return None;
         }
-        self.waiting.push_back(Asked { id, at: now, manner, address });
+        self.waiting.push_back(Asked { id, at: now, method, address });
         self.unanswered = (self.unanswered.0 + 1, if self.unanswered.0 == 0 { now } else { self.unanswered.1 });
-        let is_trial_due = manner == Manner::Neighbour && now >= self.tried_at + TRIAL && may(Manner::Echo, address);
-        if is_trial_due || manner == Manner::Echo {
+        let is_trial_due =
+            method == ProbeMethod::Neighbour && now >= self.tried_at + TRIAL && may(ProbeMethod::Echo, address);
+        if is_trial_due || method == ProbeMethod::Echo {
             self.tried_at = now;
         }
-        Some(Question { manner, address, is_trial_due })
+        Some(Question { method, address, is_trial_due })
     }
 
     /// Echo request `id` is answered.
     pub(super) fn echoed(&mut self, now: Instant, id: u64) {
-        let Some(asked) = self.waiting.iter().find(|own| own.id == id && own.manner == Manner::Echo).copied() else {
+        let Some(asked) = self.waiting.iter().find(|own| own.id == id && own.method == ProbeMethod::Echo).copied()
+        else {
             return;
         };
         self.answered(now, asked);
@@ -131,7 +134,7 @@ impl Responder {
 
     /// `address` is answered for by ARP or ND: the probe that asked, if one did and no other may have.
     pub(super) fn advertised(&mut self, now: Instant, address: IpAddr) -> Option<u64> {
-        let asked = |own: &&Asked| own.manner == Manner::Neighbour && own.address == address;
+        let asked = |own: &&Asked| own.method == ProbeMethod::Neighbour && own.address == address;
         let own: Vec<_> = self.waiting.iter().filter(asked).copied().collect();
         let last = *own.last()?;
         let rtt = self.rtt;
@@ -145,14 +148,14 @@ impl Responder {
 
     /// A trial by echo request is answered.
     pub(super) fn trial_answered(&mut self) {
-        self.manner = Manner::Echo;
+        self.method = ProbeMethod::Echo;
         self.unanswered.0 = 0;
     }
 
     fn answered(&mut self, now: Instant, asked: Asked) {
         self.rtt = now.saturating_duration_since(asked.at);
         self.answered_at = Some(now);
-        (self.manner, self.address) = (asked.manner, Some(asked.address));
+        (self.method, self.address) = (asked.method, Some(asked.address));
         self.unanswered.0 = 0;
         self.waiting.retain(|own| own.at > asked.at);
     }
@@ -174,20 +177,20 @@ mod tests {
         now: &mut Instant,
         own: &BTreeSet<IpAddr>,
         times: u64,
-        answers: impl Fn(Manner, IpAddr) -> bool,
+        answers: impl Fn(ProbeMethod, IpAddr) -> bool,
     ) -> (Option<Question>, usize) {
         let (mut last, mut answered) = (None, 0);
         for id in 0..times {
             *now += STEP;
             let Some(question) = responder.ask(*now, id, own, |_, _| true) else { continue };
-            if answers(question.manner, question.address) {
+            if answers(question.method, question.address) {
                 answered += 1;
-                match question.manner {
-                    Manner::Echo => responder.echoed(*now, id),
-                    Manner::Neighbour => assert_eq!(responder.advertised(*now, question.address), Some(id)),
+                match question.method {
+                    ProbeMethod::Echo => responder.echoed(*now, id),
+                    ProbeMethod::Neighbour => assert_eq!(responder.advertised(*now, question.address), Some(id)),
                 }
             }
-            if question.is_trial_due && answers(Manner::Echo, question.address) {
+            if question.is_trial_due && answers(ProbeMethod::Echo, question.address) {
                 responder.trial_answered();
             }
             last = Some(question);
@@ -199,14 +202,14 @@ mod tests {
     fn a_station_that_ignores_echo_requests_is_asked_by_arp_within_a_second_and_kept() {
         let mut now = Instant::now();
         let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
-        let is_neighbour = |manner, _| manner == Manner::Neighbour;
+        let is_neighbour = |method, _| method == ProbeMethod::Neighbour;
         let (_, answered) = asked(&mut responder, &mut now, &own, 10, is_neighbour);
         assert!(answered >= 3, "{answered} of ten");
         let (last, answered) = asked(&mut responder, &mut now, &own, 100, is_neighbour);
-        assert_eq!((last.unwrap().manner, answered), (Manner::Neighbour, 100));
+        assert_eq!((last.unwrap().method, answered), (ProbeMethod::Neighbour, 100));
         // It answers echo requests again: that is found within a minute.
         let (last, _) = asked(&mut responder, &mut now, &own, 620, |_, _| true);
-        assert_eq!(last.unwrap().manner, Manner::Echo);
+        assert_eq!(last.unwrap().method, ProbeMethod::Echo);
     }
 
     #[test]
@@ -214,10 +217,10 @@ mod tests {
         let mut now = Instant::now();
         let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2", "10.9.0.1", "fd01::2"]));
         let at: IpAddr = "fd01::2".parse().unwrap();
-        let only = |manner, address| manner == Manner::Neighbour && address == at;
+        let only = |method, address| method == ProbeMethod::Neighbour && address == at;
         asked(&mut responder, &mut now, &own, 60, only);
         let (last, answered) = asked(&mut responder, &mut now, &own, 20, only);
-        assert_eq!((last.map(|last| (last.manner, last.address)), answered), (Some((Manner::Neighbour, at)), 20));
+        assert_eq!((last.map(|last| (last.method, last.address)), answered), (Some((ProbeMethod::Neighbour, at)), 20));
         // It has that address no longer.
         let own = addresses(&["10.1.0.2"]);
         let (last, _) = asked(&mut responder, &mut now, &own, 1, |_, _| true);
@@ -228,21 +231,24 @@ mod tests {
     fn a_deaf_station_is_asked_in_all_ways_in_turn_and_has_none() {
         let mut now = Instant::now();
         let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
-        let mut manners = Vec::new();
+        let mut methods = Vec::new();
         for id in 0..100 {
             now += STEP;
-            manners.extend(responder.ask(now, id, &own, |_, _| true).map(|question| question.manner));
+            methods.extend(responder.ask(now, id, &own, |_, _| true).map(|question| question.method));
         }
-        assert!(manners.contains(&Manner::Echo) && manners.contains(&Manner::Neighbour));
-        assert!(manners[50..].contains(&Manner::Echo) && manners[50..].contains(&Manner::Neighbour), "{manners:?}");
-        assert_eq!(responder.manner(), None);
+        assert!(methods.contains(&ProbeMethod::Echo) && methods.contains(&ProbeMethod::Neighbour));
+        assert!(
+            methods[50..].contains(&ProbeMethod::Echo) && methods[50..].contains(&ProbeMethod::Neighbour),
+            "{methods:?}"
+        );
+        assert_eq!(responder.method(), None);
     }
 
     #[test]
     fn what_was_not_asked_is_no_answer_and_one_question_is_out_at_a_time() {
         let now = Instant::now();
         let (mut responder, own) = (Responder::new(now), addresses(&["10.1.0.2"]));
-        let only = |manner, _| manner == Manner::Neighbour;
+        let only = |method, _| method == ProbeMethod::Neighbour;
         let at: IpAddr = "10.1.0.2".parse().unwrap();
         assert_eq!(responder.advertised(now, at), None);
         assert!(responder.ask(now, 7, &own, only).is_some());

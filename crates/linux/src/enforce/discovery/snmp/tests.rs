@@ -129,7 +129,7 @@ fn answers_that_lead_astray_are_told() {
         Agent::new(loopback(), Box::new(move |_, pdu, _| Some(bytes(pdu.req_id as u32, pdu.community, &name))))
     };
     let again = say(|id, community, name| response(community, id, 0, &row(name, &integer(1))));
-    assert!(ask(&again, "table = \"mikrotik\"").unwrap_err().contains("do not go forward"));
+    assert!(ask(&again, "table = \"mikrotik\"").unwrap_err().contains("do not increase"));
     let error = say(|id, community, _| response(community, id, 5, &[]));
     assert!(ask(&error, "table = \"mikrotik\"").unwrap_err().contains("error 5"));
     let other = say(|id, community, name| response(community, id ^ 1, 0, &row(name, &integer(1))));
