@@ -76,7 +76,7 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
     (0..count).map(point).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
 }
 
-/// Ideas that change something else than each other and than what was looked at.
+/// Proposals that differ from each other and from all that were simulated before.
 pub(super) fn unseen(proposals: Vec<Proposal>, seen: &[Outcome]) -> Vec<Proposal> {
     let mut new: Vec<Proposal> = Vec::new();
     for proposal in proposals {
