@@ -25,7 +25,7 @@ from fairair import _native
 from fairair._errors import FairAirError
 from fairair._extras import MissingExtraError, need
 from fairair.engine import Comparison, Remedy, compare, remedies, run
-from fairair.planner import Plan, plan
+from fairair.planner import Plan, Problem, plan, plans
 from fairair.result import Estimate, Quantity, Result, quantities
 from fairair.scenario import Scenario
 
@@ -41,6 +41,7 @@ __all__ = [
     "FairAirError",
     "MissingExtraError",
     "Plan",
+    "Problem",
     "Quantity",
     "Remedy",
     "Result",
@@ -51,6 +52,7 @@ __all__ = [
     "goals",
     "models",
     "plan",
+    "plans",
     "plot",
     "quantities",
     "remedies",

@@ -21,6 +21,7 @@ import xarray as xr
 
 import fairair
 from fairair import FairAirError, Scenario
+from fairair._executors import _checked
 from fairair.sweeps import Grid
 from fairair.sweeps.executors import run_chunk
 
@@ -174,7 +175,7 @@ def test_a_worker_with_another_engine_is_refused(short: Scenario) -> None:
     grid = Grid(short, {"ap.queue.limit": [20]})
     axes = [(axis.path, axis.values) for axis in grid.axes]
     with pytest.raises(FairAirError, match="this worker has another engine"):
-        run_chunk(short._json(), axes, np.arange(1), "sim", None, "0123456789abcdef")
+        _checked("0123456789abcdef", run_chunk, (short._json(), axes, np.arange(1), "sim", None))
 
 
 def test_a_store_is_taken_up_and_grows(short: Scenario, tmp_path: Path) -> None:
@@ -229,7 +230,7 @@ def test_a_pool_of_processes_gives_the_same_bits(short: Scenario) -> None:
     local = fairair.sweep(short, GRID)
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         xr.testing.assert_identical(fairair.sweep(short, GRID, executor=pool), local)
-    with pytest.raises(FairAirError, match="runs no sweeps"):
+    with pytest.raises(FairAirError, match="runs nothing"):
         fairair.sweep(short, GRID, executor=object())
 
 

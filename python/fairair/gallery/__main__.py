@@ -8,12 +8,16 @@ import shlex
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from fairair._engine_id import version
 from fairair._errors import FairAirError
+from fairair._extras import need
 from fairair.gallery import tried
 from fairair.gallery.build import Built, build
 from fairair.gallery.record import Recorder
@@ -50,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser("build", help="run and write the site")
     build.add_argument("--quick", action="store_true", help="fewer replicas, shorter runs")
     build.add_argument("--only", metavar="PAPER[/FIGURE]", help="these alone, such as detti2011/fig06")
+    build.add_argument(
+        "--dask", metavar="ADDRESS", help="compute on a Dask cluster (tcp://host:8786), or `local`"
+    )
     build.add_argument("--out", type=Path, default=Path("out/gallery"), help="folder of the site (%(default)s)")
     record = commands.add_parser("record", help="measure figures on the testbed (root), into files beside them")
     record.add_argument("--only", metavar="PAPER[/FIGURE]", required=True, help="which, such as detti2011/fig06")
@@ -78,15 +85,17 @@ def _build(options: argparse.Namespace, console: Console) -> None:
     began = time.monotonic()
     store = Store(options.store or options.out.with_name(f"{options.out.name}-store"))
     console.print(f"gallery: {'quick' if options.quick else 'full'} build into {options.out}")
-    built = build(
-        options.gallery or _find(),
-        options.out,
-        store,
-        quick=options.quick,
-        only=options.only,
-        jobs=options.jobs,
-        done=lambda one: _say(console, one),
-    )
+    with _cluster(options.dask, options.jobs) as executor:
+        built = build(
+            options.gallery or _find(),
+            options.out,
+            store,
+            quick=options.quick,
+            only=options.only,
+            jobs=options.jobs,
+            executor=executor,
+            done=lambda one: _say(console, one),
+        )
     counts = Counter(one.verdict for one in built)
     told = ", ".join(f"{counts[verdict]} {verdict.value}" for verdict in Verdict)
     console.print(
@@ -94,6 +103,25 @@ def _build(options: argparse.Namespace, console: Console) -> None:
         f"{time.monotonic() - began:.0f} s"
     )
     console.print(f"open {options.out / 'index.html'}")
+
+
+@contextmanager
+def _cluster(address: str | None, jobs: int) -> Iterator[Any]:
+    """Connect to a Dask cluster; `local` starts one of processes with a thread each."""
+    if address is None:
+        yield None
+        return
+    distributed = need("distributed")
+    try:
+        if address == "local":
+            cluster = distributed.LocalCluster(n_workers=jobs or None, threads_per_worker=1, dashboard_address=None)
+            with cluster, distributed.Client(cluster) as client:
+                yield client
+        else:
+            with distributed.Client(address, timeout="10s") as client:
+                yield client
+    except OSError as error:
+        raise FairAirError("--dask", f"{address} does not answer: {error}", "name a scheduler that runs") from None
 
 
 def _record(options: argparse.Namespace, command: str, console: Console) -> None:

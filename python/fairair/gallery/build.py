@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from fairair.gallery import site
-from fairair.gallery.compute import Computed, compute
+from fairair.gallery.compute import Computed, compute, questions
 from fairair.gallery.curve import Curve
 from fairair.gallery.expression import evaluate
 from fairair.gallery.spec import Figure, Paper, Published, load
@@ -78,6 +79,7 @@ def build(
     quick: bool = False,
     only: str | None = None,
     jobs: int = 0,
+    executor: Any = None,
     done: Callable[[Built], None] = lambda _: None,
 ) -> list[Built]:
     """Build the site of the gallery in `folder` into `out`.
@@ -94,6 +96,8 @@ def build(
         ``paper`` or ``paper/figure``. The index then lists these alone.
     jobs : int
         Threads; 0 is one a processor.
+    executor : concurrent.futures.Executor or dask.distributed.Client, optional
+        Where points are computed, all figures' side by side, one thread each; None: here, figure by figure.
     done : callable
         Called with each figure that is finished.
 
@@ -109,6 +113,9 @@ def build(
     papers = load(folder, only)
     pages = site.Site(out, quick=quick)
     built = []
+    if executor is not None:
+        todo = [(paper, figure) for paper in papers for figure in paper.figures]
+        store.fill(executor, (one for paper, figure in todo for one in questions(paper, figure, quick=quick)))
     for paper in papers:
         for figure in paper.figures:
             computed = compute(paper, figure, store, quick=quick, jobs=jobs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -21,7 +21,11 @@ from fairair.gallery.spec import Figure, Paper, Series
 from fairair.gallery.store import Store
 from fairair.scenario import Scenario
 
-__all__ = ["Computed", "asked", "compute", "curve_of", "scenario_of"]
+__all__ = ["Computed", "asked", "compute", "curve_of", "questions", "scenario_of"]
+
+
+Question = tuple[list[Any], Callable[..., Any], tuple[Any, ...]]
+"""What a store keeps an answer to, and the call that answers it."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +77,22 @@ def _filled(rule: str, x: X) -> Any:
     return x if rule == "{x}" else rule.replace("{x}", str(x))
 
 
+def questions(paper: Paper, figure: Figure, *, quick: bool = False) -> Iterator[Question]:
+    """Yield what `compute` would ask engines about a figure, each for one thread, for `Store.fill`."""
+    for series in figure.series:
+        if series.engine != "function":
+            for cell in _cells(paper, figure, series, quick)[1]:
+                yield _files_question(cell, 1) if series.engine == "files" else _report_question(series, cell, 1)
+
+
 def _asked(paper: Paper, figure: Figure, series: Series, store: Store, quick: bool, jobs: int) -> Curve:
-    xs = figure.xs(series, quick) if series.vary else ()
-    cells = [scenario_of(paper, figure, series, point, quick) for point in range(max(len(xs), 1))]
+    xs, cells = _cells(paper, figure, series, quick)
     return curve_of(series, cells, xs, store, jobs)
+
+
+def _cells(paper: Paper, figure: Figure, series: Series, quick: bool) -> tuple[tuple[X, ...], list[Scenario]]:
+    xs = figure.xs(series, quick) if series.vary else ()
+    return xs, [scenario_of(paper, figure, series, point, quick) for point in range(max(len(xs), 1))]
 
 
 def curve_of(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Store, jobs: int) -> Curve:
@@ -111,13 +127,21 @@ def _scaled(curve: Curve, scale: float) -> Curve:
 
 
 def _report(series: Series, cell: Scenario, store: Store, jobs: int) -> dict[str, Any]:
-    engine: Any = series.engine
-
-    def answer() -> Any:
-        return json.loads(run(cell, engine, model=series.model, jobs=jobs).to_json())
-
-    report: dict[str, Any] = store.get([series.engine, series.model, cell.expanded], answer)
+    question, function, arguments = _report_question(series, cell, jobs)
+    report: dict[str, Any] = store.get(question, partial(function, *arguments))
     return report
+
+
+def _report_question(series: Series, cell: Scenario, jobs: int) -> Question:
+    return [series.engine, series.model, cell.expanded], _report_of, (cell, series.engine, series.model, jobs)
+
+
+def _report_of(cell: Scenario, engine: Any, model: str | None, jobs: int) -> Any:
+    return json.loads(run(cell, engine, model=model, jobs=jobs).to_json())
+
+
+def _files_question(cell: Scenario, jobs: int) -> Question:
+    return ["files", REVISION, cell.expanded], files, (cell, jobs)
 
 
 def _files(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Store, jobs: int) -> Curve:
@@ -125,7 +149,8 @@ def _files(series: Series, cells: list[Scenario], xs: tuple[X, ...], store: Stor
         raise FairAirError("measure", f"{series.measure!r} is none of files", f"use one of: {', '.join(FILES)}")
     rows = []
     for cell in cells:
-        kept = store.get(["files", REVISION, cell.expanded], partial(files, cell, jobs))
+        question, function, arguments = _files_question(cell, jobs)
+        kept = store.get(question, partial(function, *arguments))
         rows.append(_estimate([math.nan if value is None else value for value in kept[series.measure]]))
     return Curve.of(xs or SCALAR, [row[0] for row in rows], [row[1] for row in rows], cells[0].replicas)
 
