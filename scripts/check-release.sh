@@ -24,6 +24,9 @@ esac
 say "the wheel in clean environments"
 scripts/check-wheel.sh "$wheel"
 
+say "types, by pyright (the tests have mypy)"
+"$tools/pyright" --pythonpath "$PWD/.venv/bin/python" python/fairair
+
 say "unit"
 if command -v systemd-analyze >/dev/null; then
     # It looks for the command where the unit says.

@@ -213,6 +213,7 @@ test)
 release)
     need_packers
     need_tools release
+    need_python requirements-test.lock
     ;;
 python) need_python requirements.lock ;;
 esac

@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 from fairair import _native
 from fairair._errors import FairAirError
 from fairair._extras import MissingExtraError, need
+from fairair.catalogue import Estimate, Quantity, quantities
 from fairair.engine import Comparison, Remedy, compare, remedies, run
-from fairair.planner import Plan, Problem, plan, plans
-from fairair.result import Estimate, Quantity, Result, quantities
+from fairair.planner import Plan, plan
+from fairair.problems import Problem, plans
+from fairair.result import Result
 from fairair.scenario import Scenario
 
 __version__ = _native.VERSION

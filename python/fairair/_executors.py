@@ -38,7 +38,7 @@ def threads_of(executor: Any) -> int:
     if isinstance(executor, Executor):
         return max(1, int(getattr(executor, "_max_workers", 1)))
     if _is_dask(executor):
-        return max(1, sum(executor.nthreads().values()))
+        return max(1, int(sum(executor.nthreads().values())))
     what = f"{type(executor).__name__} runs nothing of FairAir"
     raise FairAirError("executor", what, "give a concurrent.futures.Executor, a dask.distributed.Client, or None")
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import xarray as xr
 
-    from fairair.result import Quantity, Result
+    from fairair.catalogue import Quantity
+    from fairair.result import Result
 
 __all__ = ["arrow", "dataset", "html_table", "number", "origin", "units"]
 

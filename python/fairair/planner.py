@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from fairair import _native
 from fairair._errors import FairAirError
-from fairair._executors import each
 from fairair._extras import need
 from fairair._progress import bar
 from fairair.goals import Goal
@@ -20,7 +19,7 @@ from fairair.scenario import Scenario
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Candidate", "Constraint", "Plan", "Point", "Problem", "plan", "plans"]
+__all__ = ["Candidate", "Constraint", "Plan", "Point", "plan"]
 
 Deploy = Literal["any", "ap", "box"]
 
@@ -49,7 +48,22 @@ class Point:
     """How far it came: 0 a short look, 3 and more proved."""
 
     def apply(self, scenario: Scenario) -> Scenario:
-        """Return `scenario` with this change."""
+        """Return `scenario` with this change.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            The one that was planned for.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        FairAirError
+            The change does not fit another scenario.
+        """
         return _applied(scenario, self.snippet)
 
 
@@ -79,7 +93,22 @@ class Candidate:
     """What the simulation says."""
 
     def apply(self, scenario: Scenario) -> Scenario:
-        """Return `scenario` with this change."""
+        """Return `scenario` with this change.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            The one that was planned for.
+
+        Returns
+        -------
+        Scenario
+
+        Raises
+        ------
+        FairAirError
+            The change does not fit another scenario.
+        """
         return _applied(scenario, self.snippet)
 
 
@@ -129,7 +158,22 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """Read what ``fairair plan --format json`` prints, or `to_json`."""
+        """Read what ``fairair plan --format json`` prints, or `to_json`.
+
+        Parameters
+        ----------
+        text : str
+            JSON of the schema ``fairair.plan/2``.
+
+        Returns
+        -------
+        Plan
+
+        Raises
+        ------
+        FairAirError
+            The text is a plan of another schema.
+        """
         raw = json.loads(text)
         if raw.get("schema") != "fairair.plan/2":
             raise FairAirError("plan", f"its schema is {raw.get('schema')!r}", "give a plan of this version")
@@ -167,6 +211,15 @@ class Plan:
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with the recommended change.
 
+        Parameters
+        ----------
+        scenario : Scenario
+            The one that was planned for.
+
+        Returns
+        -------
+        Scenario
+
         Raises
         ------
         FairAirError
@@ -188,11 +241,22 @@ class Plan:
         return table
 
     def to_json(self) -> str:
-        """Return the plan as ``fairair plan --format json`` has it."""
+        """Return the plan as ``fairair plan --format json`` has it.
+
+        Returns
+        -------
+        str
+            JSON of the schema ``fairair.plan/2``.
+        """
         return self._json
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as a dictionary."""
+        """Return the same as a dictionary.
+
+        Returns
+        -------
+        dict
+        """
         answer: dict[str, Any] = json.loads(self._json)
         return answer
 
@@ -242,11 +306,26 @@ def plan(
     Returns
     -------
     Plan
+        `recommended` is the candidate to take, or None; `front` what else can be had; goodputs in bit/s, delays in s.
 
     Raises
     ------
     FairAirError
         Bad input, with its place and fix; nothing has run.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+    ...     "radio": {"rate": "1 Mbit/s", "basic_rate": "1 Mbit/s"},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}]})
+    >>> plan = fairair.plan(cell, "a >= 100 kbit/s", deploy="ap", progress=False)
+    >>> plan.met, plan.recommended.deploy in {"-", "AP", "box", "AP+box"}
+    (True, True)
+    >>> plan.apply(cell) == plan.candidates[0].apply(cell), plan.front[0].apply(cell).name
+    (True, 'cell')
+    >>> fairair.Plan.from_json(plan.to_json()).to_dict() == plan.to_dict()
+    True
     """
     cell = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if seed is not None:
@@ -258,88 +337,6 @@ def plan(
     with bar("replicas", 0, wanted=progress) as tell:
         text = _native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs, tell)
     return Plan.from_json(text)
-
-
-class Problem(NamedTuple):
-    """A cell and a wish, as `plan` takes them."""
-
-    scenario: Scenario
-    goals: str | Goal | tuple[str | Goal, ...] = "level=1"
-    """As in `plan`."""
-    max_delay: str | None = None
-    """Longest delay in the AP's queue, such as ``"50 ms"``."""
-    tolerance: float = 0.1
-    """How far a ratio may be off, as a share."""
-    floor: float = 0.05
-    """Least that everybody keeps, as a share of the max-min share."""
-    deploy: Deploy = "any"
-    """What may be changed."""
-    thorough: bool = False
-    """Look at five times as many candidates."""
-    seed: int | None = None
-    """Seed of all randomness instead of the scenario's."""
-
-
-def plans(
-    problems: Iterable[Problem], *, executor: Any = None, jobs: int = 0, progress: bool | None = None
-) -> list[Plan]:
-    """Plan for several cells or wishes, one after the other here, or side by side elsewhere.
-
-    Parameters
-    ----------
-    problems : iterable of Problem
-        Cells with their goals.
-    executor : concurrent.futures.Executor or dask.distributed.Client, optional
-        Where problems are solved, each on one thread, as in `fairair.sweep`; None: here. The plans are the same.
-    jobs : int, default 0
-        Threads for one problem when there is no `executor`; 0 is one a processor.
-    progress : bool, optional
-        Show a bar of problems; by default on terminals and in notebooks only.
-
-    Returns
-    -------
-    list of Plan
-        In the order of the problems.
-
-    Raises
-    ------
-    FairAirError
-        Bad input, with its place and fix, or a worker with another engine.
-
-    Examples
-    --------
-    >>> import fairair
-    >>> cell = fairair.Scenario.from_dict({"name": "two", "run": {"duration": "5 s", "replicas": 2},
-    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}]})
-    >>> [plan.name for plan in fairair.plans([fairair.Problem(cell, deploy="ap")])]
-    ['two']
-    """
-    todo = list(problems)
-    answers: list[Plan | None] = [None] * len(todo)
-    with bar("plans", len(todo), wanted=progress) as tell:
-        if executor is None:
-            found: Iterator[tuple[int, str]] = ((place, _solved(one, jobs)) for place, one in enumerate(todo))
-        else:
-            found = each(executor, _solved, [(one, 1) for one in todo])
-        for done, (place, text) in enumerate(found, 1):
-            answers[place] = Plan.from_json(text)
-            tell(done, len(todo))
-    return [answer for answer in answers if answer is not None]
-
-
-def _solved(problem: Problem, jobs: int) -> str:
-    return plan(
-        problem.scenario,
-        problem.goals,
-        max_delay=problem.max_delay,
-        tolerance=problem.tolerance,
-        floor=problem.floor,
-        deploy=problem.deploy,
-        thorough=problem.thorough,
-        seed=problem.seed,
-        jobs=jobs,
-        progress=False,
-    ).to_json()
 
 
 def _applied(scenario: Scenario, snippet: str) -> Scenario:

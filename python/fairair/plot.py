@@ -52,18 +52,49 @@ _STYLE: Any = {
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Use the package's style for the plots inside."""
+    """Use the package's style for the plots inside.
+
+    Yields
+    ------
+    None
+        Inside, matplotlib draws in the style.
+
+    Examples
+    --------
+    >>> with style():
+    ...     figure, axes = plt.subplots()
+    """
     with mpl.rc_context(_STYLE):
         yield
 
 
 def save(ax: Axes, path: str | PathLike[str]) -> Path:
-    """Write the figure that `ax` belongs to; the ending of `path` says as what, and missing folders are made.
+    """Write the figure that `ax` belongs to.
+
+    Parameters
+    ----------
+    ax : Axes
+        Of the figure to write.
+    path : path-like
+        The file; its ending says the format (``.svg``, ``.png``, ``.pdf``), missing folders are made.
+
+    Returns
+    -------
+    Path
+        The file.
 
     Raises
     ------
     FairAirError
         The file cannot be written, or there is no such format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with style():
+    ...     axes = plt.subplots()[1]
+    >>> save(axes, Path(tempfile.mkdtemp()) / "plot.svg").suffix
+    '.svg'
     """
     target, canvas = Path(path), ax.figure
     while isinstance(canvas, SubFigure):
@@ -82,6 +113,23 @@ def _axes(ax: Axes | None) -> Axes:
 
 def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     """Bars of each station's goodput in Mbit/s, uploads and downloads, with 95 % confidence intervals.
+
+    Parameters
+    ----------
+    result : Result
+        Of any engine.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Goodput in Mbit/s to the right, stations downwards.
+
+    Raises
+    ------
+    FairAirError
+        pandas is missing (``fairair[plot]`` brings it).
 
     Examples
     --------
@@ -121,9 +169,30 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     x : str
         The parameter on the x axis, a path of the sweep.
     y : str, default "fairness_level"
-        The measure, for instance ``"jain_flows"``.
+        The measure, for instance ``"jain_flows"``; its unit stands on the axis.
     log : bool
         A logarithmic y axis.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FairAirError
+        The sweep has no such parameter or measure.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
+    ...     "ap": {"queue": {"kind": "droptail"}},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> data = fairair.sweep(cell, {"ap.queue.limit": [10, 50]})
+    >>> against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
+    'goodput bps, bit/s'
     """
     # Intervals have measures of their own, and replicas none.
     measures = [str(name) for name in data.data_vars if f"{name}_ci95" in data]
@@ -156,7 +225,32 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
 
 
 def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Axes:
-    """Cumulative distribution of the transfer times of files in s, one curve a result."""
+    """Cumulative distribution of the transfer times of files in s.
+
+    Parameters
+    ----------
+    results : mapping from name to Result
+        One curve each, with files that ended.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FairAirError
+        A result has no finished file.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up", "kind": "files", "size": "10 kB"}]}]})
+    >>> transfer_cdf({"10 kB": fairair.run(cell)}).get_xlabel()
+    'transfer time, s'
+    """
     with style():
         ax = _axes(ax)
         for name, result in results.items():
@@ -180,7 +274,32 @@ def _sampled(result: Result) -> Any:
 
 
 def queue(result: Result, *, ax: Axes | None = None) -> Axes:
-    """Packets in the AP's queue over time in s, in replica 0."""
+    """Packets in the AP's queue over time in s, in replica 0.
+
+    Parameters
+    ----------
+    result : Result
+        With samples: its scenario has ``run.sample_interval``.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FairAirError
+        The result has no samples.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> queue(fairair.run(cell)).get_ylabel()
+    'AP queue, packets'
+    """
     table = _sampled(result)
     with style():
         ax = _axes(ax)
@@ -191,7 +310,34 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
 
 
 def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = None) -> Axes:
-    """Congestion windows over time in s, in replica 0, of all flows or of those with the given numbers."""
+    """Congestion windows in segments over time in s, in replica 0.
+
+    Parameters
+    ----------
+    result : Result
+        With samples: its scenario has ``run.sample_interval``.
+    flows : list of int, optional
+        Numbers of flows, from 0; all by default.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FairAirError
+        The result has no samples.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> cwnd(fairair.run(cell), [0]).get_ylabel()
+    'congestion window, segments'
+    """
     table = _sampled(result)
     with style():
         ax = _axes(ax)
@@ -206,7 +352,32 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
 
 
 def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
-    """Total goodput in Mbit/s against Jain's index over stations, one point a remedy, with 95 % confidence intervals."""
+    """Total goodput and Jain's index over stations, one row a remedy, with 95 % confidence intervals.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        From `fairair.compare`.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FairAirError
+        pandas is missing (``fairair[plot]`` brings it).
+
+    Examples
+    --------
+    >>> import fairair
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> remedies(fairair.compare(cell, ["vsb"])).get_ylabel()
+    'remedy'
+    """
     table = comparison.table.sort_values("jain_stations")
     with style():
         new = ax is None

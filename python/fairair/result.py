@@ -7,16 +7,17 @@ import json
 import math
 import shutil
 import tempfile
-from functools import cache, cached_property
+from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairair import _export, _native
 from fairair._errors import FairAirError
 from fairair._extras import need
+from fairair.catalogue import Estimate, quantities
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,81 +25,9 @@ if TYPE_CHECKING:
     import xarray as xr
     from rich.console import RenderableType
 
-__all__ = ["Estimate", "Quantity", "Result", "quantities", "quantity"]
+__all__ = ["Result"]
 
 _TABLES = ("stations", "flows", "queue", "drops", "transfers", "timeseries", "enforce", "capacity")
-
-
-class Estimate(NamedTuple):
-    """A mean over replicas and how sure it is.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over `n` replicas, or for ratios the quotient of the sums; NaN when it does not exist.
-    ci95 : float
-        Half-width of the 95 % confidence interval (Student's t); NaN when ``n < 2``.
-    n : int
-        Replicas that count.
-    """
-
-    mean: float
-    ci95: float
-    n: int
-
-    @classmethod
-    def of(cls, value: dict[str, Any]) -> Estimate:
-        """Read ``{"mean": ..., "ci95": ..., "n": ...}``."""
-        mean, ci95 = value["mean"], value["ci95"]
-        return cls(math.nan if mean is None else mean, math.nan if ci95 is None else ci95, value["n"])
-
-    def __str__(self) -> str:
-        return f"{self.mean:.4g}" if math.isnan(self.ci95) else f"{self.mean:.4g} ± {self.ci95:.2g}"
-
-
-class Quantity(NamedTuple):
-    """A quantity of results, as docs/results.md lists it."""
-
-    level: str
-    """What has it: ``cell``, ``station``, ``flow``, ``queue``, ``drops`` or ``box``."""
-    key: str
-    """Where the result has it: keys with dots between them, ``[]`` for a list."""
-    name: str
-    """Its column in tables and sweeps."""
-    compared_as: str | None
-    """Its name in the command's comparisons and plans, where that is another."""
-    unit: str
-    """Its unit; ``1``: dimensionless."""
-    what: str
-    """What it is."""
-
-
-@cache
-def quantities() -> tuple[Quantity, ...]:
-    """Return the catalogue of what results have.
-
-    Examples
-    --------
-    >>> next(quantity.unit for quantity in quantities() if quantity.name == "goodput_bps")
-    'bit/s'
-    """
-    return tuple(Quantity(*row) for row in _native.quantities())
-
-
-def quantity(name: str) -> Quantity:
-    """Return the quantity of the whole cell with this name.
-
-    Raises
-    ------
-    FairAirError
-        There is none.
-    """
-    of_cell = [quantity for quantity in quantities() if quantity.level == "cell"]
-    for quantity in of_cell:
-        if quantity.name == name:
-            return quantity
-    known = ", ".join(quantity.name for quantity in of_cell)
-    raise FairAirError("quantity", f"there is no quantity {name!r}", f"use one of: {known}")
 
 
 class Result:
@@ -121,10 +50,30 @@ class Result:
     def from_json(cls, text: str, place: str = "result") -> Result:
         """Read the JSON that ``fairair run --format json`` prints, or `to_json`.
 
+        Parameters
+        ----------
+        text : str
+            The JSON.
+        place : str
+            What messages call it.
+
+        Returns
+        -------
+        Result
+
         Raises
         ------
         FairAirError
             The text is no result, or one of another schema.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+        ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}]})
+        >>> result = fairair.run(cell)
+        >>> fairair.Result.from_json(result.to_json()).to_dict() == result.to_dict()
+        True
         """
         return cls(_native.Report.from_json(text, place))
 
@@ -134,12 +83,22 @@ class Result:
         return report
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole result in the schema of docs/results.md."""
+        """Return the whole result in the schema of docs/results.md.
+
+        Returns
+        -------
+        dict
+        """
         report: dict[str, Any] = json.loads(self._native.json())
         return report
 
     def to_json(self) -> str:
-        """Return the whole result as JSON text."""
+        """Return the whole result as JSON text.
+
+        Returns
+        -------
+        str
+        """
         return self._native.json()
 
     @property
@@ -243,6 +202,14 @@ class Result:
         ------
         FairAirError
             There is no such station, or the scenario has more than 32 stations.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+        ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}]})
+        >>> fairair.run(cell).fairness_level("a", "b").n
+        2
         """
         names = [row["name"] for row in self._report["stations"]]
         for name in (station, other):
@@ -336,6 +303,11 @@ class Result:
 
         The directory appears when it is complete. Units and origin stand in the files as in `to_arrow`.
 
+        Parameters
+        ----------
+        path : path-like
+            A directory that does not exist yet.
+
         Raises
         ------
         FairAirError
@@ -366,10 +338,30 @@ class Result:
     def load(cls, path: str | PathLike[str]) -> Result:
         """Read what `to_parquet` wrote.
 
+        Parameters
+        ----------
+        path : path-like
+            A directory that `to_parquet` wrote.
+
+        Returns
+        -------
+        Result
+
         Raises
         ------
         FairAirError
             There is no such directory, or it holds no result.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+        ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}]})
+        >>> import tempfile, pathlib
+        >>> place = pathlib.Path(tempfile.mkdtemp()) / "result"
+        >>> fairair.run(cell).to_parquet(place)
+        >>> fairair.Result.load(place).name
+        'cell'
         """
         source = Path(path)
         parquet = need("pyarrow.parquet")

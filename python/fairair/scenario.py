@@ -61,6 +61,17 @@ class Scenario:
         ------
         FairAirError
             The file cannot be read, or its first mistake with line, column and remedy.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
+        ...                                    "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "cell.toml"
+        >>> _ = path.write_text(cell.to_toml())
+        >>> fairair.Scenario.load(path) == cell
+        True
         """
         place = fspath(path)
         try:
@@ -74,12 +85,31 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, file: str = "scenario.toml") -> Scenario:
-        """Read a scenario from the text of a file; `file` is its name in messages.
+        """Read a scenario from the text of a file.
+
+        Parameters
+        ----------
+        text : str
+            TOML.
+        file : str
+            Its name in messages.
+
+        Returns
+        -------
+        Scenario
 
         Raises
         ------
         FairAirError
             The first mistake with line, column and remedy.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
+        ...                                    "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> fairair.Scenario.from_toml(cell.to_toml()) == cell
+        True
         """
         return cls(json.loads(_native.read_toml(text, file)))
 
@@ -87,10 +117,27 @@ class Scenario:
     def from_dict(cls, document: Mapping[str, Any]) -> Scenario:
         """Make a scenario of the tables that its file would have.
 
+        Parameters
+        ----------
+        document : mapping
+            Tables of the file as dictionaries, or a `fairair.tables.Document`.
+
+        Returns
+        -------
+        Scenario
+
         Raises
         ------
         FairAirError
             The first mistake with its path in the dictionary and its remedy.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
+        ...                                    "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> cell.station_names
+        ['a']
         """
         return cls(document)
 
@@ -153,11 +200,38 @@ class Scenario:
         return copy.deepcopy(self._checked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the tables as they would stand in a file."""
+        """Return the tables as they would stand in a file.
+
+        Returns
+        -------
+        dict
+            A copy.
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
+        ...                                    "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> cell.to_dict()["run"]
+        {'duration': '5 s'}
+        """
         return copy.deepcopy(self._document)
 
     def to_toml(self) -> str:
-        """Return the text of a scenario file that reads back as this scenario."""
+        """Return the text of a scenario file that reads back as this scenario.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import fairair
+        >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
+        ...                                    "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+        >>> print(cell.to_toml().splitlines()[0])
+        name = "cell"
+        """
         return _native.write_toml(_to_json(self._document))
 
     def _json(self) -> str:

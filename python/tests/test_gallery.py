@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -231,6 +233,16 @@ def test_a_stopped_build_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> Non
     assert [(tmp_path / "first" / n).read_bytes() for n in names] == [
         (tmp_path / "second" / n).read_bytes() for n in names
     ]
+
+
+def test_points_computed_elsewhere_are_those_computed_here(tmp_path: Path) -> None:
+    here, there = Store(tmp_path / "here"), Store(tmp_path / "there")
+    build(small(tmp_path / "g"), tmp_path / "one", here)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        build(tmp_path / "g", tmp_path / "two", there, executor=pool)
+    assert (there.misses, there.hits) == (here.misses, here.misses)
+    kept = [{path.name: path.read_bytes() for path in store.folder.iterdir()} for store in (here, there)]
+    assert kept[0] == kept[1]
 
 
 def test_another_scenario_is_another_point(tmp_path: Path) -> None:

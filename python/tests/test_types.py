@@ -21,6 +21,10 @@ def test_a_users_strict_mypy_accepts_the_examples(tmp_path: Path) -> None:
         "result: fairair.Result = fairair.run(cell, until_ci='2 %', pcap='air.pcap')\n"
         "level: float = result.fairness_level('sta1').mean\n"
         "table = fairair.compare(cell).table\n"
+        "built = fairair.Scenario(fairair.tables.Document(name='c', run={'duration': '5 s'}, station=[{'name': 'a'}]))\n"
+        "wrong = fairair.tables.Run(duration=5)  # type: ignore[typeddict-item]\n"
+        "other = fairair.tables.Flow(direction='sideways')  # type: ignore[typeddict-item]\n"
+        "lacks = fairair.tables.Station(count=3)  # type: ignore[typeddict-item]\n"
         "reveal_type(data)\n"
     )
     done = subprocess.run(

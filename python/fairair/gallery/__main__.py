@@ -54,9 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     build = commands.add_parser("build", help="run and write the site")
     build.add_argument("--quick", action="store_true", help="fewer replicas, shorter runs")
     build.add_argument("--only", metavar="PAPER[/FIGURE]", help="these alone, such as detti2011/fig06")
-    build.add_argument(
-        "--dask", metavar="ADDRESS", help="compute on a Dask cluster (tcp://host:8786), or `local`"
-    )
+    build.add_argument("--dask", metavar="ADDRESS", help="compute on a Dask cluster (tcp://host:8786), or `local`")
     build.add_argument("--out", type=Path, default=Path("out/gallery"), help="folder of the site (%(default)s)")
     record = commands.add_parser("record", help="measure figures on the testbed (root), into files beside them")
     record.add_argument("--only", metavar="PAPER[/FIGURE]", required=True, help="which, such as detti2011/fig06")

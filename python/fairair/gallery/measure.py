@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fairair._errors import FairAirError
+from fairair.catalogue import quantity
 from fairair.gallery.curve import Curve
-from fairair.result import quantity
 
 __all__ = ["TRACES", "measure", "trace"]
 

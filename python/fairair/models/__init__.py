@@ -43,6 +43,15 @@ def of_scenarios() -> list[Model]:
 
     Where no model is named, the first answers that is the default for the scenario.
 
+    Returns
+    -------
+    list of Model
+        Name, what it answers, the scenarios it is the default for, and its source.
+
+    References
+    ----------
+    docs/models.md.
+
     Examples
     --------
     >>> [model.name for model in of_scenarios() if not model.default_for]

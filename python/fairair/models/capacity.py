@@ -57,6 +57,16 @@ def carry(
     Returns
     -------
     Load
+        `mixes_per_s` of shape (...), `busy`, `collision` and `slots` (..., T), `discard` (..., T, S).
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    Ours: docs/models.md, section Capacity, after Bianchi (2000) and Kumar et al. (2007).
 
     Examples
     --------

@@ -28,6 +28,30 @@ class Attempts(NamedTuple):
 def attempts(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None = None) -> Floats:
     """Return attempts per frame when each fails with probability `gamma`; `priority` divides the windows.
 
+    Parameters
+    ----------
+    gamma : array_like
+        Probability that an attempt fails, 0 to 1.
+    priority : array_like, default 1
+        Access priority, 0.001 to 1000: it divides the contention windows.
+    radio : mapping, optional
+        The ``[radio]`` table of a scenario.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Attempts per frame, from 1 to the retry limit.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a fixed-point analysis of single cell IEEE 802.11
+    WLANs", IEEE/ACM Trans. Networking 15(3), 2007.
+
     Examples
     --------
     >>> attempts([0.0, 0.5]).round(3)
@@ -39,6 +63,30 @@ def attempts(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None
 def mean_backoff(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None = None) -> Floats:
     """Return mean slots of backoff before an attempt.
 
+    Parameters
+    ----------
+    gamma : array_like
+        Probability that an attempt fails, 0 to 1.
+    priority : array_like, default 1
+        Access priority, 0.001 to 1000: it divides the contention windows.
+    radio : mapping, optional
+        The ``[radio]`` table of a scenario.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Slots.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a fixed-point analysis of single cell IEEE 802.11
+    WLANs", IEEE/ACM Trans. Networking 15(3), 2007.
+
     Examples
     --------
     >>> float(mean_backoff(0.0))
@@ -49,6 +97,30 @@ def mean_backoff(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | 
 
 def discard(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None = None) -> Floats:
     """Return the probability that a frame is given up at the retry limit.
+
+    Parameters
+    ----------
+    gamma : array_like
+        Probability that an attempt fails, 0 to 1.
+    priority : array_like, default 1
+        Access priority, 0.001 to 1000: it divides the contention windows.
+    radio : mapping, optional
+        The ``[radio]`` table of a scenario.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Probability, 0 to 1.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a fixed-point analysis of single cell IEEE 802.11
+    WLANs", IEEE/ACM Trans. Networking 15(3), 2007.
 
     Examples
     --------
@@ -77,6 +149,17 @@ def solve(
     Returns
     -------
     Attempts
+        Fields `attempts`, `collision` and `failure`, each of shape (..., K), per attempt or slot, 0 to 1.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Kumar, E. Altman, D. Miorandi, M. Goyal, "New insights from a fixed-point analysis of single cell IEEE 802.11
+    WLANs", IEEE/ACM Trans. Networking 15(3), 2007.
 
     Examples
     --------
@@ -108,6 +191,16 @@ def saturation(
     -------
     tuple of ndarray
         Frames per second, and the probability that an attempt collides.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    G. Bianchi, "Performance analysis of the IEEE 802.11 distributed coordination function", IEEE J. Sel. Areas
+    Commun. 18(3), 2000.
 
     Examples
     --------

@@ -36,7 +36,36 @@ class Solution(NamedTuple):
     """Downloads likewise."""
 
     def fairness_level(self, i: int, j: int | None = None) -> Floats:
-        """``eta_ij``, Eq. 3: goodput of station i over that of j, or over the mean of the others without `j`."""
+        """``eta_ij``, Eq. 3: goodput of station i over that of j, or over the mean of the others without `j`.
+
+        Parameters
+        ----------
+        i : int
+            Position of a station, from 0.
+        j : int, optional
+            Position of another one; without it the mean of the others.
+
+        Returns
+        -------
+        ndarray, shape (...)
+            Dimensionless; 1 is fair.
+
+        Raises
+        ------
+        IndexError
+            There is no such station.
+
+        References
+        ----------
+        A. Detti, N. Blefari-Melazzi, I. Habib, A. Ordine, "Per-station throughput fairness in a WLAN hot-spot with TCP
+        traffic", 2011: Eq. 3.
+
+        Examples
+        --------
+        >>> solution = solve([3, 0], [0, 1], 42)
+        >>> bool(solution.fairness_level(0, 1) > 2)
+        True
+        """
         goodput = self.goodput_up + self.goodput_dw
         if j is not None:
             return goodput[..., i] / goodput[..., j]
@@ -74,6 +103,18 @@ def solve(
     Returns
     -------
     Solution
+        Fields of shape (...) for the cell (`lossy`, `p`, `q_ap` in packets, `jain_index`, `up_down_index`) and (..., M)
+        for stations (`q` in packets, `goodput_up` and `goodput_dw` in segments per AP queueing delay).
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Detti, N. Blefari-Melazzi, I. Habib, A. Ordine, "Per-station throughput fairness in a WLAN hot-spot with TCP
+    traffic", 2011: section 3, appendices II and III.
 
     Examples
     --------
@@ -107,6 +148,16 @@ def backlog(
     ndarray, shape (...)
         Packets; NaN where the station is not backlogged.
 
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Detti, N. Blefari-Melazzi, I. Habib, A. Ordine, "Per-station throughput fairness in a WLAN hot-spot with TCP
+    traffic", 2011: Eqs. 14-16.
+
     Examples
     --------
     >>> float(backlog(0, [3, 0], [0, 1], 42))
@@ -119,6 +170,28 @@ def backlog(
 def nsr(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
     """``NSR(p, W)``, d13: segments sent per round trip, Eq. 32 of PFTK with ``T_0 = RTT`` and ``b = 2``.
 
+    Parameters
+    ----------
+    p : array_like
+        Loss probability at the AP, 0 to 1.
+    window : array_like, default 42
+        Receive window in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Segments per round trip.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Detti, N. Blefari-Melazzi, I. Habib, A. Ordine, "Per-station throughput fairness in a WLAN hot-spot with TCP
+    traffic", 2011: definition d13. J. Padhye et al., IEEE/ACM Trans. Networking 8(2), 2000: Eq. 32.
+
     Examples
     --------
     >>> float(nsr(0.0, 42))
@@ -129,6 +202,28 @@ def nsr(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
 def tn(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
     """``Tn(p, W)``: useful segments per round trip, Eq. 37 of PFTK with ``T_0 = RTT`` and ``b = 2``.
+
+    Parameters
+    ----------
+    p : array_like
+        Loss probability at the AP, 0 to 1.
+    window : array_like, default 42
+        Receive window in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Segments per round trip.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    A. Detti, N. Blefari-Melazzi, I. Habib, A. Ordine, "Per-station throughput fairness in a WLAN hot-spot with TCP
+    traffic", 2011: ``Tn``. J. Padhye et al., IEEE/ACM Trans. Networking 8(2), 2000: Eq. 37.
 
     Examples
     --------

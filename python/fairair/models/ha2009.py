@@ -44,6 +44,16 @@ def downloads(
     ndarray, shape (..., m)
         Packets per second.
 
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Ha, E.-C. Park, K.-J. Park, C.-H. Choi, "A cross-layer dual queue approach for improving TCP fairness in
+    infrastructure WLANs", 2009: Eqs. 1-4.
+
     Examples
     --------
     >>> rates = downloads([0.01, 0.02], [0.01], p=0.667, rate=100.0)
@@ -63,9 +73,35 @@ def uploads(
     q_d: ArrayLike = 50.0,
     q_a: ArrayLike = 50.0,
 ) -> Floats:
-    """Rate of each upload, shape (..., n): Eq. 6 when their ACKs overflow the ACK queue, Eq. 7 when they do not.
+    """Rate of each upload: Eq. 6 when their ACKs overflow the ACK queue, Eq. 7 when they do not.
 
-    Parameters as `downloads`.
+    Parameters
+    ----------
+    tau_d : array_like, shape (..., m)
+        Wired round-trip time of each download in s, 0 or more.
+    tau_u : array_like, shape (..., n)
+        Of each upload.
+    p : array_like, shape (...)
+        Probability with which a data packet is served, between 0 and 1.
+    rate : array_like, shape (...)
+        Packets per second of the AP, above 0.
+    window, q_d, q_a : array_like, shape (...)
+        Receive window and queue sizes in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (..., n)
+        Packets per second.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Ha, E.-C. Park, K.-J. Park, C.-H. Choi, "A cross-layer dual queue approach for improving TCP fairness in
+    infrastructure WLANs", 2009: Eqs. 6, 7.
 
     Examples
     --------
@@ -92,6 +128,16 @@ def ratio(
     ndarray
         Dimensionless; 1 is fair.
 
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Ha, E.-C. Park, K.-J. Park, C.-H. Choi, "A cross-layer dual queue approach for improving TCP fairness in
+    infrastructure WLANs", 2009: Eq. 12.
+
     Examples
     --------
     >>> float(ratio(4, 4, optimal_p(4, 4)).round(3))
@@ -103,6 +149,28 @@ def ratio(
 def optimal_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLike = 50.0) -> Floats:
     """Return the fair p of Eq. 13 for m downloads and n uploads.
 
+    Parameters
+    ----------
+    m, n : array_like
+        Downloads and uploads, at least 1.
+    window, q_a : array_like
+        Receive window and size of the ACK queue in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Probability, between 0 and 1.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Ha, E.-C. Park, K.-J. Park, C.-H. Choi, "A cross-layer dual queue approach for improving TCP fairness in
+    infrastructure WLANs", 2009: Eq. 13.
+
     Examples
     --------
     >>> optimal_p(4, [1, 4]).round(3)
@@ -113,6 +181,28 @@ def optimal_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLi
 
 def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLike = 50.0) -> Floats:
     """Return the p of section 4.1: `optimal_p` less 10 % for more than 4 uploads, less 20 % for more than 7.
+
+    Parameters
+    ----------
+    m, n : array_like
+        Downloads and uploads, at least 1.
+    window, q_a : array_like
+        Receive window and size of the ACK queue in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Probability, between 0 and 1.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Ha, E.-C. Park, K.-J. Park, C.-H. Choi, "A cross-layer dual queue approach for improving TCP fairness in
+    infrastructure WLANs", 2009: section 4.1.
 
     Examples
     --------

@@ -34,6 +34,16 @@ def send_rate(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, w
     ndarray
         Packets per second, of the arguments' broadcast shape.
 
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 32.
+
     Examples
     --------
     >>> send_rate([1e-3, 1e-2], rtt=0.1, t0=0.4).round(1)
@@ -43,7 +53,33 @@ def send_rate(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, w
 
 
 def throughput(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, window: ArrayLike = 1e9) -> Floats:
-    """Throughput ``T(p)``, Eq. 37: packets received per second, each once. Parameters as `send_rate`.
+    """Throughput ``T(p)``, Eq. 37: packets received per second, each once.
+
+    Parameters
+    ----------
+    p : array_like
+        Probability that the first packet of a loss event is lost, 0 to 1.
+    rtt, t0 : array_like
+        Round-trip time and first timeout in s, above 0.
+    b : array_like, default 1
+        Packets that an ACK acknowledges: 1, or 2 with delayed ACKs.
+    window : array_like, default 1e9
+        Receive window ``W_m`` in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Packets per second.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 37.
 
     Examples
     --------
@@ -56,7 +92,33 @@ def throughput(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, 
 def approximate_send_rate(
     p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, window: ArrayLike = 1e9
 ) -> Floats:
-    """Approximate send rate, Eq. 33, in packets per second. Parameters as `send_rate`.
+    """Approximate send rate, Eq. 33, in packets per second.
+
+    Parameters
+    ----------
+    p : array_like
+        Probability that the first packet of a loss event is lost, 0 to 1.
+    rtt, t0 : array_like
+        Round-trip time and first timeout in s, above 0.
+    b : array_like, default 1
+        Packets that an ACK acknowledges: 1, or 2 with delayed ACKs.
+    window : array_like, default 1e9
+        Receive window ``W_m`` in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Packets per second.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 33.
 
     Examples
     --------
@@ -67,7 +129,29 @@ def approximate_send_rate(
 
 
 def expected_window(p: ArrayLike, b: ArrayLike = 1.0) -> Floats:
-    """Unconstrained window ``E[W_u]`` when a loss ends its growth, Eq. 13, in packets; infinite at ``p = 0``.
+    """Unconstrained window ``E[W_u]`` when a loss ends its growth, Eq. 13.
+
+    Parameters
+    ----------
+    p : array_like
+        Loss probability, 0 to 1.
+    b : array_like, default 1
+        Packets that an ACK acknowledges.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Packets; infinite at ``p = 0``.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 13.
 
     Examples
     --------
@@ -80,6 +164,28 @@ def expected_window(p: ArrayLike, b: ArrayLike = 1.0) -> Floats:
 def timeout_probability(p: ArrayLike, w: ArrayLike) -> Floats:
     """Probability ``Q(w)`` that a loss in a window of `w` packets leads to a timeout, Eq. 24.
 
+    Parameters
+    ----------
+    p : array_like
+        Loss probability, 0 to 1.
+    w : array_like
+        Window in packets, at least 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Probability, 0 to 1.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 24.
+
     Examples
     --------
     >>> timeout_probability(0.01, [3, 30]).round(3)
@@ -90,6 +196,26 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Floats:
 
 def backoff(p: ArrayLike) -> Floats:
     """``f(p)``, Eq. 29: mean length of a sequence of timeouts over ``T_0``, times ``1 - p``.
+
+    Parameters
+    ----------
+    p : array_like
+        Loss probability, 0 to 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Dimensionless, 1 to 64.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+    validation", IEEE/ACM Trans. Networking 8(2), 2000: Eq. 29.
 
     Examples
     --------

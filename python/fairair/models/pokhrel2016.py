@@ -102,6 +102,17 @@ def solve(
     Returns
     -------
     Solution
+        Fields of shape (...): probabilities, and segments per second (`up`, `down`).
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    S. R. Pokhrel, M. Panda, H. L. Vu, M. Mandjes, "TCP performance over Wi-Fi: joint impact of buffer and channel
+    losses", IEEE Trans. Mobile Computing, 2016, doi 10.1109/TMC.2015.2456883: Eqs. 6, 9-14, 17, 18, 23.
 
     Examples
     --------
@@ -124,7 +135,39 @@ def with_buffer(
     rate: ArrayLike = 11e6,
     radio: Radio = RADIO,
 ) -> Solution:
-    """Return the fixed point with a buffer in packets, at least 1: ``p_b`` solves Eq. 21. Parameters as `solve`.
+    """Return the fixed point with a buffer: ``p_b`` solves Eq. 21.
+
+    Parameters
+    ----------
+    n_u, n_d : array_like
+        Stations that upload and that download, one connection each.
+    p_w : array_like
+        Probability that the channel spoils an attempt of a segment, 0 to 1.
+    buffer : array_like
+        The AP's buffer in packets, at least 1.
+    window : array_like
+        ``W_max`` in packets, at least 1.
+    segment : array_like
+        IP length of a segment in bytes.
+    rate : array_like
+        PHY rate in bit/s.
+    radio : mapping
+        The ``[radio]`` table of a scenario.
+
+    Returns
+    -------
+    Solution
+        Fields of shape (...): probabilities, and segments per second (`up`, `down`).
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    S. R. Pokhrel, M. Panda, H. L. Vu, M. Mandjes, "TCP performance over Wi-Fi: joint impact of buffer and channel
+    losses", IEEE Trans. Mobile Computing, 2016, doi 10.1109/TMC.2015.2456883: Eq. 21.
 
     Examples
     --------
@@ -146,9 +189,39 @@ def remedy(
     rate: ArrayLike = 11e6,
     radio: Radio = RADIO,
 ) -> Remedy:
-    """Return ``p_b(r)`` and ``B_r`` for a ratio r of downloads over uploads: Eq. 24 with Eqs. 21 and 23.
+    """Return ``p_b(r)`` and ``B_r`` for a ratio of downloads over uploads: Eq. 24 with Eqs. 21 and 23.
 
-    Other parameters as `solve`.
+    Parameters
+    ----------
+    n_u, n_d : array_like
+        Stations that upload and that download, one connection each.
+    p_w : array_like
+        Probability that the channel spoils an attempt of a segment, 0 to 1.
+    r : array_like, default 1
+        Wanted goodput of a download over that of an upload, above 0.
+    window : array_like
+        ``W_max`` in packets, at least 1.
+    segment : array_like
+        IP length of a segment in bytes.
+    rate : array_like
+        PHY rate in bit/s.
+    radio : mapping
+        The ``[radio]`` table of a scenario.
+
+    Returns
+    -------
+    Remedy
+        Fields of shape (...): a probability, packets, and two flags.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    S. R. Pokhrel, M. Panda, H. L. Vu, M. Mandjes, "TCP performance over Wi-Fi: joint impact of buffer and channel
+    losses", IEEE Trans. Mobile Computing, 2016, doi 10.1109/TMC.2015.2456883: section 5, Eqs. 21, 23, 24.
 
     Examples
     --------
@@ -161,6 +234,28 @@ def remedy(
 
 def tabulated_buffer(n_u: ArrayLike, n_d: ArrayLike, p_b: ArrayLike) -> Floats:
     """Return what every row of Tables 4 and 5 satisfies: ``(N_u + N_d) (3/4) sqrt(8 / (3 p_b))`` packets.
+
+    Parameters
+    ----------
+    n_u, n_d : array_like
+        Stations that upload and that download.
+    p_b : array_like
+        Loss probability at the AP's buffer, above 0 to 1.
+
+    Returns
+    -------
+    ndarray, shape (...)
+        Packets.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    S. R. Pokhrel, M. Panda, H. L. Vu, M. Mandjes, "TCP performance over Wi-Fi: joint impact of buffer and channel
+    losses", IEEE Trans. Mobile Computing, 2016, doi 10.1109/TMC.2015.2456883: Tables 4 and 5.
 
     Examples
     --------

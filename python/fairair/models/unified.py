@@ -79,6 +79,17 @@ def solve(
     Returns
     -------
     Answer
+        Fields of shape (...) for the cell, (..., K) for kinds of station, (..., K, F) for flows; rates in segments or
+        packets per second.
+
+    Raises
+    ------
+    FairAirError
+        An argument outside its range; the message has its symbol, value and range, and the element of an array.
+
+    References
+    ----------
+    Ours: docs/models.md, section Unified.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def points_of(grid: Grid, table: pa.Table) -> npt.NDArray[np.int64]:
         index = places[column.indices.to_numpy()] if len(places) else np.empty(0, dtype=np.int64)
         inside &= index >= 0
         indices.append(np.where(index >= 0, index, 0))
-    points: npt.NDArray[np.int64] = np.ravel_multi_index(indices, grid.shape).astype(np.int64)
+    points = np.asarray(np.ravel_multi_index(indices, grid.shape), dtype=np.int64)
     return np.where(inside, points, -1)
 
 
@@ -159,9 +159,10 @@ class Store:
         """Keep a table of `table_of`; it is there whole or not at all."""
         part = self.path / f"part-{uuid.uuid4().hex}.parquet"
         temporary = part.with_name(f".{part.name}")
-        paths = [axis.path for axis in self.grid.axes]
+        # Its stubs know True and False only.
+        words: Any = [*(axis.path for axis in self.grid.axes), "station.list.element"]
         table = table.replace_schema_metadata({"fairair": json.dumps({**self.origin, "seed": self.grid.seed})})
-        pq.write_table(table, temporary, use_dictionary=[*paths, "station.list.element"], write_statistics=False)
+        pq.write_table(table, temporary, use_dictionary=words, write_statistics=False)
         temporary.rename(part)
 
     def _replace(self, path: Path, content: bytes) -> None:
