@@ -176,7 +176,7 @@ def _positions(curve: Curve) -> Any:
 
 def _ticks(axes: Axes, shown: list[Series], curves: Mapping[str, Curve]) -> None:
     xs = [curves[series.id].x for series in shown]
-    longest: tuple[str | float, ...] = max(xs, key=len, default=())
+    longest = max((list(x) for x in xs), key=len, default=[])
     if any(isinstance(x, str) for x in longest):
         axes.set_xticks(range(len(longest)), [textwrap.fill(str(x), 12) for x in longest])
     elif 1 < len(longest) <= 10 and all(float(x).is_integer() for x in longest) and float(longest[-1]) <= 60:
