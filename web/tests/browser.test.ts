@@ -5,6 +5,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Browser, type BrowserContext, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { serious } from "./axe";
 
 const COMMAND = process.env["FAIRAIR"] ?? "../target/debug/fairair";
 const CHROMIUM =
@@ -212,6 +213,10 @@ describe("the lab", { timeout: 180_000 }, () => {
 
     it("answers in time, and pans a hundred thousand frames smoothly", async () => {
         await settled();
+        const paint = await page.evaluate(
+            () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
+        );
+        expect(paint).toBeLessThan(Infinity);
         await page.getByLabel("Examples").selectOption("hotspot-802.11bg");
         await settled();
         await page.getByLabel("Length of the trace").selectOption("60");
@@ -246,7 +251,9 @@ describe("the lab", { timeout: 180_000 }, () => {
         expect(blank).toBe(0);
         const hints = await answer().locator(".hint").allTextContents();
         const rows = await page.getByTestId("air").getAttribute("data-rows");
-        console.log(`${rows} frames drawn in ${frames[20]?.toFixed(1)} ms (median). ${hints.join(" ")}`);
+        console.log(
+            `${rows} frames drawn in ${frames[20]?.toFixed(1)} ms (median). First paint after ${paint.toFixed(0)} ms. ${hints.join(" ")}`,
+        );
         await shot("air");
     });
 
@@ -256,7 +263,9 @@ describe("the lab", { timeout: 180_000 }, () => {
         await page.keyboard.press("Tab");
         await expect(page.evaluate(() => document.activeElement?.textContent)).resolves.toBe("New");
         await shot("dark");
+        expect(await serious(page)).toEqual([]);
         await page.emulateMedia({ colorScheme: "light" });
         await shot("light");
+        expect(await serious(page)).toEqual([]);
     });
 });
