@@ -274,7 +274,7 @@ impl<P: Packet + Clone> Bss<P> {
                 AfterNoAnswer::Timeout => timeout.max(now),
                 AfterNoAnswer::TimeoutIfLongest if sender.end == now && longest == 1 => timeout,
                 AfterNoAnswer::TimeoutIfLongest => undecoded,
-                AfterNoAnswer::WithOthers => now,
+                AfterNoAnswer::SpaceAfterTimeout => now.max(timeout + difs),
             };
             self.medium.set_idle_from(sender.id, idle_from);
             self.retry(now, sender.id);

@@ -4,7 +4,7 @@ use super::air::{AirBody, AirFrame, Place, Reception};
 use super::block_ack::Session;
 use super::bss::Bss;
 use super::edca::{Edca, Job, Phase};
-use super::medium::{AccessId, State};
+use super::medium::{AccessId, Sender, State};
 use super::monitor::Sent;
 use super::node::Delivery;
 use super::phy::Phy;
@@ -52,13 +52,13 @@ impl<P: Packet + Clone> Bss<P> {
         self.medium.seize(now);
         let mut index = 0;
         while index < self.medium.senders.len() {
-            let id = self.medium.senders[index].id;
+            let Sender { id, end: start } = self.medium.senders[index];
             if self.yields(id) {
                 // Internal collision: as after a collision on the air (802.11-2020 clause 10.23.2.4).
                 self.medium.senders.remove(index);
                 self.fall_back(id);
                 self.medium.contend(id);
-            } else if self.open(now, id) {
+            } else if self.open(now, start, id) {
                 index += 1;
             } else {
                 self.medium.senders.remove(index);
@@ -73,7 +73,8 @@ impl<P: Packet + Clone> Bss<P> {
         let collision = self.medium.senders.len() > 1;
         let mut until = now;
         for index in 0..self.medium.senders.len() {
-            let end = now + self.send(now, self.medium.senders[index].id, collision);
+            let Sender { id, end: start } = self.medium.senders[index];
+            let end = start + self.send(start, id, collision);
             self.medium.senders[index].end = end;
             until = until.max(end);
         }
@@ -97,13 +98,13 @@ impl<P: Packet + Clone> Bss<P> {
         }
     }
 
-    /// A TXOP of `id` begins, if there is something to send.
-    fn open(&mut self, now: Instant, id: AccessId) -> bool {
+    /// A TXOP of `id` begins at `start`, if there is something to send.
+    fn open(&mut self, now: Instant, start: Instant, id: AccessId) -> bool {
         let Bss { edca: Some(edca), nodes, params, links, .. } = self else { return false };
         let function = &mut edca.functions[id];
-        function.txop_end = now + function.txop;
+        function.txop_end = start + function.txop;
         let node = &mut nodes[function.node];
-        let opened = edca.build(params, links, node, (now, now), id, true);
+        let opened = edca.build(params, links, node, (now, start), id, true);
         edca.functions[id].busy = opened;
         node.stats.qos.txops += u64::from(opened);
         self.expire(now, id);
@@ -394,7 +395,7 @@ impl<P: Packet + Clone> Bss<P> {
             let sender = self.medium.senders[index];
             let ifs = self.medium.accesses[sender.id].ifs;
             let idle_from = match self.params.rules.after_no_answer {
-                AfterNoAnswer::WithOthers => now,
+                AfterNoAnswer::SpaceAfterTimeout => now.max(sender.end + self.params.after_no_ack),
                 AfterNoAnswer::Timeout | AfterNoAnswer::TimeoutIfLongest => {
                     now.max(sender.end + self.params.after_no_ack.saturating_sub(ifs))
                 }

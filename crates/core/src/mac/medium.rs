@@ -27,7 +27,7 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sender {
     pub(super) id: AccessId,
-    /// End of its frame.
+    /// End of its frame; its start until it is sent.
     pub(super) end: Instant,
 }
 
@@ -108,9 +108,10 @@ impl Medium {
                 access.backoff = Backoff::Immediate;
                 access.count_from = heard + now.saturating_since(heard).round_up_to(self.slot);
             }
-            IdleAccess::AtOnce if idle => {
-                access.backoff = Backoff::Immediate;
-                access.count_from = heard.max(now);
+            IdleAccess::ZeroCount if idle => {
+                access.backoff = Backoff::Slots(0);
+                let slots = if now > heard { now.saturating_since(heard).div_floor(self.slot) + 1 } else { 0 };
+                access.count_from = heard + self.slot * slots;
             }
             IdleAccess::Backoff if idle => {
                 access.draw_backoff();
@@ -143,24 +144,30 @@ impl Medium {
         }
     }
 
-    /// The shortest countdown is over: fills [`Self::senders`] with its owner and all whose countdown ends with it.
+    /// The shortest countdown is over: fills [`Self::senders`] with its owner and all whose countdown ends before they notice it, in the
+    /// order of time.
     pub(super) fn seize(&mut self, now: Instant) {
         self.senders.clear();
+        let noticed = now + self.rules.unnoticed;
         let mut i = 0;
         while i < self.contenders.len() {
             let id = self.contenders[i];
             let access = &mut self.accesses[id];
-            if access.wants && access.expiry(self.slot) == now {
+            let start = access.expiry(self.slot);
+            if access.wants && (now..=noticed).contains(&start) {
                 access.backoff = Backoff::None;
-                self.senders.push(Sender { id, end: now });
+                self.senders.push(Sender { id, end: start });
             } else {
-                access.freeze(now, self.slot);
+                access.freeze(noticed, self.slot);
             }
             if access.backoff == Backoff::None {
                 self.contenders.swap_remove(i);
             } else {
                 i += 1;
             }
+        }
+        if noticed > now {
+            self.senders.sort_unstable_by_key(|sender| (sender.end, sender.id));
         }
     }
 

@@ -12,6 +12,8 @@ use crate::units::{Bitrate, Bytes, Duration};
 const NS2_MAC_OVERHEAD: u64 = 34;
 /// ns-2 waits for an ACK two maximum propagation delays longer than SIFS and ACK last.
 const NS2_ACK_SLACK: Duration = Duration::from_micros(4);
+/// What ns-3 waits for the start of an answer besides SIFS and a slot: the preamble of a frame without an MCS.
+const NS3_RX_START_DELAY: Duration = Duration::from_micros(20);
 
 /// Bytes of a CTS.
 const CTS: u64 = 14;
@@ -79,7 +81,10 @@ impl MacParams {
         let eifs = sifs + params.ack_time(params.tx(lowest)) + difs;
         match preset {
             Preset::Standard | Preset::Ns3 => {
-                params.after_no_ack = params.ack_timeout(phy).max(difs);
+                params.after_no_ack = match preset {
+                    Preset::Ns3 => sifs + slot + NS3_RX_START_DELAY,
+                    Preset::Standard | Preset::Ns2 => params.ack_timeout(phy).max(difs),
+                };
                 if radio.eifs {
                     params.after_bad_frame = eifs;
                 }

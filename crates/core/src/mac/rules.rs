@@ -1,6 +1,7 @@
 //! Whose rules the cell follows where the standard and the simulators part.
 
 use crate::preset::Preset;
+use crate::units::Duration;
 
 /// How a transmitter gets at an idle medium when it has no countdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +10,9 @@ pub enum IdleAccess {
     NextSlot,
     /// After a backoff that counts from an interframe space after the arrival (ns-2).
     Backoff,
-    /// As soon as the interframe space is over, between slot boundaries, too (ns-3).
-    AtOnce,
+    /// At the next slot boundary, with a count of zero that stays when the medium gets busy before (ns-3's
+    /// `ChannelAccessManager::RequestAccess`).
+    ZeroCount,
 }
 
 /// When the sender of an unanswered frame begins to count down.
@@ -20,8 +22,9 @@ pub enum AfterNoAnswer {
     Timeout,
     /// As [`AfterNoAnswer::Timeout`] when its frame outlasts all others; as a listener otherwise (ns-2).
     TimeoutIfLongest,
-    /// Together with the others (ns-3: its timeout of 45 us ends 2 us after their interframe space, too early to hear them).
-    WithOthers,
+    /// An interframe space after the answer timeout, though the medium was idle meanwhile (ns-3's
+    /// `ChannelAccessManager::GetAccessGrantStart`).
+    SpaceAfterTimeout,
 }
 
 /// The departures of a preset from the standard, one value a question.
@@ -39,16 +42,20 @@ pub struct Rules {
     /// the holder counts already (ns-3); otherwise the last frame announces its answer alone (802.11-2020 clause 9.2.5.2: no frames are
     /// pending).
     pub announces_txop: bool,
+    /// For how long a frame on the air is not noticed, so that who begins meanwhile collides with it (ns-3's preamble detection); zero: those
+    /// collide that begin in the same slot.
+    pub unnoticed: Duration,
 }
 
 impl Rules {
     /// ns-3.44's.
     pub const NS3: Rules = Rules {
         draw_includes_window: true,
-        idle_access: IdleAccess::AtOnce,
+        idle_access: IdleAccess::ZeroCount,
         common_slots: false,
-        after_no_answer: AfterNoAnswer::WithOthers,
+        after_no_answer: AfterNoAnswer::SpaceAfterTimeout,
         announces_txop: true,
+        unnoticed: Duration::from_micros(4),
     };
 
     /// The rules of `preset`.
@@ -61,6 +68,7 @@ impl Rules {
                 common_slots: true,
                 after_no_answer: AfterNoAnswer::Timeout,
                 announces_txop: false,
+                unnoticed: Duration::ZERO,
             },
             Preset::Ns2 => Rules {
                 draw_includes_window: false,
@@ -68,6 +76,7 @@ impl Rules {
                 common_slots: false,
                 after_no_answer: AfterNoAnswer::TimeoutIfLongest,
                 announces_txop: false,
+                unnoticed: Duration::ZERO,
             },
         }
     }

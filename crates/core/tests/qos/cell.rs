@@ -1,8 +1,7 @@
 //! A cell of saturated UDP senders, as ns-3's S cells.
 
 use fairair_core::mac::{
-    Aggregation, Band, Bss, EdcaParams, MacParams, Mcs, Phy, PpduRules, Preamble, QosParams, Rules, StationLink,
-    TxVector, Width,
+    Aggregation, Band, Bss, EdcaParams, MacParams, Mcs, Phy, Preamble, QosParams, StationLink, TxVector, Width,
 };
 use fairair_core::packet::{Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
 use fairair_core::qdisc::{DropTail, Qdisc, Queue, SharedFifo, SharedFifoParams};
@@ -33,9 +32,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
         cw_max: None,
         qos: None,
     };
-    let mut params = MacParams::new(&radio, Preset::Standard);
-    params.rules = Rules::NS3;
-    params.ppdu = PpduRules::ns3(Band::Ghz5, Preamble::Long);
+    let mut params = MacParams::new(&radio, Preset::Ns3);
     params.qos = Some(QosParams {
         edca: EdcaParams::NS3,
         categories: QosParams::BEST_EFFORT,

@@ -99,9 +99,9 @@ fn what_waits_goes_as_one_ppdu_and_is_acknowledged_as_one() {
 fn a_lone_mpdu_is_answered_by_an_ack_and_a_standard_receiver_hands_up_at_the_end() {
     let mut cell = Cell::new(|params| qos(params).hand_up_early = false);
     cell.data(us(1_000), 1, 1, BE);
-    // The medium has been idle for long: under ns-3's rules the frame goes at once.
-    assert_eq!(cell.watch(us(5_000)), ["1000-1228 node1 BestEffort 0", "1244-1272 node0 ACK"]);
-    assert_eq!(cell.delivered, [(1228.0, 0)]);
+    // The medium has been idle for long: the frame goes at the next slot boundary after AIFS.
+    assert_eq!(cell.watch(us(5_000)), ["1006-1234 node1 BestEffort 0", "1250-1278 node0 ACK"]);
+    assert_eq!(cell.delivered, [(1234.0, 0)]);
 }
 
 #[test]
@@ -111,6 +111,9 @@ fn after_a_collision_blockackreqs_go_first_and_the_data_again() {
     cell.data(us(0), 2, 2, BE);
     let frames = cell.watch(us(20_000));
     assert!(frames[..4].iter().all(|line| line.starts_with("43-463") && line.ends_with("collided")), "{frames:#?}");
+    // A sender waits for 45 us, then SIFS and three slots.
+    let next: u64 = frames[4].split_once('-').unwrap().0.parse().unwrap();
+    assert!(next >= 463 + 88 && (next - 463 - 88).is_multiple_of(9), "{frames:#?}");
     for node in 1..=2 {
         let own = |line: &&String| line.contains(&format!("node{node} ")) && !line.contains("collided");
         let decoded: Vec<_> = frames.iter().filter(own).map(|line| line.split_once("node").unwrap().1).collect();
@@ -200,7 +203,32 @@ fn rts_and_cts_precede_what_is_longer_than_the_threshold() {
         ]
     );
     cell.data(us(10_000), 1, 1, BE);
-    assert_eq!(cell.watch(us(20_000))[0], "10000-10228 node1 BestEffort 2");
+    assert_eq!(cell.watch(us(20_000))[0], "10002-10230 node1 BestEffort 2");
+}
+
+/// ns-3 detects a preamble after 4 us: both counts are zero, but the slots of AP and station are 2 us apart.
+#[test]
+fn who_begins_before_a_frame_is_noticed_collides_with_it() {
+    let mut cell = Cell::new(|params| {
+        let qos = qos(params);
+        qos.aggregation = None;
+        let (ap, station) = (&mut qos.edca.ap[BE.index()], &mut qos.edca.stations[BE.index()]);
+        (ap.cw_min, station.cw_min, station.aifsn) = (0, 0, 5);
+        // 20 us are left after the first ACK: too short for CF-End, so that the AP waits for the end of the TXOP.
+        station.txop = Duration::from_micros(292);
+    });
+    cell.data(us(0), 1, 2, BE);
+    cell.watch(us(100));
+    cell.data(us(100), 0, 1, BE);
+    assert_eq!(
+        cell.watch(us(700))[..4],
+        [
+            "61-289 node1 BestEffort 0",
+            "305-333 node0 ACK",
+            "394-622 node1 BestEffort 1 collided",
+            "396-624 node0 BestEffort 0 collided",
+        ]
+    );
 }
 
 #[test]

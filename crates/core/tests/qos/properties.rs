@@ -273,13 +273,16 @@ proptest! {
         }
 
         // Limits, PPDU by PPDU.
-        let (mut busy_until, mut last_start) = (Instant::ZERO, Instant::FAR_FUTURE);
+        let (mut busy_until, mut first_start) = (Instant::ZERO, Instant::ZERO);
+        let unnoticed = plan.params().rules.unnoticed;
         let mut ppdu: (Instant, NodeId, Vec<u16>) = (Instant::ZERO, NodeId::AP, Vec::new());
         let window = plan.params().qos.unwrap().window() as u16;
         for (nth, frame) in trace.frames.iter().enumerate() {
             prop_assert!(frame.duration <= LONGEST_PPDU || !matches!(frame.body, AirBody::Data { .. }), "{frame:?}");
-            let together = frame.at == last_start;
-            last_start = frame.at;
+            let together = frame.at.saturating_since(first_start) <= unnoticed;
+            if !together {
+                first_start = frame.at;
+            }
             prop_assert!(frame.at >= busy_until || together, "frames overlap: {:#?}", shown(&trace.frames[nth.saturating_sub(8)..=nth]));
             busy_until = busy_until.max(frame.at + frame.duration);
             if let AirBody::Data { sequence, .. } = &frame.body {
