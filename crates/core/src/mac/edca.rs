@@ -202,7 +202,7 @@ impl<P: Packet> Edca<P> {
             longest: by_duration.min(by_bytes),
             alone: if matches!(phy, Phy::Ac | Phy::Ax) { DELIMITER } else { 0 },
             window,
-            mpdus: limits.map_or(1, |limits| limits.most_mpdus()),
+            mpdus: limits.filter(|_| phy.has_mcs()).map_or(1, |limits| limits.most_mpdus()),
         }
     }
 
@@ -281,9 +281,10 @@ impl<P: Packet> Edca<P> {
         function.job.peer = peer;
         let times = self.times[station];
         let (mut longest, mut lone) = (times.longest, u64::MAX);
-        let protects = first && self.params.rts_above.is_some();
+        let protects = first && (self.params.rts_above.is_some() || self.params.rts_longer.is_some());
         if function.txop > Duration::ZERO {
-            let protection = if protects { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
+            let announcement = if protects { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
+            let protection = announcement + params.protection_time(links[station].tx);
             let within = |answer| {
                 let room = left.saturating_sub(params.sifs + answer + protection);
                 links[station].tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0)
@@ -307,7 +308,10 @@ impl<P: Packet> Edca<P> {
         if load.mpdus == 0 {
             return false;
         }
-        let announced = protects && self.params.rts_above.is_some_and(|above| load.psdu > above.0);
+        let lasts = |limit| links[station].tx.ppdu_time(Bytes(load.psdu), &params.ppdu) > limit;
+        let announced = protects
+            && (self.params.rts_above.is_some_and(|above| load.psdu > above.0)
+                || self.params.rts_longer.is_some_and(lasts));
         function.job = Job {
             phase: if announced { Phase::Rts } else { Phase::Data },
             peer,

@@ -8,13 +8,12 @@ use super::medium::{AccessId, Sender, State};
 use super::monitor::Sent;
 use super::node::Delivery;
 use super::phy::Phy;
-use super::rules::AfterNoAnswer;
 use crate::packet::{Direction, NodeId, Packet};
 use crate::units::{Bytes, Duration, Instant};
 
 impl<P: Packet + Clone> Bss<P> {
     /// The QoS half; only called in a cell that has one.
-    fn edca(&mut self) -> &mut Edca<P> {
+    pub(super) fn edca(&mut self) -> &mut Edca<P> {
         self.edca.as_mut().expect("a QoS cell")
     }
 
@@ -86,16 +85,6 @@ impl<P: Packet + Clone> Bss<P> {
         let Some(edca) = self.edca.as_ref().filter(|edca| edca.per_node > 1) else { return false };
         let node = edca.functions[id].node;
         self.medium.senders.iter().any(|other| other.id < id && edca.functions[other.id].node == node)
-    }
-
-    /// The window of `id` doubles; after as many failures as an MPDU has attempts it starts again from the smallest.
-    fn fall_back(&mut self, id: AccessId) {
-        let limit = self.edca().params.retry_limit;
-        let access = &mut self.medium.accesses[id];
-        access.stage += 1;
-        if limit.is_some_and(|limit| access.stage >= limit) {
-            access.stage = 0;
-        }
     }
 
     /// A TXOP of `id` begins at `start`, if there is something to send.
@@ -170,24 +159,38 @@ impl<P: Packet + Clone> Bss<P> {
             node => (NodeId(node as u32), NodeId::AP),
         };
         let (tx, ppdu, errors) = (links[station].tx, params.ppdu, &mut links[station].errors);
-        let duration = tx.ppdu_time(Bytes(load.psdu), &ppdu);
+        // A CTS-to-self goes before, where stations of 802.11b are in the cell.
+        let (duration, protection) = (tx.ppdu_time(Bytes(load.psdu), &ppdu), params.protection_time(tx));
+        let start = now + protection;
         let session = &mut function.sessions[peer];
+        let reception = if collision { Reception::Collided } else { Reception::Decoded };
         let first_shown = air.as_mut().map(|air| {
+            air.extend(params.protection_tx(tx).map(|cts_tx| AirFrame {
+                at: now,
+                duration: protection - params.sifs,
+                nav: params.sifs + duration + params.sifs + answer,
+                place: Place::Alone,
+                transmitter,
+                receiver: transmitter,
+                tx: cts_tx,
+                reception,
+                body: AirBody::CtsToSelf,
+            }));
             let first = air.len();
             let mut nav = params.sifs + answer;
             if announces_txop && function.txop > Duration::ZERO {
-                nav = nav.max(function.txop_end.saturating_since(now + duration));
+                nav = nav.max(function.txop_end.saturating_since(start + duration));
             }
             let aggregate = load.mpdus > 1 || matches!(tx.phy(), Phy::Ac | Phy::Ax);
             air.extend(session.on_air().map(|(packet, sequence, retry)| AirFrame {
-                at: now,
+                at: start,
                 duration,
                 nav,
                 place: if aggregate { Place::Within } else { Place::Alone },
                 transmitter,
                 receiver,
                 tx,
-                reception: if collision { Reception::Collided } else { Reception::Decoded },
+                reception,
                 body: AirBody::Data { packet: packet.clone(), sequence, retry },
             }));
             if let Some(last) = air[first..].last_mut().filter(|_| aggregate) {
@@ -210,7 +213,7 @@ impl<P: Packet + Clone> Bss<P> {
         let data = (duration - preamble).as_nanos();
         let arrive = |session: &mut Session<P>, bytes: u64| {
             if early {
-                let at = now + preamble + Duration::from_nanos(data * bytes.min(load.psdu) / load.psdu);
+                let at = start + preamble + Duration::from_nanos(data * bytes.min(load.psdu) / load.psdu);
                 while let Some(packet) = session.hand_up() {
                     deliveries.push_back((at, Delivery { receiver, packet }));
                 }
@@ -224,7 +227,7 @@ impl<P: Packet + Clone> Bss<P> {
         stats.qos.ppdus += 1;
         stats.qos.mpdus += u64::from(load.mpdus);
         stats.qos.mpdu_retries += u64::from(load.retries);
-        duration
+        protection + duration
     }
 
     /// Books air of an exchange of `id`.
@@ -318,7 +321,7 @@ impl<P: Packet + Clone> Bss<P> {
     }
 
     /// The originator learns what became of the MPDUs of `id`, and its queue that they have left.
-    fn settle(&mut self, now: Instant, id: AccessId) {
+    pub(super) fn settle(&mut self, now: Instant, id: AccessId) {
         let Bss { edca: Some(edca), nodes, .. } = self else { return };
         let limit = edca.params.retry_limit.unwrap_or(u32::MAX);
         let function = &mut edca.functions[id];
@@ -363,73 +366,11 @@ impl<P: Packet + Clone> Bss<P> {
     }
 
     /// The TXOP of `id` is over: it draws its backoff.
-    fn close(&mut self, id: AccessId) {
+    pub(super) fn close(&mut self, id: AccessId) {
         let Bss { edca: Some(edca), nodes, medium, .. } = self else { return };
         edca.functions[id].busy = false;
         let node = &mut nodes[edca.functions[id].node];
         medium.accesses[id].wants = edca.has_traffic(id, node);
         medium.contend(id);
-    }
-
-    /// No ACK or BlockAck comes: a collision, or channel errors in all MPDUs.
-    fn unanswered(&mut self, now: Instant) {
-        let undecoded = now + (self.params.after_bad_frame - self.params.difs);
-        if self.medium.senders.len() > 1 {
-            self.medium.release(undecoded);
-        } else {
-            // All but the receiver decoded the frame's header and keep silent for the answer that it announced.
-            let id = self.medium.senders[0].id;
-            let (sifs, all) = (self.params.sifs, self.params.rules.announces_txop);
-            let edca = self.edca();
-            let function = &edca.functions[id];
-            let announced = now + sifs + function.job.answer;
-            let nav = if all && function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
-            let receiver = if function.node == 0 { function.job.peer + 1 } else { 0 };
-            let receivers = edca.of_node(receiver);
-            self.medium.release(nav);
-            for id in receivers {
-                self.medium.set_idle_from(id, undecoded);
-            }
-        }
-        for index in 0..self.medium.senders.len() {
-            let sender = self.medium.senders[index];
-            let ifs = self.medium.accesses[sender.id].ifs;
-            let idle_from = match self.params.rules.after_no_answer {
-                AfterNoAnswer::SpaceAfterTimeout => now.max(sender.end + self.params.after_no_ack),
-                AfterNoAnswer::Timeout | AfterNoAnswer::TimeoutIfLongest => {
-                    now.max(sender.end + self.params.after_no_ack.saturating_sub(ifs))
-                }
-            };
-            self.medium.set_idle_from(sender.id, idle_from);
-            self.failed(now, sender.id);
-        }
-        self.medium.become_idle();
-    }
-
-    /// The exchange of `id` failed.
-    fn failed(&mut self, now: Instant, id: AccessId) {
-        let Bss { edca: Some(edca), nodes, .. } = self else { return };
-        let bar = edca.params.bar;
-        let function = &mut edca.functions[id];
-        let Job { phase, peer, load, .. } = function.job;
-        let stats = &mut nodes[function.node].stats.qos;
-        match phase {
-            Phase::Rts => {
-                function.sessions[peer].unload();
-                function.take_turn(peer);
-                stats.rts_missed += 1;
-            }
-            Phase::Bar => stats.bars_missed += 1,
-            Phase::Data => {
-                stats.answers_missed += 1;
-                if bar && load.mpdus > 1 {
-                    function.bar = Some(peer);
-                } else {
-                    self.settle(now, id);
-                }
-            }
-        }
-        self.fall_back(id);
-        self.close(id);
     }
 }

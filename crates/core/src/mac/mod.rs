@@ -11,6 +11,7 @@ mod bss_tests;
 mod counters;
 mod edca;
 mod exchange;
+mod failure;
 mod link;
 mod medium;
 mod monitor;

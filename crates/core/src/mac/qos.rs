@@ -117,6 +117,8 @@ pub struct QosParams {
     pub bar: bool,
     /// PSDUs longer than this are announced by RTS; `None`: none.
     pub rts_above: Option<Bytes>,
+    /// PPDUs that last longer than this are announced by RTS, too; `None`: none.
+    pub rts_longer: Option<Duration>,
     /// Attempts of an MPDU in all; `None`: without limit.
     pub retry_limit: Option<u32>,
     /// Time from an MPDU's arrival at the queue to when it is given up; `None`: none.

@@ -48,6 +48,9 @@ pub struct QosRadio {
     pub bar: bool,
     /// PSDUs longer than this are announced by RTS; `None`: none.
     pub rts_above: Option<Bytes>,
+    /// PPDUs that last longer than this are announced by RTS, too; `None`: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rts_longer: Option<Duration>,
     /// Transmissions of one MPDU before it is given up, first one included; `None`: no limit.
     pub retry_limit: Option<u32>,
     /// Time from the arrival of an MPDU at its queue to when it is given up; `None`: no limit.

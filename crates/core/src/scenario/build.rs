@@ -27,6 +27,7 @@ impl Scenario {
             aggregation: radio.aggregation,
             bar: radio.bar,
             rts_above: radio.rts_above,
+            rts_longer: radio.rts_longer,
             retry_limit: radio.retry_limit,
             lifetime: radio.lifetime,
             hand_up_early: self.run.preset == Preset::Ns3,

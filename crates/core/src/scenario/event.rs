@@ -76,15 +76,32 @@ fn modulations(table: &Table, around: &Around, band: Band) -> Checked<Vec<Action
     let mut actions: Vec<(TxVector, Vec<usize>)> = Vec::new();
     for station in chosen(table, around)? {
         let before = around.radio.station_tx(&around.stations[station]);
-        let Modulation::Mcs(mcs) = before.modulation() else { continue };
-        let usual = ModulationDefaults::in_cell(before.phy(), band, (before.phy(), mcs), true);
-        let tx = modulation::modulation(table, before.phy(), band, usual)?;
+        let tx = match before.modulation() {
+            Modulation::Mcs(mcs) => {
+                let usual = ModulationDefaults::in_cell(before.phy(), band, (before.phy(), mcs), true);
+                modulation::modulation(table, before.phy(), band, usual)?
+            }
+            Modulation::Rate(_) => rate_without_mcs(table, before)?,
+        };
         match actions.iter_mut().find(|(own, _)| *own == tx) {
             Some((_, stations)) => stations.push(station),
             None => actions.push((tx, vec![station])),
         }
     }
     Ok(actions.into_iter().map(|(tx, stations)| Action::Rate { stations, rate: tx.rate(), tx: Some(tx) }).collect())
+}
+
+/// The modulation that a station of 802.11b, a or g in a cell with MCSs changes to.
+fn rate_without_mcs(table: &Table, before: TxVector) -> Checked<TxVector> {
+    if let Some(key) = modulation::KEYS.iter().find(|key| table.has(key)) {
+        let problem = format!("`{key}` for a station of {}, which has rates only", before.phy().name());
+        let fix = "write `rate`, or name stations of 802.11n, ac or ax in `station`".to_owned();
+        return Err(table.blame(key, Reason { problem, fix }));
+    }
+    let Some(rate) = phy_rate(table, "rate", before.phy())? else {
+        return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
+    };
+    Ok(TxVector::at_rate(before.phy(), rate))
 }
 
 fn silence(table: &Table, _: &Around) -> Checked<Vec<Action>> {

@@ -16,6 +16,7 @@ mod excerpt;
 mod modulation;
 mod name;
 mod parse;
+mod protection;
 mod qos;
 mod queue;
 mod sections;

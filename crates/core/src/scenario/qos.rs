@@ -6,8 +6,8 @@ use super::cursor::Table;
 use super::defaults::{RATES_OF_ERROR, RadioSection};
 use super::edca::edca;
 use super::error::Checked;
-use super::modulation::phy_rate;
-use super::modulation::{self, ModulationDefaults};
+use super::modulation::{self, ModulationDefaults, phy_rate};
+use super::protection::protection_rate;
 use super::value::{FromToml, Reason};
 use super::{Preset, QosRadio, Radio};
 use crate::mac::{Aggregation, Band, LONGEST_PPDU, Modulation, Phy, Preamble, TxVector};
@@ -25,22 +25,30 @@ const USUAL_ATTEMPTS: (u32, u32) = (30, 7);
 /// The shortest limit of a PPDU's duration that a file may name.
 const SHORTEST_LIMIT: Duration = Duration::from_micros(100);
 
-/// `rts`: for all data, for none, or for what is longer than a size.
-struct Rts(Option<Bytes>);
+/// `rts`: for all data, for none, for PSDUs above a size, or for PPDUs above a duration.
+#[derive(Default)]
+struct Rts {
+    above: Option<Bytes>,
+    longer: Option<Duration>,
+}
 
 impl FromToml for Rts {
     fn from_toml(value: &DeValue) -> Result<Self, Reason> {
         if let Some(all) = value.as_bool() {
-            return Ok(Rts(all.then_some(Bytes(0))));
+            return Ok(Rts { above: all.then_some(Bytes(0)), longer: None });
         }
-        Bytes::from_toml(value).map(|bytes| Rts(Some(bytes))).map_err(|reason| {
-            Reason::new(reason.problem, "write true, false, or the longest PSDU without RTS, such as \"1000 B\"")
+        if let Ok(longer) = Duration::from_toml(value) {
+            return Ok(Rts { above: None, longer: Some(longer) });
+        }
+        Bytes::from_toml(value).map(|bytes| Rts { above: Some(bytes), longer: None }).map_err(|reason| {
+            let fix = "write true, false, or the longest PSDU or PPDU without RTS, such as \"1000 B\" or \"2 ms\"";
+            Reason::new(reason.problem, fix)
         })
     }
 }
 
 /// Reads `[radio]` with `phy`, which has MCSs. The keys are known to be good.
-pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSection> {
+pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSection> {
     if preset == Preset::Ns2 {
         let problem = format!("`preset = \"ns2\"` with {}, which ns-2 does not have", phy.name());
         return Err(table.blame("phy", Reason { problem, fix: "write preset = \"ns3\", or leave `preset` out".into() }));
@@ -50,7 +58,8 @@ pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSec
         let problem = format!("{} is not in this band", phy.name());
         return Err(table.blame("band", Reason { problem, fix: "write \"5 GHz\", or phy = \"802.11ax\"".into() }));
     }
-    if table.has("preamble") {
+    let protection_rate = protection_rate(root, table, (phy, band), preset)?;
+    if protection_rate.is_none() && table.has("preamble") {
         let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
         return Err(table.blame("preamble", Reason { problem, fix: "remove it".into() }));
     }
@@ -64,13 +73,15 @@ pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSec
     };
     let retry_limit = limit(table, "retry_limit", 1..=1000, usual_limit)?;
     let lifetime = limit(table, "lifetime", Duration::from_millis(1)..=Duration::from_secs(3600), None)?;
+    let rts = table.or("rts", Rts::default())?;
     let qos = QosRadio {
         band,
         mcs,
         edca: edca(table, preset)?,
         aggregation,
         bar: table.or("bar", preset == Preset::Ns3)?,
-        rts_above: table.or("rts", Rts(None))?.0,
+        rts_above: rts.above,
+        rts_longer: rts.longer,
         retry_limit,
         lifetime,
     };
@@ -78,8 +89,8 @@ pub(super) fn radio(table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSec
         phy,
         rate: data.rate(),
         basic_rate: phy_rate(table, "basic_rate", phy)?.unwrap_or(Bitrate::mbps(24)),
-        protection_rate: None,
-        preamble: Preamble::Long,
+        protection_rate,
+        preamble: table.or("preamble", Preamble::Long)?,
         retry_limit: retry_limit.unwrap_or(USUAL_ATTEMPTS.1),
         eifs: table.or("eifs", preset != Preset::Ns3)?,
         cw_min: None,
@@ -143,6 +154,10 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
         let problem = format!("a station of {} in this cell of {}", phy.name(), radio.phy.name());
         return Err(table.blame("phy", Reason { problem, fix: format!("write one of {}", fitting.join(", ")) }));
     }
+    if !phy.has_mcs() {
+        refuse_keys(table, modulation::KEYS, phy)?;
+        return without_mcs_among_newer(table, phy).map(Some);
+    }
     let usual = ModulationDefaults::in_cell(phy, qos.band, (radio.phy, qos.mcs), section.mcs_named);
     let tx = modulation::modulation(table, phy, qos.band, usual)?;
     match tx.modulation() {
@@ -155,6 +170,12 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
         }
         Modulation::Mcs(_) | Modulation::Rate(_) => Ok(Some(tx)),
     }
+}
+
+/// The modulation of a station of 802.11b, a or g in a cell of 802.11n, ac or ax: its `rate`, or the PHY's highest.
+fn without_mcs_among_newer(table: &Table, phy: Phy) -> Checked<TxVector> {
+    let highest = phy.rates_kbps().last().map_or(Bitrate::mbps(1), |kbps| Bitrate::from_bps(kbps * 1000));
+    Ok(TxVector::at_rate(phy, phy_rate(table, "rate", phy)?.unwrap_or(highest)))
 }
 
 /// The modulation of a station of `phy` in a cell without MCSs, where it is not the cell's: 802.11b among 802.11g.
@@ -179,10 +200,10 @@ fn without_mcs(table: &Table, phy: Phy, radio: &Radio) -> Checked<Option<TxVecto
     Err(table.blame("phy", Reason { problem, fix: fix.into() }))
 }
 
-/// Whether a station of `phy` may be in a cell of `cell`: it has MCSs and is not newer.
+/// Whether a station of `phy` may be in a cell of `cell`: it is in the same band and not newer.
 fn fits(phy: Phy, cell: Phy, band: Band) -> bool {
     let age = |phy: Phy| Phy::ALL.iter().position(|own| *own == phy);
-    phy.has_mcs() && phy.is_in(band) && age(phy) <= age(cell)
+    phy.is_in(band) && age(phy) <= age(cell)
 }
 
 /// Refuses keys that only PHYs with MCSs have.

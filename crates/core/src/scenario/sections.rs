@@ -4,6 +4,7 @@ use super::cursor::Table;
 use super::defaults::{LARGEST_QUEUE, MOST_REPLICAS, RATES_OF_ERROR, RadioSection};
 use super::error::{Checked, Mistake};
 use super::modulation::phy_rate;
+use super::protection::protection_rate;
 use super::qos;
 use super::value::{AnyPhy, Reason};
 use super::{Preset, Radio, Run, Wire};
@@ -77,7 +78,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     table.allow(RADIO)?;
     let phy = table.or("phy", AnyPhy(Phy::B))?.0;
     if phy.has_mcs() {
-        return qos::radio(&table, phy, preset);
+        return qos::radio(root, &table, phy, preset);
     }
     qos::refuse_keys(&table, qos::KEYS, phy)?;
     if preset == Preset::Ns3 {
@@ -99,7 +100,7 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         (Phy::B, Preset::Standard | Preset::Ns3) => Bitrate::mbps(2),
         (Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax, _) => Bitrate::mbps(24),
     };
-    let protection_rate = protection_rate(root, &table, phy, preset)?;
+    let protection_rate = protection_rate(root, &table, (phy, phy.usual_band()), preset)?;
     if phy != Phy::B && protection_rate.is_none() && table.has("preamble") {
         let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
         let fix = format!("remove it: {} has one preamble only; or write phy = \"802.11b\"", phy.name());
@@ -129,28 +130,6 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
         frame_error: table.or("frame_error", Probability::ZERO)?,
         bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
     })
-}
-
-/// The rate of protection, which a cell of 802.11g has as soon as a station of 802.11b is there, whether it sends or not
-/// (802.11-2020 clauses 9.4.2.11 and 10.27.2).
-fn protection_rate(root: &Table, radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Bitrate>> {
-    // What is wrong with stations is said where they are read.
-    let stations = root.tables("station", "[[station]]", "").ok().flatten().unwrap_or_default();
-    if phy != Phy::G || !stations.iter().any(|station| station.is("phy", Phy::B.name())) {
-        if radio.has("protection_rate") {
-            let problem = format!("`protection_rate` in a cell of {} without stations of 802.11b", phy.name());
-            let fix =
-                "remove it, or write phy = \"802.11g\" in [radio] and phy = \"802.11b\" in a [[station]]".to_owned();
-            return Err(radio.blame("protection_rate", Reason { problem, fix }));
-        }
-        return Ok(None);
-    }
-    if preset == Preset::Ns2 {
-        let problem = "`preset = \"ns2\"` with 802.11b and 802.11g in one cell, which ns-2 does not have".to_owned();
-        let fix = "leave `preset` out, or leave `phy = \"802.11b\"` out".to_owned();
-        return Err(root.table("run", "[run]")?.blame("preset", Reason { problem, fix }));
-    }
-    Ok(Some(phy_rate(radio, "protection_rate", Phy::B)?.unwrap_or(Bitrate::mbps(2))))
 }
 
 /// Reads `[wire]`. Behind a modern AP is gigabit Ethernet; at 100 Mbit/s the wire, not the cell, would be what is shared.

@@ -39,6 +39,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
         aggregation: Some(Aggregation::new(Bytes(65_535), 64)),
         bar: true,
         rts_above: None,
+        rts_longer: None,
         retry_limit: None,
         lifetime: None,
         hand_up_early: true,

@@ -7,6 +7,7 @@ mod cells;
 mod dual_queue;
 mod fair;
 mod las_family;
+mod mac80211;
 
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;

@@ -88,6 +88,8 @@ fn every_key_reaches_its_field() {
     assert_eq!((stations[3].cw_min, stations[3].cw_max, ap[3].cw_max), (31, 63, 1023));
     let off = with("phy = \"802.11n\"\naggregation = \"off\"\nrts = true\nretry_limit = \"none\"").radio.qos.unwrap();
     assert_eq!((off.aggregation, off.rts_above, off.retry_limit), (None, Some(Bytes(0)), None));
+    let by_duration = with("phy = \"802.11n\"\nrts = \"2 ms\"").radio.qos.unwrap();
+    assert_eq!((by_duration.rts_above, by_duration.rts_longer), (None, Some(Duration::from_millis(2))));
 }
 
 #[test]
@@ -123,6 +125,21 @@ fn stations_differ_in_phy_and_modulation() {
     // The anomaly of the reference runs.
     let slow = stations("phy = \"802.11n\"\nmcs = 15\nguard_interval = \"0.4 us\"", "mcs = 0\nstreams = 1");
     assert_eq!((mcs(slow[0].tx.unwrap()), slow[0].rate.as_bps()), ((0, 1, 20, 400), 7_222_222));
+}
+
+#[test]
+fn older_stations_have_rates_and_802_11b_is_protected_from() {
+    let cell = |radio: &str, station: &str| {
+        let scenario = good(&format!("{SMALLEST}{station}\n[radio]\n{radio}\n"));
+        let tx = scenario.stations[0].tx.unwrap();
+        (tx.phy(), tx.rate(), scenario.radio.protection_rate)
+    };
+    let in_2_ghz = "phy = \"802.11n\"\nband = \"2.4 GHz\"";
+    let mbps = Bitrate::mbps;
+    assert_eq!(cell(in_2_ghz, "phy = \"802.11b\"\nrate = \"1 Mbit/s\""), (Phy::B, mbps(1), Some(mbps(2))));
+    assert_eq!(cell(in_2_ghz, "phy = \"802.11b\""), (Phy::B, mbps(11), Some(mbps(2))));
+    assert_eq!(cell(in_2_ghz, "phy = \"802.11g\"\nrate = \"6 Mbit/s\""), (Phy::G, mbps(6), None));
+    assert_eq!(cell("phy = \"802.11ac\"", "phy = \"802.11a\""), (Phy::A, mbps(54), None));
 }
 
 #[test]
@@ -209,6 +226,26 @@ fn combinations_that_cannot_be_are_told_with_the_nearest_that_can() {
             "phy = \"802.11ax\"\n[radio]\nphy = \"802.11ac\"",
             "a station of 802.11ax in this cell",
             "\"802.11n\", \"802.11ac\"",
+        ),
+        (
+            "phy = \"802.11b\"\n[radio]\nphy = \"802.11n\"",
+            "a station of 802.11b in this cell",
+            "\"802.11a\", \"802.11n\"",
+        ),
+        (
+            "phy = \"802.11b\"\nmcs = 1\n[radio]\nphy = \"802.11n\"\nband = \"2.4 GHz\"",
+            "`mcs` with 802.11b",
+            "remove it",
+        ),
+        (
+            "phy = \"802.11g\"\nrate = \"7 Mbit/s\"\n[radio]\nphy = \"802.11n\"\nband = \"2.4 GHz\"",
+            "does not have 7",
+            "6 Mbit/s",
+        ),
+        (
+            "phy = \"802.11g\"\n[radio]\nphy = \"802.11n\"\nband = \"2.4 GHz\"\n[[event]]\nat = \"1 s\"\nkind = \"rate\"\nmcs = 1",
+            "`mcs` for a station of 802.11g",
+            "write `rate`",
         ),
         ("[radio]\nphy = \"802.11be\"", "`802.11be` is not known", "\"802.11ax\""),
         ("[radio]\nphy = \"802.11n\"\n[[event]]\nat = \"1 s\"\nkind = \"rate\"", "`mcs` is missing", "mcs = 3"),
