@@ -213,7 +213,7 @@ fn ns2(arguments: &str) -> Option<f64> {
 /// The same for ns-3 and three simulated seconds, 5 + 5 flows; `None` when `FAIRAIR_NS3` names no program that runs.
 fn ns3(arguments: &str) -> Option<f64> {
     let program = std::env::var_os("FAIRAIR_NS3")?;
-    let cell = "--mode= --spec=u*5,d*5 --B=1000 --W=1000 --tcp=Cubic --sack=1 --iw=10 --delay=2 --warm=1 --sim=3";
+    let cell = "--spec=u1*5,d1*5 --B=1000 --W=1000 --tcp=Cubic --sack=1 --iw=10 --delay=2 --warm=1 --sim=3";
     let line = format!("TIMEFORMAT=%U; time \"$0\" {arguments} {cell} >/dev/null 2>&1");
     let output = Command::new("bash").args(["-c", &line]).arg(program).output().ok()?;
     let seconds: f64 = String::from_utf8(output.stderr).ok()?.trim().parse().ok()?;

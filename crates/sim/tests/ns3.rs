@@ -97,8 +97,9 @@ fn agrees(row: &Row, direction: usize, each: f64) -> bool {
 fn tcp_cells_of_the_grid() {
     let picked = std::env::var("NS3_CELLS").unwrap_or_default();
     let replicas = std::env::var("NS3_REPLICAS").map_or(2, |text| text.parse().expect("NS3_REPLICAS is a number"));
-    let (mut bad, mut others) = (Vec::new(), Vec::new());
+    let (mut bad, mut others, mut points) = (Vec::new(), Vec::new(), 0);
     for row in ROWS.iter().filter(|row| row.name.contains(&picked)) {
+        points += 1;
         let records = runs(&parse(&text(row)), replicas);
         let total = mean(&records, total_kbps) / 1e3;
         let each = [Direction::Up, Direction::Down].map(|direction| {
@@ -140,5 +141,5 @@ fn tcp_cells_of_the_grid() {
         }
     }
     assert!(bad.is_empty(), "totals off by more than 4 %: {bad:#?}");
-    println!("directions or MPDUs a PPDU do not agree: {others:#?}");
+    println!("{} of {points} points agree; directions or MPDUs a PPDU do not in: {others:#?}", points - others.len());
 }
