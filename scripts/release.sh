@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds what is released into dist/: Debian package, wheel, source distribution, SBOM, licence notices, checksums; then checks them.
-# Two builds of a commit give the same bytes: times are the commit's, paths of this machine are mapped away, versions are locked.
+# For two builds of a commit to give the same bytes, times are the commit's, paths of this machine are mapped away, versions are locked.
 # `release.sh build` leaves the checks out. CARGO_DEB_FLAGS and MATURIN_FLAGS add options.
 set -euo pipefail
 cd "$(dirname "$0")/.."
