@@ -7,6 +7,6 @@ if ! command -v shellcheck >/dev/null; then
     echo "*** SKIPPED (needs shellcheck): scripts. apt-get install shellcheck ***"
     exit
 fi
-# A line of the first two, since the text of other files may have scripts in it.
-git ls-files -z | xargs -0 awk 'FNR > 2 { nextfile } /^#!.*[\/ ](ba)?sh( |$)/ || /^# shellcheck shell=/ { print FILENAME; nextfile }' |
+# A line of the first two, since the text of other files may have scripts in it. Text files that git has, links left out.
+git grep -zIl '' | xargs -0 awk 'FNR > 2 { nextfile } /^#!.*[\/ ](ba)?sh( |$)/ || /^# shellcheck shell=/ { print FILENAME; nextfile }' |
     xargs shellcheck
