@@ -3,7 +3,9 @@
 use super::block_ack::{DELIMITER, MPDU_OVERHEAD};
 use super::edca::BLOCK_ACK;
 use super::params::MacParams;
-use super::phy::MAC_ACK;
+use super::phy::{MAC_ACK, PpduRules};
+use super::qos::Aggregation;
+use super::radio::Radio;
 use super::tx_vector::TxVector;
 use crate::units::{Bytes, Duration};
 
@@ -26,11 +28,7 @@ impl MacParams {
         let limits = qos.aggregation.map(|aggregation| aggregation.within(tx.phy()));
         let mpdu = len.0 + MPDU_OVERHEAD;
         let subframe = (DELIMITER + mpdu).next_multiple_of(4);
-        let most = limits.map_or(1, |limits| {
-            let longest = tx.longest_psdu(limits.longest_ppdu(), &self.ppdu).map_or(0, |bytes| bytes.0);
-            let room = longest.min(limits.max_bytes.0).saturating_sub(DELIMITER + mpdu);
-            (room / subframe + 1).min(limits.most_mpdus() as u64)
-        });
+        let most = most_packets(limits, tx, len, &self.ppdu);
         let packets = most.min(wanted.ceil() as u64).max(1);
         let psdu = if packets > 1 { (packets - 1) * subframe + DELIMITER + mpdu } else { mpdu };
         let bitmap = if limits.is_some_and(|limits| limits.window > 64) { BLOCK_ACK.1 } else { BLOCK_ACK.0 };
@@ -38,6 +36,25 @@ impl MacParams {
         let air = tx.ppdu_time(Bytes(psdu), &self.ppdu) + self.sifs + self.ack_tx(tx).ppdu_time(answer, &self.ppdu);
         Exchange { packets: packets as f64, air }
     }
+}
+
+impl Radio {
+    /// Packets of `len` that a PPDU to a station of the usual modulation carries at most: 1 without aggregation.
+    pub fn packets_in_ppdu(&self, len: Bytes) -> u64 {
+        let limits = self.qos.and_then(|qos| qos.aggregation).map(|aggregation| aggregation.within(self.phy));
+        most_packets(limits, self.data(), len, &PpduRules::standard(self.band(), self.preamble)).max(1)
+    }
+}
+
+/// Packets of `len` that `limits` admit in a PPDU with `tx`.
+fn most_packets(limits: Option<Aggregation>, tx: TxVector, len: Bytes, rules: &PpduRules) -> u64 {
+    let mpdu = len.0 + MPDU_OVERHEAD;
+    let subframe = (DELIMITER + mpdu).next_multiple_of(4);
+    limits.map_or(1, |limits| {
+        let longest = tx.longest_psdu(limits.longest_ppdu(), rules).map_or(0, |bytes| bytes.0);
+        let room = longest.min(limits.max_bytes.0).saturating_sub(DELIMITER + mpdu);
+        (room / subframe + 1).min(limits.most_mpdus() as u64)
+    })
 }
 
 #[cfg(test)]

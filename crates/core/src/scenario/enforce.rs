@@ -6,11 +6,11 @@ use super::error::{Checked, Mistake};
 use super::value::Reason;
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use crate::shaper::{LeafRule, Policy, QueueRule, UdpRule, VsbParams};
+use crate::shaper::{Policy, QueueRule, UdpRule, VsbParams};
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// Keys of `[enforce]`.
-pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "leaf", "quantum", "udp"];
+pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "leaf", "quantum", "batch", "udp"];
 
 /// Reads the parameters of a machine; the second argument is `max` where the file gives none.
 type Read = fn(&Table, Bitrate) -> Checked<CapacityParams>;
@@ -49,7 +49,7 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
     }
     let table = root.table("enforce", "[enforce]")?;
     table.allow(ENFORCE)?;
-    let usual = VsbParams::default();
+    let usual = Enforce::usual_box(radio);
     let vsb = VsbParams {
         policy: table.or("policy", Policy::PerStation)?,
         queue: if table.is("queue", "auto") {
@@ -57,8 +57,9 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
         } else {
             table.optional_within("queue", 1..=LARGEST_QUEUE)?.map_or(usual.queue, QueueRule::Packets)
         },
-        leaf: table.or("leaf", LeafRule::Fifo)?,
+        leaf: table.or("leaf", usual.leaf)?,
         quantum: table.within("quantum", Bytes(100)..=Bytes(1_000_000), usual.quantum)?,
+        batch: table.within("batch", Bytes(0)..=Bytes(1_000_000), usual.batch)?,
         udp: table.or("udp", UdpRule::BypassUplink)?,
     };
     Ok(Some(Enforce { vsb, capacity: capacity(&table, Enforce::most_in(radio))? }))

@@ -52,7 +52,7 @@ use crate::control::CapacityParams;
 use crate::mac::{Phy, TxVector};
 use crate::packet::{Category, Direction};
 use crate::qdisc::{Mac80211Params, QdiscSpec};
-use crate::shaper::VsbParams;
+use crate::shaper::{LeafRule, QueueRule, VsbParams};
 use crate::tcp::TcpParams;
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
@@ -120,6 +120,11 @@ pub struct Ap {
     pub uplink_limiter: Option<UplinkLimiterParams>,
 }
 
+/// What batches are counted in.
+const FULL_PACKET: Bytes = Bytes(1500);
+/// Most packets of a batch where nothing else is asked for: buffers of access points that hold a few hundred have room for several.
+const LARGEST_BATCH: u64 = 64;
+
 /// The box between gateway and AP.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Enforce {
@@ -141,6 +146,21 @@ impl Enforce {
     /// The same for the cell of `radio`: aggregates carry nearly the data rate.
     pub const fn most_in(radio: &Radio) -> Bitrate {
         if radio.qos.is_some() { radio.rate } else { Enforce::most(radio.phy) }
+    }
+
+    /// The box where the file says nothing: detti2011's; where the radio aggregates, with batches of a full PPDU, at most 64 packets, queues as
+    /// long as the rate of their class asks for, and flows apart.
+    pub fn usual_box(radio: &Radio) -> VsbParams {
+        let usual = VsbParams::default();
+        match radio.packets_in_ppdu(FULL_PACKET) {
+            0 | 1 => usual,
+            packets => VsbParams {
+                queue: QueueRule::Auto,
+                leaf: LeafRule::Auto,
+                batch: Bytes(packets.min(LARGEST_BATCH) * FULL_PACKET.0),
+                ..usual
+            },
+        }
     }
 }
 

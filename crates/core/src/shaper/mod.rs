@@ -21,7 +21,7 @@ pub use weights::{airtime_per_byte, phy_rate_weight};
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bitrate, Bytes};
+use crate::units::{Bitrate, Bytes, Duration};
 
 /// What an equal share is equal between.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +76,14 @@ impl LeafRule {
     }
 }
 
+/// Most that a round of batches lasts: who has one packet waits no longer for its turn.
+pub const ROUND: Duration = Duration::from_millis(100);
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(bytes: &Bytes) -> bool {
+    *bytes == Bytes(0)
+}
+
 /// What the user chose for the box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VsbParams {
@@ -88,6 +96,10 @@ pub struct VsbParams {
     pub leaf: LeafRule,
     /// Bytes that a class of weight 1 sends a round, at least 1.
     pub quantum: Bytes,
+    /// Bytes that a class in turn sends at once at most, before C has paid for them, so that the radio aggregates them; a round then
+    /// gives as much, but lasts no longer than [`ROUND`]. Zero: a packet at a time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub batch: Bytes,
     /// Whether uplink UDP is shaped.
     pub udp: UdpRule,
 }
@@ -99,6 +111,7 @@ impl Default for VsbParams {
             queue: QueueRule::Packets(200),
             leaf: LeafRule::Fifo,
             quantum: Bytes(1500),
+            batch: Bytes(0),
             udp: UdpRule::BypassUplink,
         }
     }

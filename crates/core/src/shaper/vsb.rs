@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::limit::{self, Demand};
 use super::waiting::Waiting;
-use super::{LeafRule, Pacer, Policy, QueueRule, Share, StationStats, Totals, UdpRule, VsbParams};
+use super::{LeafRule, Pacer, Policy, QueueRule, ROUND, Share, StationStats, Totals, UdpRule, VsbParams};
 use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// How often limits follow the rates of the classes, as in the live box.
 const LOOK: Duration = Duration::from_millis(500);
+/// Least queue of a class with [`QueueRule::Auto`], in batches.
+const BATCHES: u64 = 3;
 /// Largest packet, for limits.
 const LARGEST: Bytes = Bytes(1500);
 
@@ -37,7 +39,7 @@ struct Class<P> {
     rate: f64,
     /// Bytes that it may still send in this round; negative: sent ahead.
     deficit: i64,
-    /// Bytes that a round gives it.
+    /// Bytes that a round gives it where classes send a packet at a time.
     quantum: i64,
     cap: Option<Pacer>,
     /// Whether it stands in the ring.
@@ -75,7 +77,8 @@ impl<P: Packet> Class<P> {
 /// Give it each packet that [`takes`](Self::takes) says yes to with [`enqueue`](Self::enqueue); after that, and at
 /// [`poll_timeout`](Self::poll_timeout), take packets with [`dequeue`](Self::dequeue) until it is `None`. Classes are
 /// served by deficit round robin in bytes; a class that sends the end of a packet on credit pays before its next one,
-/// so that no packet needs to be looked at before it is taken. [`set_capacity`](Self::set_capacity) touches no packet.
+/// so that no packet needs to be looked at before it is taken. With [`VsbParams::batch`] the class in turn sends its part of a round
+/// at once, and C is paid afterwards. [`set_capacity`](Self::set_capacity) touches no packet.
 #[derive(Debug)]
 pub struct Vsb<P> {
     params: VsbParams,
@@ -87,6 +90,8 @@ pub struct Vsb<P> {
     ring: VecDeque<usize>,
     stations: Vec<Station>,
     backlog: usize,
+    /// Bytes that the class in turn may still send at once.
+    batch: i64,
     has_caps: bool,
     /// When limits followed rates.
     looked: Instant,
@@ -110,6 +115,7 @@ impl<P: Packet> Vsb<P> {
             ring: VecDeque::new(),
             stations: shares.iter().map(|_| Station::default()).collect(),
             backlog: 0,
+            batch: 0,
             looked: Instant::ZERO,
         };
         vsb.set_shares(Instant::ZERO, shares);
@@ -124,12 +130,15 @@ impl<P: Packet> Vsb<P> {
         }
         let lightest = shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
         self.has_caps = shares.iter().any(|share| share.cap.is_some());
+        // Its turn comes once a round: it may then send what its cap gave it since.
+        let VsbParams { quantum, batch, .. } = self.params;
+        let burst = |cap: Bitrate| quantum.max(batch.min(cap.bytes_in(ROUND * 2)));
         for (class, share) in self.classes.iter_mut().zip(shares) {
             // The lightest class gets the user's quantum, so that no round passes a class by.
             class.quantum = ((self.params.quantum.0 as f64 * share.weight / lightest).round() as i64).max(1);
             match (&mut class.cap, share.cap) {
                 (Some(pacer), Some(cap)) => pacer.set_rate(now, cap),
-                (pacer, cap) => *pacer = cap.map(|cap| Pacer::new(cap, self.params.quantum)),
+                (pacer, cap) => *pacer = cap.map(|cap| Pacer::new(cap, burst(cap))),
             }
         }
     }
@@ -183,20 +192,46 @@ impl<P: Packet> Vsb<P> {
         packet.set_enqueued_at(now);
         class_state.waiting.push(packet);
         if !class_state.active {
-            // With its quantum in hand, or a station that never has two packets would wait two rounds for each.
-            class_state.deficit += class_state.quantum;
             class_state.active = true;
             self.ring.push_back(class);
+            // With its quantum in hand, or a station that never has two packets would wait two rounds for each.
+            self.classes[class].deficit += self.quantum_of(class);
         }
         dropped
     }
 
     /// The next packet, if one may go at `now`.
     pub fn dequeue(&mut self, now: Instant) -> Option<P> {
-        if self.backlog == 0 || self.root.ready_at() > now {
+        if self.backlog == 0 {
+            return None;
+        }
+        if self.root.ready_at() <= now {
+            self.batch = if self.params.batch == Bytes(0) { 0 } else { self.round() };
+        } else if !self.is_in_batch(now) {
             return None;
         }
         self.dequeue_unpaced(now)
+    }
+
+    /// Whether the class in turn has begun a batch that it may go on with.
+    fn is_in_batch(&self, now: Instant) -> bool {
+        let goes_on = |turn: &usize| self.classes[*turn].deficit > 0 && self.classes[*turn].is_ready(now);
+        self.batch > 0 && self.ring.front().is_some_and(goes_on)
+    }
+
+    /// Bytes that a round gives the lightest class at present.
+    fn round(&self) -> i64 {
+        let least = self.params.quantum.0 as i64;
+        if self.params.batch == Bytes(0) {
+            return least;
+        }
+        let fits = self.root.rate().bytes_in(ROUND).0 / self.ring.len().max(1) as u64;
+        (self.params.batch.0.min(fits) as i64).max(least)
+    }
+
+    /// Bytes that a round gives a class at present.
+    fn quantum_of(&self, class: usize) -> i64 {
+        self.classes[class].quantum * self.round() / self.params.quantum.0 as i64
     }
 
     /// The next packet in turn, whatever C: the box is being switched off.
@@ -205,12 +240,12 @@ impl<P: Packet> Vsb<P> {
         let mut held = 0;
         while held < self.ring.len() {
             let turn = self.ring[0];
-            let class = &mut self.classes[turn];
+            let class = &self.classes[turn];
             if class.is_ready(now) && class.deficit > 0 {
                 return Some(self.send(now, turn));
             }
             if class.is_ready(now) {
-                class.deficit += class.quantum;
+                self.classes[turn].deficit += self.quantum_of(turn);
                 held = 0;
             } else {
                 held += 1;
@@ -300,8 +335,11 @@ impl<P: Packet> Vsb<P> {
         };
         let demands: Vec<_> = self.classes.iter().map(demand).collect();
         let level = limit::fair_level(capacity, &demands);
+        // While a batch goes the next one gathers, and TCP may lose some of it.
+        let batches = if self.params.batch == Bytes(0) { Bytes(0) } else { Bytes(BATCHES * self.round() as u64) };
         for (class, demand) in self.classes.iter_mut().zip(&demands) {
-            let wanted = limit::limit(level, demand, LARGEST);
+            let least = if class.cap.is_none() { batches } else { Bytes(0) };
+            let wanted = limit::limit(level, demand, LARGEST).max(least);
             if limit::is_news(class.limit, wanted) {
                 class.limit = wanted;
             }
@@ -330,6 +368,7 @@ impl<P: Packet> Vsb<P> {
         let packet = class.waiting.pop().expect("a class in the ring has packets");
         let len = packet.ip_len();
         class.deficit -= len.0 as i64;
+        self.batch -= len.0 as i64;
         class.sent += len.0;
         if let Some(cap) = &mut class.cap {
             cap.charge(now, len);
@@ -338,6 +377,7 @@ impl<P: Packet> Vsb<P> {
             // What it did not use is lost, what it owes is not: sending one packet at a time gives no advantage.
             class.deficit = class.deficit.min(0);
             class.active = false;
+            self.batch = 0;
             self.ring.pop_front();
         }
         self.root.charge(now, len);

@@ -309,3 +309,75 @@ fn small_packets_starve_nobody_with_flows_apart() {
     let share = small as f64 / (small + large) as f64;
     assert!((0.2..0.3).contains(&share), "{share}");
 }
+
+fn batching(batch: u64, shares: &[Share]) -> Vsb<Segment> {
+    Vsb::new(VsbParams { batch: Bytes(batch), ..VsbParams::default() }, C, shares)
+}
+
+/// Four packets of a station leave together, and C pays for them before the next station has its turn.
+#[test]
+fn a_batch_leaves_at_once_and_is_paid_afterwards() {
+    let mut vsb = batching(6000, &weights(&[1.0, 1.0]));
+    for seq in 0..6 {
+        vsb.enqueue(ms(0), packet(0, DOWN, 1500, seq));
+        vsb.enqueue(ms(0), packet(1, UP, 1500, seq));
+    }
+    let mut at = |now: u64| -> Vec<usize> {
+        std::iter::from_fn(|| vsb.dequeue(ms(now))).map(|sent| sent.station.station_index().unwrap()).collect()
+    };
+    assert_eq!([at(0), at(7), at(8)], [vec![0; 4], vec![], vec![1; 4]]);
+    assert_eq!([at(16), at(20)], [vec![0; 2], vec![1; 2]], "what is left is a batch of two");
+}
+
+/// With 50 stations a round of such batches would last 400 ms: it is cut to 100 ms, a packet each.
+#[test]
+fn a_round_of_batches_is_not_longer_than_a_tenth_of_a_second() {
+    let mut vsb = batching(6000, &weights(&[1.0; 50]));
+    let top_up = |vsb: &mut Vsb<Segment>, now: Instant| {
+        for station in 0..50 {
+            while vsb.stations_backlog(station) < 6 {
+                vsb.enqueue(now, packet(station, DOWN, 1500, 0));
+            }
+        }
+    };
+    top_up(&mut vsb, ms(0));
+    let mut last_seen = None;
+    while let Some(at) = vsb.poll_timeout().filter(|at| *at < ms(2000)) {
+        let together: Vec<Segment> = std::iter::from_fn(|| vsb.dequeue(at)).collect();
+        if at > ms(1000) {
+            assert_eq!(together.len(), 1, "at {at:?}");
+            if together[0].station == NodeId::station(7) {
+                let since = last_seen.replace(at).map(|before| at.saturating_since(before));
+                assert!(since.is_none_or(|since| since == Duration::from_millis(100)), "{since:?}");
+            }
+        }
+        top_up(&mut vsb, at);
+    }
+    assert!(last_seen.is_some());
+}
+
+#[test]
+fn batches_keep_shares_weights_and_caps() {
+    let offers: &[(usize, Direction, u32)] = &[(0, UP, 1500), (1, DOWN, 1400), (2, DOWN, 1300)];
+    let mut equal = batching(24_000, &weights(&[1.0; 3]));
+    let bytes = serve(&mut equal, top_up(offers), ms(6000));
+    assert!(bytes[..3].iter().all(|own| (*own as f64 / 1.5e6 - 1.0).abs() < 0.03), "{bytes:?}");
+    let capped = Share { weight: 1.0, cap: Some(Bitrate::from_bps(500_000)) };
+    let mut shaper = batching(24_000, &[weights(&[3.0])[0], weights(&[1.0])[0], capped]);
+    let bytes = serve(&mut shaper, top_up(&[(0, DOWN, 1500), (1, UP, 1500), (2, DOWN, 1500)]), ms(6000));
+    // A round is 3 % of what each has.
+    assert!((bytes[0] as f64 / bytes[1] as f64 - 3.0).abs() < 0.25, "{bytes:?}");
+    assert!((bytes[2] as f64 / 375_000.0 - 1.0).abs() < 0.1, "{bytes:?}");
+}
+
+/// A class has room for three batches, unless a cap makes that long.
+#[test]
+fn with_auto_a_class_holds_three_batches() {
+    let params = VsbParams { queue: QueueRule::Auto, batch: Bytes(24_000), ..VsbParams::default() };
+    let slow = Share { weight: 1.0, cap: Some(Bitrate::from_bps(500_000)) };
+    let mut vsb = Vsb::new(params, C, &[weights(&[1.0])[0], slow]);
+    let mut held =
+        |station: usize| (0..100).filter(|seq| vsb.enqueue(ms(0), packet(station, DOWN, 1500, *seq)).is_none()).count();
+    // 50 ms of half of C would be 12 packets.
+    assert_eq!([held(0), held(1)], [48, 8]);
+}

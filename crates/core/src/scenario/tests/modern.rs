@@ -5,6 +5,7 @@ use crate::mac::{Aggregation, Band, EdcaParams, Mcs, Modulation, Phy, TxVector, 
 use crate::packet::Category;
 use crate::qdisc::{Mac80211Params, QdiscSpec};
 use crate::scenario::{Action, Preset, Scenario};
+use crate::shaper::{LeafRule, QueueRule, VsbParams};
 use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bitrate, Bytes, Duration};
 
@@ -288,4 +289,25 @@ fn the_wire_behind_a_modern_cell_is_no_bottleneck_by_default() {
     };
     assert_eq!(wire("802.11ax"), (crate::units::Bitrate::mbps(1000), 1000));
     assert_eq!(wire("802.11g"), (crate::units::Bitrate::mbps(100), 100));
+}
+
+/// A box sends as much at once as a PPDU carries; the file may say otherwise. Where frames go one by one it is detti2011's.
+#[test]
+fn the_box_sends_what_a_ppdu_carries_at_once() {
+    let boxed = |radio: &str, keys: &str| with(&format!("{radio}\n[enforce]\n{keys}")).enforce.unwrap().vsb;
+    let auto = |packets: u64| VsbParams {
+        queue: QueueRule::Auto,
+        leaf: LeafRule::Auto,
+        batch: Bytes(1500 * packets),
+        ..VsbParams::default()
+    };
+    // 802.11n: 28 MPDUs last 5.36 ms. 802.11ac: the BlockAck window. 802.11ax: it has 256, and the batch 64.
+    for (phy, packets) in [("n", 28), ("ac", 64), ("ax", 64)] {
+        assert_eq!(boxed(&format!("phy = \"802.11{phy}\""), ""), auto(packets), "{phy}");
+    }
+    for old in ["phy = \"802.11g\"", "phy = \"802.11n\"\naggregation = \"off\""] {
+        assert_eq!(boxed(old, ""), VsbParams::default());
+    }
+    let own = boxed("phy = \"802.11ac\"", "queue = 200\nleaf = \"fifo\"\nbatch = \"0 B\"");
+    assert_eq!(own, VsbParams::default());
 }
