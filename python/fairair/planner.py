@@ -91,6 +91,10 @@ class Candidate:
     """What a model says of it; what it does not know is None."""
     result: Result = field(repr=False, compare=False)
     """What the simulation says."""
+    paste: dict[str, list[str]] | None = None
+    """Lines for the access point: ``hostapd`` (hostapd.conf) and ``uci`` (OpenWrt); None: nothing."""
+    not_today: str | None = None
+    """What of it no access point has today; None: all of it can be deployed."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.

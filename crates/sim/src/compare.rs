@@ -2,7 +2,7 @@
 
 use fairair_core::metrics::{CellQuantity, FLOOR, Report};
 use fairair_core::record::Record;
-use fairair_core::remedy::{Paste, Remedy, cautions};
+use fairair_core::remedy::{Paste, Remedy, cautions, paste};
 use fairair_core::scenario::Scenario;
 use serde::Serialize;
 
@@ -97,7 +97,7 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
             source: remedy.source,
             cautions: cautions(applied),
             starved,
-            paste: remedy.paste(scenario, applied),
+            paste: paste(scenario, applied),
             report: execution.report(applied, SIMULATOR),
             records: execution.records,
         }

@@ -2,6 +2,7 @@
 
 use fairair_core::metrics::quantity::CELL;
 use fairair_core::metrics::{CellQuantity, Estimate};
+use fairair_core::remedy::Paste;
 use fairair_sim::{Comparison, Row};
 
 use super::csv;
@@ -61,15 +62,22 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     for caution in cautions(rows) {
         lines.extend(page.wrapped(&caution));
     }
-    lines.extend(rows.iter().flat_map(pasted));
+    lines.extend(rows.iter().flat_map(of_row));
     lines.join("\n") + "\n"
 }
 
 /// What to write into the AP's files, for rows that have it.
-fn pasted(row: &Row) -> Vec<String> {
+fn of_row(row: &Row) -> Vec<String> {
     let Some(paste) = &row.paste else { return Vec::new() };
+    let mut lines = pasted(paste);
+    lines[1] = format!("{}: in hostapd.conf", row.remedy);
+    lines
+}
+
+/// Lines of hostapd.conf, and the same for OpenWrt.
+pub(super) fn pasted(paste: &Paste) -> Vec<String> {
     let indented = |lines: &[String]| lines.iter().map(|line| format!("    {line}")).collect::<Vec<_>>();
-    let mut lines = vec![String::new(), format!("{}: in hostapd.conf", row.remedy)];
+    let mut lines = vec![String::new(), "In hostapd.conf write:".to_owned()];
     lines.extend(indented(&paste.hostapd));
     lines.push("or with OpenWrt, for each radio".to_owned());
     lines.extend(indented(&paste.uci));

@@ -4,6 +4,7 @@ use fairair_core::metrics::Estimate;
 use fairair_core::metrics::quantity::CELL;
 use fairair_sim::plan::{Plan, Point, Prediction, Row, SHORT_S};
 
+use super::comparison::pasted;
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
@@ -162,6 +163,10 @@ fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
     let first = if plan.interrupted { "Recommended of what was proved by then" } else { "Recommended" };
     let mut lines = vec![style.bold(&format!("{first}; in the scenario file write:")), String::new()];
     lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+    lines.extend(row.paste.iter().flat_map(pasted));
+    if let Some(what) = &row.not_today {
+        lines.extend([String::new(), style.bold(&format!("It cannot be deployed today: no access point has {what}."))]);
+    }
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
     if kept < DEAR {
         let lost = (1.0 - kept) * 100.0;

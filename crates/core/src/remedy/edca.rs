@@ -20,8 +20,22 @@ fn needed(scenario: &Scenario) -> f64 {
     with(Direction::Down) as f64 + if charges { 0.0 } else { with(Direction::Up) as f64 / 2.0 }
 }
 
+/// CWmin and AIFSN of stations where the AP shares air and charges no received air. It then gives a station that sends as many turns for
+/// its ACKs as one that receives for its data, so that it needs an access for each. One more slot of AIFS does in such a cell what a
+/// window of 1.4 times does (4 + 4 to 15 + 15 stations of 802.11ac), so that windows come in half steps.
+fn uncharged(scenario: &Scenario, ap: AccessParams, stations: AccessParams) -> Option<(u32, u32)> {
+    let QdiscSpec::Mac80211(params) = scenario.ap.queue else { return None };
+    if !params.airtime || params.rx_airtime {
+        return None;
+    }
+    let active = scenario.stations.iter().filter(|station| !station.flows.is_empty()).count();
+    let halves = (2.0 * (f64::from(ap.cw_min + 1) * active as f64).log2()).round() as u32;
+    let window = (1 << (halves / 2)) - 1;
+    (stations.cw_min..=LARGEST).contains(&window).then_some((window, stations.aifsn + halves % 2))
+}
+
 /// The windows of best effort at stations by the rule: those of the AP times [`needed`], rounded up to a window of EDCA, and never below
-/// what the cell has. Without stations that send nothing changes.
+/// what the cell has; [`uncharged`] has its own. Without stations that send nothing changes.
 pub(super) fn by_rule(scenario: &Scenario, edca: EdcaParams) -> EdcaParams {
     let sends = scenario.flows().any(|(_, flow)| flow.direction == Direction::Up);
     let mut edca = edca;
@@ -30,7 +44,8 @@ pub(super) fn by_rule(scenario: &Scenario, edca: EdcaParams) -> EdcaParams {
     let stations = &mut edca.stations[be];
     if sends {
         let window = (slots.ceil() as u32).max(1).next_power_of_two() - 1;
-        stations.cw_min = window.clamp(stations.cw_min, LARGEST.max(stations.cw_min));
+        let usual = (window.clamp(stations.cw_min, LARGEST.max(stations.cw_min)), stations.aifsn);
+        (stations.cw_min, stations.aifsn) = uncharged(scenario, edca.ap[be], *stations).unwrap_or(usual);
         stations.cw_max = stations.cw_max.max(stations.cw_min);
     }
     edca
@@ -91,6 +106,17 @@ mod tests {
         assert_eq!(ac(100, 100), (15, 1023), "hostapd's CWmax ends it");
         let linux = |up, down| windows(&cell("phy = \"802.11ac\"\n[ap]\nqueue = { kind = \"mac80211\" }", up, down));
         assert_eq!([linux(1, 1), linux(5, 5), linux(9, 1)], [(15, 15), (15, 127), (15, 15)], "16 slots a receiver");
+        let told = |stations: u32| {
+            let ap = "phy = \"802.11ac\"\n[ap]\nqueue = { kind = \"mac80211\", rx_airtime = false }";
+            let applied = Remedy::named("edca").unwrap().applied(&cell(ap, stations, stations));
+            let told = applied.radio.qos.unwrap().edca.stations[Category::BestEffort.index()];
+            (told.cw_min, told.aifsn)
+        };
+        assert_eq!(
+            [1, 2, 5, 10, 15].map(told),
+            [(31, 3), (63, 3), (127, 4), (255, 4), (511, 3)],
+            "received air not charged"
+        );
         let own = "phy = \"802.11ac\"\n[radio.edca]\nstations = { be = { cw_min = 511 } }";
         assert_eq!(windows(&cell(own, 5, 5)), (15, 511), "a window is not made smaller");
     }

@@ -74,12 +74,12 @@ impl Remedy {
         (self.apply)(&mut scenario);
         scenario
     }
+}
 
-    /// What makes an access point do as `applied`, which this remedy made of `scenario`; `None` where it takes no lines of hostapd.conf.
-    pub fn paste(&self, scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
-        let (before, after) = (scenario.radio.qos?.edca, applied.radio.qos?.edca);
-        (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after) })
-    }
+/// What makes an access point of `scenario` contend and advertise as that of `applied` does; `None` where both do alike, or have no EDCA.
+pub fn paste(scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
+    let (before, after) = (scenario.radio.qos?.edca, applied.radio.qos?.edca);
+    (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after) })
 }
 
 /// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax
@@ -213,7 +213,7 @@ fn vsb(scenario: &mut Scenario, policy: Policy) {
 }
 
 fn boxed(scenario: &mut Scenario, policy: Policy, capacity: CapacityParams) {
-    let vsb = VsbParams { policy, ..VsbParams::default() };
+    let vsb = VsbParams { policy, ..Enforce::usual_box(&scenario.radio) };
     scenario.enforce = Some(Enforce { vsb, capacity });
 }
 

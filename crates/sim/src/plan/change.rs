@@ -2,10 +2,15 @@
 
 use fairair_core::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
+use fairair_core::packet::Category;
 use fairair_core::qdisc::QdiscSpec;
 use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::shaper::{Policy, QueueRule, VsbParams};
 use fairair_core::units::Bitrate;
+
+const BEST_EFFORT: usize = Category::BestEffort.index();
+/// Queues that access points of 802.11n, ac and ax have.
+const OF_TODAY: [&str; 4] = ["droptail", "shared-fifo", "fq-codel", "mac80211"];
 
 /// What a plan changes; `None` and empty leave the scenario's own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +21,8 @@ pub(crate) struct Change {
     pub(crate) window_cap: Option<(WindowRule, usize)>,
     /// The uplink limiter, with an R that is given, or measured.
     pub(crate) limiter: Option<(LimiterShare, Option<Bitrate>)>,
+    /// CWmin and AIFSN of best effort that the AP advertises to stations.
+    pub(crate) told: Option<(u32, u32)>,
     /// The box.
     pub(crate) enforce: Option<BoxChange>,
     /// Weights of stations in the box, by the name in the file: a counted group has one, without a number.
@@ -29,12 +36,12 @@ pub(crate) struct Change {
 pub(crate) struct BoxChange {
     pub(crate) policy: Policy,
     pub(crate) capacity: CapacityParams,
-    /// Packets that wait in a class.
-    pub(crate) queue: usize,
+    /// Packets that wait in a class; `None`: what a box in such a cell usually has.
+    pub(crate) queue: Option<usize>,
 }
 
 impl Change {
-    /// What makes `changed` of `scenario`: queue, window cap, limiter and box; nothing else is compared.
+    /// What makes `changed` of `scenario`: queue, window cap, limiter, stations' CWmin and box; nothing else is compared.
     pub(crate) fn between(scenario: &Scenario, changed: &Scenario) -> Self {
         let (ap, was) = (&changed.ap, &scenario.ap);
         let limiter = ap.uplink_limiter.filter(|_| ap.uplink_limiter != was.uplink_limiter).map(|params| {
@@ -44,19 +51,22 @@ impl Change {
             };
             (params.share, given)
         });
-        let enforce = changed.enforce.filter(|_| changed.enforce != scenario.enforce).and_then(|enforce| {
-            let (policy, capacity) = (enforce.vsb.policy, enforce.capacity);
-            match enforce.vsb.queue {
-                QueueRule::Packets(queue) => Some(BoxChange { policy, capacity, queue }),
-                // No remedy and no plan has it.
+        let enforce = changed.enforce.filter(|_| changed.enforce != scenario.enforce).map(|enforce| {
+            let queue = match enforce.vsb.queue {
+                QueueRule::Packets(queue) => Some(queue),
                 QueueRule::Auto => None,
-            }
+            };
+            BoxChange { policy: enforce.vsb.policy, capacity: enforce.capacity, queue }
         });
+        let told = |scenario: &Scenario| {
+            scenario.radio.qos.map(|qos| qos.edca.stations[BEST_EFFORT]).map(|access| (access.cw_min, access.aifsn))
+        };
         let cap = ap.window_cap.filter(|_| ap.window_cap != was.window_cap);
         Change {
             queue: Some(ap.queue).filter(|queue| *queue != was.queue),
             window_cap: cap.map(|params| (params.rule, params.buffer)),
             limiter,
+            told: told(changed).filter(|own| Some(*own) != told(scenario)),
             enforce,
             ..Change::default()
         }
@@ -64,7 +74,8 @@ impl Change {
 
     /// Where something has to be changed: `-`, `AP`, `box` or `AP+box`.
     pub(crate) fn deploy(&self) -> &'static str {
-        let ap = self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some();
+        let queues = self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some();
+        let ap = queues || self.told.is_some();
         match (ap, self.enforce.is_some()) {
             (false, false) => "-",
             (true, false) => "AP",
@@ -75,8 +86,19 @@ impl Change {
 
     /// Remedies in it.
     pub(crate) fn remedies(&self) -> usize {
-        let parts = [self.queue.is_some(), self.window_cap.is_some(), self.limiter.is_some(), self.enforce.is_some()];
-        parts.into_iter().filter(|part| *part).count()
+        let of_ap = [self.queue.is_some(), self.window_cap.is_some(), self.limiter.is_some(), self.told.is_some()];
+        of_ap.into_iter().chain([self.enforce.is_some()]).filter(|part| *part).count()
+    }
+
+    /// What of it no access point with aggregation has today; `None`: all of it can be deployed.
+    pub(crate) fn not_today(&self, scenario: &Scenario) -> Option<String> {
+        scenario.radio.qos?;
+        let queue = self.queue.map(|queue| queue.kind()).filter(|kind| !OF_TODAY.contains(kind));
+        let queue = queue.map(|kind| format!("the queue `{kind}`"));
+        let cap = self.window_cap.map(|_| "the window cap".to_owned());
+        let limiter = matches!(self.limiter, Some((_, None))).then(|| "an uplink limiter that measures R".to_owned());
+        let parts: Vec<String> = [queue, cap, limiter].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
     }
 
     /// The scenario with it.
@@ -94,8 +116,14 @@ impl Change {
             let capacity = capacity.map_or(usual.capacity, LimiterCapacity::Given);
             changed.ap.uplink_limiter = Some(UplinkLimiterParams { share, capacity, ..usual });
         }
+        if let (Some((cw_min, aifsn)), Some(qos)) = (self.told, &mut changed.radio.qos) {
+            let stations = &mut qos.edca.stations[BEST_EFFORT];
+            (stations.cw_min, stations.aifsn) = (cw_min, aifsn);
+            stations.cw_max = stations.cw_max.max(cw_min);
+        }
         if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
-            let vsb = VsbParams { policy, queue: QueueRule::Packets(queue), ..VsbParams::default() };
+            let usual = Enforce::usual_box(&scenario.radio);
+            let vsb = VsbParams { policy, queue: queue.map_or(usual.queue, QueueRule::Packets), ..usual };
             changed.enforce = Some(Enforce { vsb, capacity });
         }
         for (name, weight) in &self.weights {
@@ -125,11 +153,15 @@ impl Change {
             let capacity = capacity.map_or("\"auto\"".to_owned(), |rate| word(&rate));
             lines.push(format!("uplink_limiter = {{ capacity = {capacity}, share = {} }}", word(&share)));
         }
+        if let Some((cw_min, aifsn)) = self.told {
+            lines.push("[radio.edca]".to_owned());
+            lines.push(format!("stations = {{ be = {{ cw_min = {cw_min}, aifsn = {aifsn} }} }}"));
+        }
         if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
             lines.push("[enforce]".to_owned());
             lines.push(format!("policy = {}", word(&policy)));
             lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
-            lines.push(format!("queue = {queue}"));
+            lines.extend(queue.map(|queue| format!("queue = {queue}")));
         }
         for (name, weight) in &self.weights {
             lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));

@@ -154,8 +154,10 @@ fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterS
 
 const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
 
-fn boxed(policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let queue = between(1.0, 400.0, queue).round() as usize;
+/// A box. Where the radio aggregates the lower half of `queue` leaves the usual one, a time at the rate of the class.
+fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
+    let packets = between(1.0, 400.0, queue).round() as usize;
+    let queue = Some(packets).filter(|_| !ranges.aggregates || queue >= 0.5);
     Change { enforce: Some(BoxChange { policy, capacity, queue }), ..Change::default() }
 }
 
@@ -246,24 +248,42 @@ const AP: &[Family] = &[
     }),
 ];
 
-/// What access points of 802.11n and later have under Linux: its queues, with turns by airtime or one station after the other.
-const MODERN_AP: &[Family] = &[family("mac80211", 2, 8, |_, x| {
-    let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
-    queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
+/// What access points of 802.11n and later have under Linux: its queues, with turns by airtime or by station, and what they advertise.
+const MODERN_AP: &[Family] = &[
+    family("mac80211", 2, 8, |_, x| {
+        let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
+        queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
+    }),
+    family("edca", 2, 10, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }),
+    family("mac80211 + edca", 3, 10, |_, x| Change {
+        told: Some(told(x[0], x[2])),
+        ..queue(QdiscSpec::Mac80211(Mac80211Params { airtime: x[1] < 0.5, ..Mac80211Params::default() }))
+    }),
+];
+
+/// A CWmin of stations above the usual 15, and an AIFSN.
+fn told(window: f64, aifsn: f64) -> (u32, u32) {
+    (pick(&[31, 63, 127, 255, 511, 1023], window), pick(&[3, 4, 5], aifsn))
+}
+
+/// A box with its usual queues, and the CWmin that the AP advertises.
+const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
+    told: Some(told(x[2], 0.0)),
+    ..boxed(r, pick(&BY_STATION, x[0]), 0.0, if x[1] < 0.4 { adaptive(r, x[1] / 0.4) } else { fixed(r, x[1]) })
 })];
 
 /// The families of the box.
 const BOX: &[Family] = &[
-    family("box, capacity = auto", 3, 24, |r, x| boxed(pick(&POLICIES, x[0]), x[1], adaptive(r, x[2]))),
-    family("box, capacity = air", 3, 24, |r, x| boxed(pick(&POLICIES, x[0]), x[1], air(r, x[2]))),
-    family("box, capacity = wce", 3, 12, |r, x| boxed(pick(&POLICIES, x[0]), x[1], wce(r, x[2]))),
-    family("box, capacity fixed", 3, 16, |r, x| boxed(pick(&POLICIES, x[0]), x[1], fixed(r, x[2]))),
+    family("box, capacity = auto", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2]))),
+    family("box, capacity = air", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], air(r, x[2]))),
+    family("box, capacity = wce", 3, 12, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2]))),
+    family("box, capacity fixed", 3, 16, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2]))),
 ];
 
 /// A box and a queue in the AP.
 const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
     queue: Some(companion(r, x[2], r.packets(x[3]))),
-    ..boxed(pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
+    ..boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
 })];
 
 /// A box with weights; only where a goal tells stations apart.
@@ -272,25 +292,25 @@ const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
     let weight = hundredths(between(0.05, 20.0, x[3]));
     Change {
         weights: r.classes.weighed.iter().map(|name| (name.clone(), weight)).collect(),
-        ..boxed(pick(&BY_STATION, x[0]), x[1], capacity)
+        ..boxed(r, pick(&BY_STATION, x[0]), x[1], capacity)
     }
 })];
 
 /// A box with a cap; only where others have to leave something to whom a goal names.
 const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
     caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
-    ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+    ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
 })];
 
 /// A box that treats one class of stations in another way; only in a thorough search.
 const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
         weights: vec![(pick_name(&r.classes.any, x[4]), hundredths(between(0.05, 20.0, x[3])))],
-        ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+        ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
     }),
     family("box, a class capped", 5, 16, |r, x| Change {
         caps: vec![(pick_name(&r.classes.any, x[4]), r.rate(0.01, 0.6, x[3]))],
-        ..boxed(pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+        ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
     }),
 ];
 
@@ -314,7 +334,7 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let any = of_box && classes.any.len() > 1;
     let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (ANY, any)];
     if ranges.aggregates {
-        sets.push((MODERN_AP, ap));
+        sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());
     for (set, allowed) in sets {
@@ -381,13 +401,16 @@ mod tests {
         let tried = |cell: &str| {
             let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
             let ranges = Ranges::new(&scenario, 800.0, Classes::default());
-            let (families, left_out) = families(Some(Deploy::Ap), &ranges);
+            let (families, left_out) = families(None, &ranges);
             assert!(!left_out.contains(&"mac80211"));
-            for family in families.iter().filter(|family| family.name == "mac80211") {
-                let change = family.change(&ranges, &[0.7, 0.5]);
+            for family in families.iter().filter(|_| ranges.aggregates) {
+                let change = family.change(&ranges, &vec![0.7; family.dims]);
                 let snippet = change.snippet(&scenario);
                 let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
                 assert_eq!(pasted, change.applied(&scenario), "{snippet}");
+                let of_linux = ["mac80211", "edca", "mac80211 + edca", "box + edca"].contains(&family.name);
+                assert!(!of_linux || change.not_today(&scenario).is_none(), "{}", family.name);
+                assert!(!family.name.starts_with("tlas") || change.not_today(&scenario).is_some());
             }
             families.iter().any(|family| family.name == "mac80211")
         };

@@ -17,7 +17,7 @@ mod requirements;
 mod search;
 
 use fairair_core::metrics::Report;
-use fairair_core::remedy::cautions;
+use fairair_core::remedy::{Paste, cautions, paste};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
@@ -93,6 +93,12 @@ pub struct Row {
     pub starved: Vec<String>,
     /// What to write into the scenario file; empty: nothing.
     pub snippet: String,
+    /// What to write into the files of an access point; null: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paste: Option<Paste>,
+    /// What of it no access point has today; null: all of it can be deployed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_today: Option<String>,
     /// What in it does not fit the cell; empty: nothing is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<&'static str>,
@@ -217,6 +223,8 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         family: outcome.family,
         starved: names(scenario, &outcome.starved),
         snippet: outcome.change.snippet(scenario),
+        paste: paste(scenario, &changed),
+        not_today: outcome.change.not_today(scenario),
         cautions: cautions(&changed),
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
@@ -301,7 +309,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], cut: usize) -> Vec<String> 
         "rates, channels and other access points",
     ];
     const NEVER_WITH_QOS: [&str; 3] =
-        ["shared-fifo queues", "EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
+        ["shared-fifo queues", "other EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = (cut > 0).then(|| format!("{} that the time of a search left out", plural(cut, "candidate")));
     let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
