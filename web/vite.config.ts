@@ -11,7 +11,12 @@ export default defineConfig({
         modulePreload: false,
         assetsInlineLimit: 0,
         rollupOptions: {
-            output: { entryFileNames: "lab.js", assetFileNames: "lab[extname]", codeSplitting: false },
+            input: { lab: "index.html", dashboard: "dashboard.html" },
+            output: {
+                entryFileNames: "[name].js",
+                chunkFileNames: "shared.js",
+                assetFileNames: "[name][extname]",
+            },
         },
     },
     server: { proxy: { "/api": "http://127.0.0.1:7447" } },

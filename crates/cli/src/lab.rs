@@ -54,7 +54,7 @@ fn first(path: &Path) -> Result<First, CliError> {
 }
 
 /// Opens `url` with what the system has for that; false when there is nothing.
-fn open(url: &str) -> bool {
+pub(crate) fn open(url: &str) -> bool {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(opener);
     match command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {

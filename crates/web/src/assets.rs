@@ -1,4 +1,4 @@
-//! The built page. It is committed (`web/` has its sources), so that neither cargo nor users need Node.
+//! The built pages. They are committed (`web/` has its sources), so that neither cargo nor users need Node.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -16,12 +16,29 @@ const fn asset(path: &'static str, kind: &'static str, bytes: &'static [u8]) -> 
     Asset { path, kind, bytes }
 }
 
-/// All of them: nothing else is ever served, so that no path leads out.
-pub(crate) const ASSETS: &[Asset] = &[
+const ICON: Asset = asset("/icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg"));
+const SHARED_SCRIPT: Asset =
+    asset("/shared.js", "text/javascript; charset=utf-8", include_bytes!("../assets/shared.js"));
+const SHARED_STYLE: Asset = asset("/controls.css", "text/css; charset=utf-8", include_bytes!("../assets/controls.css"));
+
+/// The lab's: nothing else is ever served, so that no path leads out.
+pub(crate) const LAB: &[Asset] = &[
     asset("/", "text/html; charset=utf-8", include_bytes!("../assets/index.html")),
     asset("/lab.js", "text/javascript; charset=utf-8", include_bytes!("../assets/lab.js")),
     asset("/lab.css", "text/css; charset=utf-8", include_bytes!("../assets/lab.css")),
-    asset("/icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg")),
+    SHARED_SCRIPT,
+    SHARED_STYLE,
+    ICON,
+];
+
+/// The dashboard's.
+pub(crate) const DASHBOARD: &[Asset] = &[
+    asset("/", "text/html; charset=utf-8", include_bytes!("../assets/dashboard.html")),
+    asset("/dashboard.js", "text/javascript; charset=utf-8", include_bytes!("../assets/dashboard.js")),
+    asset("/dashboard.css", "text/css; charset=utf-8", include_bytes!("../assets/dashboard.css")),
+    SHARED_SCRIPT,
+    SHARED_STYLE,
+    ICON,
 ];
 
 impl Asset {
@@ -43,13 +60,15 @@ mod tests {
 
     #[test]
     fn the_page_names_no_file_that_is_not_served_and_nothing_from_elsewhere() {
-        let page = std::str::from_utf8(ASSETS[0].bytes).unwrap();
-        for attribute in ["src=\"", "href=\""] {
-            for rest in page.split(attribute).skip(1) {
-                let target = rest.split('"').next().unwrap_or_default();
-                assert!(ASSETS.iter().any(|asset| asset.path == target), "{target}");
+        for assets in [LAB, DASHBOARD] {
+            let page = std::str::from_utf8(assets[0].bytes).unwrap();
+            for attribute in ["src=\"", "href=\""] {
+                for rest in page.split(attribute).skip(1) {
+                    let target = rest.split('"').next().unwrap_or_default();
+                    assert!(assets.iter().any(|asset| asset.path == target), "{target}");
+                }
             }
+            assert!(!page.contains("<script>") && !page.contains("<style"), "the policy forbids inline code");
         }
-        assert!(!page.contains("<script>") && !page.contains("<style"), "the policy forbids inline code");
     }
 }

@@ -20,8 +20,6 @@ use crate::limits;
 
 /// Within this a request has to have come whole.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// Name of the cookie with the token.
-const COOKIE: &str = "fairair-lab";
 
 /// No script, style or connection but from here; nobody may show the page in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
@@ -33,18 +31,20 @@ pub(crate) struct Gate {
     hosts: Vec<String>,
     /// What a visitor has to know; none on the loopback interface.
     token: Option<String>,
+    /// Name of the cookie with the token. Servers on other ports of this machine get the cookie, too.
+    cookie: &'static str,
 }
 
 impl Gate {
     /// The gate of a server at `address`.
-    pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Arc<Self> {
+    pub(crate) fn new(address: SocketAddr, token: Option<String>, cookie: &'static str) -> Arc<Self> {
         let port = address.port();
         let names = ["127.0.0.1", "localhost", "[::1]"];
         let hosts = match token {
             None => names.map(|name| format!("{name}:{port}")).to_vec(),
             Some(_) => Vec::new(),
         };
-        Arc::new(Gate { hosts, token })
+        Arc::new(Gate { hosts, token, cookie })
     }
 
     /// Why these headers are turned away; `None`: they may pass.
@@ -70,7 +70,7 @@ impl Gate {
         let Some(token) = &self.token else { return true };
         let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let mut cookies = cookies.flat_map(|list| list.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        cookies.any(|(name, value)| name == COOKIE && same(value, token))
+        cookies.any(|(name, value)| name == self.cookie && same(value, token))
     }
 
     /// The token of `/?token=..`, as the address that was printed has it.
@@ -82,7 +82,7 @@ impl Gate {
 }
 
 /// Equal, in a time that does not say how far they are.
-fn same(a: &str, b: &str) -> bool {
+pub(crate) fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }
 
@@ -92,13 +92,13 @@ pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next:
         return sealed(refusal(StatusCode::FORBIDDEN, why));
     }
     if let Some(token) = gate.token_in_address(&request) {
-        let cookie = format!("{COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/");
+        let cookie = format!("{}={token}; HttpOnly; SameSite=Strict; Path=/", gate.cookie);
         return sealed(
             (StatusCode::SEE_OTHER, [(header::LOCATION, "/"), (header::SET_COOKIE, &cookie)]).into_response(),
         );
     }
     if !gate.has_token(request.headers()) {
-        return sealed(refusal(StatusCode::UNAUTHORIZED, "open the whole address that `fairair lab` has printed"));
+        return sealed(refusal(StatusCode::UNAUTHORIZED, "open the whole address that the command has printed"));
     }
     let (parts, body) = request.into_parts();
     let whole = match tokio::time::timeout(BODY_TIME, to_bytes(body, limits::BODY)).await {

@@ -2,21 +2,27 @@
 //!
 //! Every answer comes from the library of engines in this process. The server reads no file and writes none: a
 //! scenario comes with each request and its answer goes back. [`Lab`] is all that a program needs.
+//!
+//! [`Dashboard`] is the page of the live box. It knows the box as a [`LiveBox`] only.
 
 mod air;
 mod answer;
 mod assets;
 mod compare;
+mod dashboard;
 mod document;
 mod edit;
 mod examples;
 mod gate;
 mod jobs;
 mod limits;
+mod listen;
 mod plan;
 mod reply;
 mod run;
 mod server;
 mod start;
 
+pub use dashboard::{Change, Dashboard, LiveBox, NoAnswer, address_with};
+pub use listen::new_token;
 pub use server::{Lab, Options, Scenario};

@@ -30,6 +30,16 @@ impl Refusal {
         Refusal { status, line: None, column: None, problem: problem.into(), fix: fix.into() }
     }
 
+    /// Who asks has not the right to it.
+    pub(crate) fn forbidden(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Refusal { status: StatusCode::FORBIDDEN, ..Refusal::unfit(problem, fix) }
+    }
+
+    /// What is behind the server gave no answer.
+    pub(crate) fn silent(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, ..Refusal::unfit(problem, fix) }
+    }
+
     /// The server does enough already.
     pub(crate) fn busy() -> Self {
         let problem = "too many jobs wait already";

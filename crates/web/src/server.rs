@@ -1,37 +1,26 @@
-//! The server: one address, a few routes, one thread that waits and others that simulate.
+//! The server of the lab: its routes, and the threads that simulate.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
 
 use crate::air::{self, Part};
-use crate::assets::ASSETS;
+use crate::assets::LAB;
 use crate::document::{self, Document, Text};
 use crate::edit::Edits;
 use crate::gate::{self, Gate};
 use crate::jobs::Jobs;
+use crate::listen::{self, new_token};
 use crate::plan::Asked;
 use crate::reply::Refusal;
 use crate::start::Start;
 use crate::{compare, plan, run};
-
-/// Connections at the same time; more wait to be accepted.
-const CONNECTIONS: usize = 512;
-/// Within this a connection has to have sent the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(10);
-/// Pause after a failed accept: the process has no file descriptor left.
-const EXHAUSTED: Duration = Duration::from_millis(100);
 
 /// A scenario with the name that the page shows for it.
 #[derive(Clone, Debug, Serialize)]
@@ -67,7 +56,7 @@ impl Lab {
     pub fn bind(options: Options) -> io::Result<Self> {
         let listener = TcpListener::bind(options.listen)?;
         let address = listener.local_addr()?;
-        let token = if address.ip().is_loopback() { None } else { Some(token()?) };
+        let token = if address.ip().is_loopback() { None } else { Some(new_token()?) };
         Ok(Lab { listener, address, token, scenario: options.scenario })
     }
 
@@ -82,36 +71,9 @@ impl Lab {
     /// # Errors
     /// When the system gives no threads, or the address is lost.
     pub fn serve(self) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        runtime.block_on(async {
-            self.listener.set_nonblocking(true)?;
-            let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            let routes = routes(Gate::new(self.address, self.token), Start::new(self.scenario));
-            let places = Arc::new(Semaphore::new(CONNECTIONS));
-            loop {
-                let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
-                let Ok((stream, _)) = listener.accept().await else {
-                    tokio::time::sleep(EXHAUSTED).await;
-                    continue;
-                };
-                let service = TowerToHyperService::new(routes.clone());
-                tokio::spawn(async move {
-                    let _place = place;
-                    let mut connection = http1::Builder::new();
-                    connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
-                    // A connection that breaks is the browser's affair.
-                    let _ = connection.serve_connection(TokioIo::new(stream), service).await;
-                });
-            }
-        })
+        let routes = routes(Gate::new(self.address, self.token, "fairair-lab"), Start::new(self.scenario));
+        listen::serve(self.listener, routes)
     }
-}
-
-/// 128 random bits in hexadecimal.
-fn token() -> io::Result<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
-    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 struct Rooms {
@@ -131,7 +93,7 @@ pub(crate) fn routes(gate: Arc<Gate>, start: Start) -> Router {
         .route("/api/compare", post(compare_job))
         .route("/api/plan", post(plan_job))
         .route("/api/air", post(air_of));
-    for asset in ASSETS {
+    for asset in LAB {
         router = router.route(asset.path, asset.route());
     }
     let rooms = Rooms { jobs: Jobs::default(), start };

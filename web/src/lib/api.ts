@@ -163,7 +163,7 @@ async function send(path: string, body: unknown, signal?: AbortSignal): Promise<
     return response;
 }
 
-async function refusal(response: Response): Promise<Refusal> {
+export async function refusal(response: Response): Promise<Refusal> {
     const text = await response.text();
     try {
         const told = JSON.parse(text) as Refusal;

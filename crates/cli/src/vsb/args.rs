@@ -1,5 +1,6 @@
 //! Options of `fairair vsb`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -37,6 +38,11 @@ pub enum VsbCommand {
     Explain(ExplainArgs),
     /// Set plan, weight or cap of one station while the box runs, for captive portals and scripts.
     Station(StationArgs),
+    /// Look at the box in a browser: capacity, stations, troubles, history; with the token of the box change it.
+    ///
+    /// Opens the dashboard that runs beside the daemon (`dashboard` in the configuration), or serves one until Ctrl-C. When the
+    /// dashboard ends the daemon and its shaping go on.
+    Dashboard(DashboardArgs),
     /// Make the daemon read its configuration file again; a mistake in the file changes nothing.
     Reload(ClientArgs),
     /// Keep what `run --confirm-within` applied.
@@ -76,6 +82,26 @@ pub struct RunArgs {
     /// Log in JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `fairair vsb dashboard`.
+#[derive(Clone, Debug, Args)]
+pub struct DashboardArgs {
+    /// Configuration of the daemon (TOML), see docs/vsb.md.
+    #[arg(value_name = "CONFIG", default_value = "/etc/fairair/vsb.toml")]
+    pub config: PathBuf,
+
+    /// Address and port, in place of `dashboard` of the configuration; 127.0.0.1:8080 without either.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+
+    /// Open no browser.
+    #[arg(long)]
+    pub no_browser: bool,
+
+    /// Beside a daemon: end with it.
+    #[arg(long, hide = true)]
+    pub attached: bool,
 }
 
 /// Options of all commands that send a request to the daemon.

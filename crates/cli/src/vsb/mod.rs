@@ -1,6 +1,8 @@
 //! `fairair vsb`: the live box.
 
 mod args;
+mod client;
+mod dashboard;
 mod replay;
 mod text;
 
@@ -8,16 +10,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use fairair_linux::enforce::VsbError;
 use fairair_linux::enforce::daemon::{self, Options};
 use fairair_linux::enforce::datapath::{Engine, Restored};
 use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
 use fairair_linux::enforce::settings::SetStation;
-use fairair_linux::enforce::state::{Lock, State};
+use fairair_linux::enforce::state::Lock;
 
 use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
 pub use args::{VsbArgs, VsbCommand};
+use client::{answer, failed, silent};
 
 use crate::error::{CliError, Exit};
 use crate::output::{print, say};
@@ -38,6 +40,7 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Top(args) => top(args),
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
         VsbCommand::Station(args) => station(&args.command),
+        VsbCommand::Dashboard(args) => dashboard::dashboard_command(args),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
         VsbCommand::Replay(args) => replay::replay_command(args),
@@ -63,6 +66,7 @@ fn run(args: &RunArgs) -> Result<Exit, CliError> {
     let _ = if args.json { filter.json().try_init() } else { filter.with_ansi(false).try_init() };
     let confirm_within = args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos()));
     let options = Options { config: args.config.clone(), confirm_within };
+    dashboard::attach(&args.config);
     match daemon::run(&options) {
         // Its log has said what differs. The unit takes this code for no reason to restart.
         Ok(restored) => Ok(if restored.differences.is_empty() { Exit::Success } else { Exit::Unmet }),
@@ -132,16 +136,6 @@ fn show(args: &ClientArgs, what: Ask) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-/// The daemon's answer; that it refuses is an error, too.
-fn answer(state: &Path, what: Ask) -> Result<Answer, CliError> {
-    let help = match &what {
-        Ask::Reload => "the daemon goes on with the configuration that it had: mend the file and reload again",
-        _ => "nothing was changed",
-    };
-    let answer = ask(state, what).map_err(|error| silent(state, &error))?;
-    answer.map_err(|refusal| CliError::Box { what: refusal.to_string(), help: help.to_owned(), is_input: false })
-}
-
 /// Stops the daemon, or cleans up after one that was killed.
 fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
     match ask(&args.state, Ask::Stop) {
@@ -195,50 +189,4 @@ fn wait_until_it_ended() -> Result<(), CliError> {
     }
     let what = "the daemon said that it stops, but still runs after 30 s".to_owned();
     Err(CliError::Box { what, help: "see its log".to_owned(), is_input: false })
-}
-
-/// Why there is no answer.
-fn silent(directory: &Path, error: &io::Error) -> CliError {
-    let socket = State::socket(directory);
-    let (place, start) = (socket.display(), "start it with `fairair vsb run CONFIG`");
-    let (what, help) = match error.kind() {
-        io::ErrorKind::PermissionDenied => (
-            format!("may not open the control socket {place}: {error}"),
-            format!("run this as root, as the daemon's user, or as a member of the group of {}", directory.display()),
-        ),
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            (format!("the daemon at {place} does not answer: {error}"), "see its log".to_owned())
-        }
-        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => (
-            format!("the daemon at {place} gave no answer that this version reads: {error}"),
-            "see its log; after an upgrade restart it".to_owned(),
-        ),
-        _ if Lock::is_held() => (
-            format!("a daemon runs in this network namespace, but none answers at {place}: {error}"),
-            "name the `state` of its configuration with --state".to_owned(),
-        ),
-        // After kill -9 or a crash the kernel shapes on: who reads "no daemon" must not take the site for unshaped.
-        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused if Engine::is_present().is_ok_and(|there| there) => {
-            (
-                format!(
-                    "no daemon runs, but the kernel still shapes with the last rates it was given: {place}: {error}"
-                ),
-                format!("{start}, which keeps the shaping; or end it with `fairair vsb stop`"),
-            )
-        }
-        io::ErrorKind::NotFound => (
-            format!("no daemon runs: {place}: {error}"),
-            format!("{start}; a daemon in another network namespace answers where its `state` is (--state)"),
-        ),
-        _ => (format!("no daemon answers at {place}: {error}"), start.to_owned()),
-    };
-    CliError::Box { what, help, is_input: false }
-}
-
-fn failed(error: VsbError) -> CliError {
-    let is_input = matches!(error, VsbError::NoInterface(_) | VsbError::Full(_));
-    match error {
-        VsbError::Config(error) => CliError::Scenario(error),
-        error => CliError::Box { what: error.to_string(), help: error.fix().to_owned(), is_input },
-    }
 }

@@ -14,6 +14,7 @@ mod capacity;
 mod causes;
 mod channel;
 mod check;
+mod dashboard;
 mod discovery;
 mod disk;
 mod faults;

@@ -15,6 +15,7 @@ use rusqlite::{Connection, params};
 use thiserror::Error;
 
 use super::config;
+use super::protocol::Ask;
 use super::writer::Writer;
 
 /// Entries that are kept while the disk refuses; the oldest go.
@@ -31,6 +32,8 @@ CREATE TABLE IF NOT EXISTS station (at_s REAL NOT NULL, name TEXT NOT NULL, even
 CREATE INDEX IF NOT EXISTS station_at ON station (at_s);
 CREATE TABLE IF NOT EXISTS goodput (at_s REAL NOT NULL, name TEXT NOT NULL, bytes INTEGER NOT NULL, dropped INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS goodput_at ON goodput (at_s);
+CREATE TABLE IF NOT EXISTS change (at_s REAL NOT NULL, what TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS change_at ON change (at_s);
 ";
 
 /// A line of the journal.
@@ -39,6 +42,7 @@ enum Entry {
     Decision { ap: String, capacity_bps: i64, state: String, reason: String },
     Station { name: String, event: &'static str },
     Goodput { name: String, bytes: i64, dropped: i64 },
+    Change { what: String },
 }
 
 /// Where lines go; cheap to call, never waits.
@@ -124,6 +128,12 @@ impl Journal {
         self.put(Entry::Goodput { name: name.to_owned(), bytes: bytes as i64, dropped: dropped as i64 });
     }
 
+    /// Somebody changed the box over the control socket: the request as it came.
+    pub fn change(&self, ask: &Ask) {
+        // What was read as JSON can be written as JSON.
+        self.put(Entry::Change { what: serde_json::to_string(ask).unwrap_or_default() });
+    }
+
     fn put(&self, entry: Entry) {
         let Some(writer) = &self.writer else { return };
         if !writer.put(((self.clock.0)(), entry)) {
@@ -190,9 +200,12 @@ fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64) -> 
             Entry::Goodput { name, bytes, dropped } => transaction
                 .prepare_cached("INSERT INTO goodput VALUES (?1, ?2, ?3, ?4)")?
                 .execute(params![at_s, name, bytes, dropped])?,
+            Entry::Change { what } => {
+                transaction.prepare_cached("INSERT INTO change VALUES (?1, ?2)")?.execute(params![at_s, what])?
+            }
         };
     }
-    for table in ["decision", "station", "goodput"] {
+    for table in ["decision", "station", "goodput", "change"] {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest_s])?;
     }
     transaction.commit()

@@ -6,6 +6,7 @@ pub mod datapath;
 pub mod discovery;
 mod error;
 mod frames;
+pub mod history;
 pub mod journal;
 pub mod log;
 mod packets;

@@ -282,6 +282,16 @@ pub struct Explanation {
     pub because: Vec<String>,
 }
 
+impl Ask {
+    /// Whether the answer leaves the box otherwise than it was.
+    pub const fn changes(&self) -> bool {
+        match self {
+            Ask::Status | Ask::Stations | Ask::Explain(_) | Ask::StationList | Ask::Preview(_) => false,
+            Ask::SetStation(_) | Ask::UnsetStation(_) | Ask::Reload | Ask::Confirm | Ask::Stop => true,
+        }
+    }
+}
+
 impl Request {
     /// The request in `line`.
     ///

@@ -55,6 +55,8 @@ pub struct Config {
     pub discovery: Discovery,
     /// Where Prometheus asks; `None`: nowhere.
     pub metrics: Option<SocketAddr>,
+    /// Where the dashboard listens that `fairair vsb run` starts; `None`: none is started.
+    pub dashboard: Option<SocketAddr>,
     /// Directory of the control socket and the state of the running daemon.
     pub state: PathBuf,
     /// The journal's file; `None`: no journal.

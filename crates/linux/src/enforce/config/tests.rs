@@ -43,6 +43,7 @@ fn a_good_file_is_read_with_its_defaults() {
     assert_eq!(config.aps[1].most(), Bitrate::mbps(6));
     let desk = &config.stations[0];
     assert_eq!((desk.plan.weight, desk.plan.cap), (3.0, Some(Bitrate::mbps(4))));
+    assert!(config.dashboard.is_none());
     assert!(config.metrics.is_none() && config.journal.is_none());
 }
 
@@ -109,6 +110,7 @@ fn mistakes_name_place_and_remedy() {
         (swap("[[station]]", "policy = \"airtime\"\n[[station]]"), "unknown key", "top of the file"),
         (swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\""), "no meaning", "policy by station"),
         (swap("name = \"lobby\"", "name = \"lobby\"\nmetrics = \"9477\""), "metrics", "127.0.0.1:9477"),
+        (swap("name = \"lobby\"", "name = \"lobby\"\ndashboard = \"on\""), "dashboard", "127.0.0.1:8080"),
         (swap("name = \"lobby\"", "name = \"lobby\"\nstate = \"run\""), "absolute", "begins with /"),
         (swap("name = \"lobby\"", "name = \"a/../b\""), "'/'", "letters"),
     ];

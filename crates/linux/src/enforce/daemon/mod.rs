@@ -230,10 +230,14 @@ impl Daemon {
                 None => "nothing had to be confirmed".to_owned(),
             })),
             Ask::Stop => {
+                self.records.journal.change(&query.ask);
                 self.stops.push(query);
                 return true;
             }
         };
+        if answer.is_ok() && query.ask.changes() {
+            self.records.journal.change(&query.ask);
+        }
         query.reply(answer);
         false
     }
@@ -282,6 +286,9 @@ impl Daemon {
         }
         if config.metrics != old.metrics {
             return Err(Refused::Fixed("metrics"));
+        }
+        if config.dashboard != old.dashboard {
+            return Err(Refused::Fixed("dashboard"));
         }
         if config.journal != old.journal {
             return Err(Refused::Fixed("journal"));

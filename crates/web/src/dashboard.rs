@@ -1,0 +1,245 @@
+//! The dashboard of the live box: the page, and the few questions that it asks a [`LiveBox`].
+//!
+//! Reading needs no token on the loopback interface. A change always needs the token, in a header that no form and no
+//! page of another site can set. The daemon is asked at most twice a second for what all visitors look at.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router, middleware};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use crate::assets::DASHBOARD;
+use crate::gate::{self, Gate};
+use crate::listen;
+use crate::reply::Refusal;
+
+/// Header of a request that changes something.
+const TOKEN: &str = "x-fairair-token";
+/// What is known of the box is asked anew after so long.
+const FRESH: Duration = Duration::from_millis(500);
+/// Questions to the box at the same time.
+const AT_ONCE: usize = 4;
+
+/// Why the box gave no answer: what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoAnswer {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub fix: String,
+}
+
+/// A change that an operator wishes for.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(tag = "do", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Change {
+    /// Plan, weight and cap of a station, in place of what was set for it.
+    Set {
+        /// Name, address or MAC address.
+        station: String,
+        /// Name of a plan of the configuration.
+        plan: Option<String>,
+        /// Share against the others'.
+        weight: Option<f64>,
+        /// Most that the station gets, such as `4 Mbit/s`.
+        cap: Option<String>,
+        /// When it ends, such as `2h`.
+        until: Option<String>,
+    },
+    /// The station has what the configuration says.
+    Unset {
+        /// Name, address or MAC address.
+        station: String,
+    },
+    /// Keep what was applied for a trial.
+    Confirm,
+    /// Take all shaping back and end the daemon.
+    Stop,
+}
+
+/// The live box as the dashboard sees it. All methods may wait; each answer is JSON for the page.
+pub trait LiveBox: Send + Sync + 'static {
+    /// `status` and `stations`, as the control socket gives them.
+    ///
+    /// # Errors
+    /// No daemon answers.
+    fn look(&self) -> Result<Value, NoAnswer>;
+    /// Why `station` gets its rate.
+    ///
+    /// # Errors
+    /// No daemon answers.
+    fn explain(&self, station: &str) -> Result<Value, NoAnswer>;
+    /// What the journal has of the last `seconds`.
+    ///
+    /// # Errors
+    /// There is no journal, or it cannot be read.
+    fn history(&self, seconds: u32) -> Result<Value, NoAnswer>;
+    /// Makes the change.
+    ///
+    /// # Errors
+    /// No daemon answers, or it refuses.
+    fn change(&self, change: &Change) -> Result<Value, NoAnswer>;
+    /// The token for changes; an error says why there are none.
+    ///
+    /// # Errors
+    /// The file of the token cannot be used.
+    fn token(&self) -> Result<String, NoAnswer>;
+}
+
+/// A dashboard that has its address.
+pub struct Dashboard {
+    listener: TcpListener,
+    address: SocketAddr,
+    live: Arc<dyn LiveBox>,
+}
+
+impl Dashboard {
+    /// Takes the address. Beyond the loopback interface reading needs the token, too.
+    ///
+    /// # Errors
+    /// When the address is not this machine's or is taken.
+    pub fn bind(listen: SocketAddr, live: Arc<dyn LiveBox>) -> io::Result<Self> {
+        let listener = TcpListener::bind(listen)?;
+        let address = listener.local_addr()?;
+        Ok(Dashboard { listener, address, live })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until the process ends.
+    ///
+    /// # Errors
+    /// When the system gives no threads, the address is lost, or others could look without a token.
+    pub fn serve(self) -> io::Result<()> {
+        let token = match (self.address.ip().is_loopback(), self.live.token()) {
+            (true, _) => None,
+            (false, Ok(token)) => Some(token),
+            (false, Err(none)) => return Err(io::Error::other(format!("{}: {}", none.problem, none.fix))),
+        };
+        listen::serve(self.listener, routes(Gate::new(self.address, token, "fairair-vsb"), self.live))
+    }
+}
+
+/// What to open in a browser for a dashboard at `address`; with `token` the page may change things. A browser sends
+/// what stands behind `#` to no server.
+pub fn address_with(address: SocketAddr, token: Option<&str>) -> String {
+    match token {
+        None => format!("http://{address}/"),
+        Some(token) if address.ip().is_loopback() => format!("http://{address}/#token={token}"),
+        Some(token) => format!("http://{address}/?token={token}#token={token}"),
+    }
+}
+
+struct Rooms {
+    live: Arc<dyn LiveBox>,
+    places: Semaphore,
+    last: Mutex<Option<(Instant, Result<Value, NoAnswer>)>>,
+}
+
+type Shared = State<Arc<Rooms>>;
+
+fn routes(gate: Arc<Gate>, live: Arc<dyn LiveBox>) -> Router {
+    let mut router = Router::new()
+        .route("/api/look", get(|State(rooms): Shared| async move { rooms.ask(Rooms::look).await }))
+        .route("/api/explain/{station}", get(explain))
+        .route("/api/history/{span}", get(history))
+        .route("/api/token", post(token))
+        .route("/api/change", post(change));
+    for asset in DASHBOARD {
+        router = router.route(asset.path, asset.route());
+    }
+    let rooms = Rooms { live, places: Semaphore::new(AT_ONCE), last: Mutex::new(None) };
+    router.with_state(Arc::new(rooms)).layer(middleware::from_fn_with_state(gate, gate::check))
+}
+
+impl Rooms {
+    /// Asks on a thread that may wait; few ask at the same time.
+    async fn ask<F>(self: Arc<Self>, question: F) -> Response
+    where
+        F: FnOnce(&Rooms) -> Result<Value, NoAnswer> + Send + 'static,
+    {
+        let rooms = Arc::clone(&self);
+        let Ok(_place) = self.places.acquire().await else { return Refusal::busy().into_response() };
+        match tokio::task::spawn_blocking(move || question(&rooms)).await {
+            Ok(Ok(answer)) => Json(answer).into_response(),
+            Ok(Err(none)) => Refusal::silent(none.problem, none.fix).into_response(),
+            Err(_) => Refusal::silent("the question failed", "please report it with the log").into_response(),
+        }
+    }
+
+    /// What the box said last, unless that is old. Who comes meanwhile waits for the same answer.
+    fn look(&self) -> Result<Value, NoAnswer> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((at, answer)) = &*last
+            && at.elapsed() < FRESH
+        {
+            return answer.clone();
+        }
+        let answer = self.live.look();
+        *last = Some((Instant::now(), answer.clone()));
+        answer
+    }
+
+    /// Refuses who does not send the token.
+    fn may_change(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let wanted = self.live.token().map_err(|none| Refusal::silent(none.problem, none.fix))?;
+        let given = headers.get(TOKEN).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if gate::same(given, &wanted) {
+            return Ok(());
+        }
+        let fix = "run `fairair vsb dashboard` as root on the box, and open the address that it prints";
+        Err(Refusal::forbidden("a change needs the token of this box", fix))
+    }
+}
+
+async fn explain(State(rooms): Shared, Path(station): Path<String>) -> Response {
+    rooms.ask(move |rooms| rooms.live.explain(&station)).await
+}
+
+/// What the history is shown of: an hour, a day, a week.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Span {
+    Hour,
+    Day,
+    Week,
+}
+
+async fn history(State(rooms): Shared, Path(span): Path<Span>) -> Response {
+    let seconds = match span {
+        Span::Hour => 3600,
+        Span::Day => 24 * 3600,
+        Span::Week => 7 * 24 * 3600,
+    };
+    rooms.ask(move |rooms| rooms.live.history(seconds)).await
+}
+
+/// Whether the token that the page has is the right one.
+async fn token(State(rooms): Shared, headers: HeaderMap) -> Result<StatusCode, Refusal> {
+    rooms.may_change(&headers).map(|()| StatusCode::NO_CONTENT)
+}
+
+async fn change(State(rooms): Shared, headers: HeaderMap, Json(change): Json<Change>) -> Response {
+    if let Err(refusal) = rooms.may_change(&headers) {
+        return refusal.into_response();
+    }
+    rooms
+        .ask(move |rooms| {
+            let done = rooms.live.change(&change);
+            *rooms.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            done
+        })
+        .await
+}
