@@ -128,7 +128,7 @@ impl Dashboard {
             (false, Ok(token)) => Some(token),
             (false, Err(none)) => return Err(io::Error::other(format!("{}: {}", none.problem, none.fix))),
         };
-        listen::serve(self.listener, routes(Gate::new(self.address, token, "fairair-vsb"), self.live))
+        listen::serve(self.listener, &routes(Gate::new(self.address, token, "fairair-vsb"), self.live))
     }
 }
 

@@ -22,7 +22,7 @@ const EXHAUSTED: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// When the system gives no threads, or the address is lost.
-pub(crate) fn serve(listener: TcpListener, routes: Router) -> io::Result<()> {
+pub(crate) fn serve(listener: TcpListener, routes: &Router) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         listener.set_nonblocking(true)?;

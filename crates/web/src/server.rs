@@ -72,7 +72,7 @@ impl Lab {
     /// When the system gives no threads, or the address is lost.
     pub fn serve(self) -> io::Result<()> {
         let routes = routes(Gate::new(self.address, self.token, "fairair-lab"), Start::new(self.scenario));
-        listen::serve(self.listener, routes)
+        listen::serve(self.listener, &routes)
     }
 }
 
