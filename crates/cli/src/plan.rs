@@ -37,10 +37,6 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         output::say("nothing was simulated to its end: nothing is known");
         return Ok(Exit::Interrupted);
     };
-    if let Some(file) = &args.svg {
-        let drawn = output::front::svg(&plan);
-        std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
-    }
     output::print(&match args.format {
         Format::Table => print::table(&plan, Page::of_stdout(args.wide)),
         Format::Json => {
@@ -48,6 +44,11 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         }
         Format::Csv => print::csv(&plan),
     })?;
+    // After the table: what the search found is not lost with a file that cannot be written.
+    if let Some(file) = &args.svg {
+        let drawn = output::front::svg(&plan);
+        std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
+    }
     if plan.interrupted {
         return Ok(Exit::Interrupted);
     }

@@ -229,7 +229,7 @@ fn unmet(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
 fn prices(plan: &Plan) -> Vec<String> {
     let price = |constraint: &fairair_sim::plan::Constraint| match constraint.goodput_without_bps {
         Some(bps) => format!("without {}: up to {:.2} Mb/s", constraint.goal, bps / 1e6),
-        None => format!("without {}: still nothing", constraint.goal),
+        None => format!("without {}: nothing that was tried meets the rest", constraint.goal),
     };
     plan.constraints.iter().map(price).collect()
 }

@@ -1,6 +1,8 @@
 //! The sentence on results by hand.
 
 use fairair_core::metrics::{Estimate, Report, verdict};
+use fairair_core::scenario::Traffic;
+use fairair_core::units::{Bitrate, Bytes};
 
 use crate::output::fixture;
 
@@ -34,6 +36,23 @@ fn directions_are_compared_where_there_are_two() {
     says(&report, "Uploads get 2.0x what downloads get (uncertain: more replicas would tell)");
     report.indices.up_down_ratio = Estimate { mean: None, ci95: None, n: 9 };
     says(&report, "Uploads take everything");
+}
+
+/// A call that asks for little is no upload that loses.
+#[test]
+fn flows_that_ask_for_less_are_no_side_of_the_comparison() {
+    let mut scenario = fixture::scenario();
+    let (payload, rate) = (Bytes(160), Bitrate::from_bps(64_000));
+    scenario.stations[0].flows[0].traffic = Traffic::UdpCbr { payload, rate };
+    let mut report = fixture::report();
+    for flow in &mut report.flows {
+        flow.goodput_bps = sure(1e6);
+    }
+    report.flows[0].goodput_bps = sure(64e3);
+    report.indices.up_down_ratio = sure(0.69);
+    let said = verdict(&report, &scenario);
+    let expected = "Of the flows that send all they can, uploads and downloads get the same (ratio 1.00)";
+    assert!(said.starts_with(expected), "{said}");
 }
 
 #[test]

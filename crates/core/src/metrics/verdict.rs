@@ -3,6 +3,7 @@
 use super::estimate::Estimate;
 use super::report::Report;
 use super::starvation::{FLOOR, MaxMin};
+use crate::packet::Direction;
 use crate::scenario::Scenario;
 use crate::units::plural;
 
@@ -24,11 +25,11 @@ pub fn verdict(report: &Report, scenario: &Scenario) -> String {
     if total <= 0.0 {
         return "Nothing was delivered.".to_owned();
     }
+    let shares = MaxMin::of(scenario, total);
     let who = match (report.directions.up.flows, report.directions.down.flows) {
         (0, _) | (_, 0) => stations(report),
-        _ => directions(report),
+        _ => greedy_directions(report, &shares).unwrap_or_else(|| directions(report)),
     };
-    let shares = MaxMin::of(scenario, total);
     let who = match starving(report) {
         Some(starving) => format!("{starving}{}: {}", starved_by_name(report, &shares), in_mid_sentence(&who)),
         None => who,
@@ -116,12 +117,37 @@ fn some(names: &[String]) -> String {
 
 /// A clause that begins with a word of its own, not with a station's name, goes on in lower case.
 fn in_mid_sentence(clause: &str) -> String {
-    let own = ["Uploads ", "Downloads ", "Another ", "All ", "The ", "There "];
+    let own = ["Uploads ", "Of ", "Downloads ", "Another ", "All ", "The ", "There "];
     let mut text = clause.to_owned();
     if own.iter().any(|word| text.starts_with(word)) {
         text[..1].make_ascii_lowercase();
     }
     text
+}
+
+/// Some flows ask for less than they could get, which says nothing of fairness: the others are compared where both
+/// directions have some.
+fn greedy_directions(report: &Report, shares: &MaxMin) -> Option<String> {
+    if !shares.flow_is_limited.contains(&true) {
+        return None;
+    }
+    let mean = |direction: Direction| {
+        let flows = report.flows.iter().enumerate().filter(|(index, flow)| {
+            flow.direction == direction && shares.flows[*index].is_some() && !shares.flow_is_limited[*index]
+        });
+        let goodputs: Vec<f64> = flows.map(|(_, flow)| flow.goodput_bps.mean.unwrap_or(0.0)).collect();
+        (!goodputs.is_empty()).then(|| goodputs.iter().sum::<f64>() / goodputs.len() as f64)
+    };
+    let (up, down) = (mean(Direction::Up)?, mean(Direction::Down)?);
+    let among = "Of the flows that send all they can";
+    Some(match up / down {
+        ratio if ratio.is_nan() => format!("{among}, none gets anything"),
+        ratio if ratio.is_infinite() => format!("{among}, uploads take everything"),
+        ratio if is_one(ratio) => format!("{among}, uploads and downloads get the same (ratio {ratio:.2})"),
+        ratio if ratio > 1.0 => format!("{among}, uploads get {} what downloads get", times(ratio)),
+        ratio if ratio > 0.0 => format!("{among}, downloads get {} what uploads get", times(1.0 / ratio)),
+        _ => format!("{among}, downloads take everything"),
+    })
 }
 
 /// Both directions have flows.

@@ -4,8 +4,8 @@ use fairair_core::ap::{LimiterShare, WindowRule};
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
-    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
-    Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, CwndSource, DualQueueParams, FairQueueParams,
+    FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::{Enforce, Scenario};
@@ -195,7 +195,9 @@ const AP: &[Family] = &[
         queue(QdiscSpec::Tlas(TlasParams { limit: r.packets(x[0]), threshold, ..TlasParams::default() }))
     }),
     family("tlas-saf", 1, 6, |r, x| {
-        queue(QdiscSpec::TlasSaf(TlasSafParams { limit: r.packets(x[0]), ..TlasSafParams::default() }))
+        // Senders that write their window into packets would have to be changed.
+        let cwnd = CwndSource::Estimated;
+        queue(QdiscSpec::TlasSaf(TlasSafParams { limit: r.packets(x[0]), cwnd, ..TlasSafParams::default() }))
     }),
     family("dual-queue", 3, 30, |r, x| queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Fixed(share(x[2]))))),
     family("dual-queue, p = auto", 2, 10, |r, x| {
