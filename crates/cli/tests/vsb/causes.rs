@@ -55,7 +55,7 @@ fn counters_of_others_are_no_difference() {
 }
 
 /// A state file that a power failure left half written, or that is gone: `run` and `stop` find in the kernel what is
-/// ours, keep the damaged file, and say that the rest is not known.
+/// ours, keep the damaged file, and say that the rest is unknown.
 #[test]
 fn a_damaged_state_file_blocks_neither_run_nor_stop() {
     needs_root!();
@@ -65,7 +65,10 @@ fn a_damaged_state_file_blocks_neither_run_nor_stop() {
     std::fs::write(&file, "{\"version\":1,").unwrap();
     bench.start(&[]);
     let log = bench.log();
-    assert!(log.contains("vsb.json: EOF") && log.contains("vsb.json.damaged") && log.contains("not known"), "{log}");
+    assert!(
+        log.contains("vsb.json: EOF") && log.contains("vsb.json.damaged") && log.contains("nothing is known"),
+        "{log}"
+    );
     assert_eq!(std::fs::read_to_string(bench.state.join("vsb.json.damaged")).unwrap(), "{\"version\":1,");
     assert!(reaches(&bench));
     // A daemon that runs has it in mind, whatever becomes of the file.
@@ -84,7 +87,7 @@ fn a_damaged_state_file_blocks_neither_run_nor_stop() {
         }
         let stopped = bench.vsb(&["stop"]);
         let told = words(&stopped);
-        assert!(stopped.status.code() == Some(1) && told.contains(why) && told.contains("not known"), "{told}");
+        assert!(stopped.status.code() == Some(1) && told.contains(why) && told.contains("nothing is known"), "{told}");
         assert!(reaches(&bench), "filters that redirect to a device that is gone would drop all");
         assert_eq!(bench.dump(), before, "all that is ours goes by its name");
     }
