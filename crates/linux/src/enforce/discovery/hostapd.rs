@@ -70,7 +70,10 @@ impl Discovery for Hostapd {
 
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         self.ask().map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => DiscoveryError::NoAnswer(PATIENCE),
+            // A wait with a limit is not taken up again after a signal.
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted => {
+                DiscoveryError::NoAnswer(PATIENCE)
+            }
             _ => DiscoveryError::File(error),
         })
     }
@@ -154,9 +157,11 @@ mod tests {
         let ask = || {
             Hostapd::new(HostapdConfig { socket: socket.clone(), ap: "ap1".to_owned() }).look().unwrap_err().to_string()
         };
-        assert!(ask().contains("No such file"));
+        let missing = ask();
+        assert!(missing.contains("No such file"), "{missing}");
         let _silent = UnixDatagram::bind(&socket).unwrap();
-        assert!(ask().contains("no answer within 2s"));
+        let silent = ask();
+        assert!(silent.contains("no answer within 2s"), "{silent}");
     }
 
     proptest::proptest! {
