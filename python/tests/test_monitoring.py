@@ -18,7 +18,7 @@ EXPORTER = REPOSITORY / "crates/linux/src/enforce/daemon/metrics/exposition.rs"
 
 
 def exported() -> set[str]:
-    """The names as Prometheus has them: the exporter registers each by `family`, counters get `_total`."""
+    """Names as Prometheus has them: the exporter registers each by `family`, counters get `_total`."""
     family = re.compile(r'Family<Labels, (\w+)> =\s*family\(\s*&?m?u?t?\s*registry,\s*"(\w+)"')
     found = family.findall(EXPORTER.read_text())
     return {f"fairair_{name}{'_total' if kind == 'Count' else ''}" for kind, name in found}
@@ -35,7 +35,8 @@ def test_panels_and_alerts_name_exported_metrics_and_every_metric_has_a_panel() 
     shown = named(json.dumps([target["expr"] for panel in panels for target in panel["targets"]]))
     assert shown == names
     alerts = named(RULES.read_text())
-    assert alerts and alerts <= names, alerts - names
+    assert alerts
+    assert alerts <= names, alerts - names
 
 
 def test_promtool_takes_the_alert_rules() -> None:
