@@ -394,6 +394,7 @@ class Enforce(TypedDict, total=False):
     queue: int | Literal["auto"]
     leaf: Literal["fifo", "auto"]
     quantum: str
+    batch: str
     udp: Literal["bypass-uplink", "shape"]
 
 
