@@ -195,7 +195,6 @@ const AP: &[Family] = &[
         queue(QdiscSpec::Tlas(TlasParams { limit: r.packets(x[0]), threshold, ..TlasParams::default() }))
     }),
     family("tlas-saf", 1, 6, |r, x| {
-        // Senders that write their window into packets would have to be changed.
         let cwnd = CwndSource::Estimated;
         queue(QdiscSpec::TlasSaf(TlasSafParams { limit: r.packets(x[0]), cwnd, ..TlasSafParams::default() }))
     }),
@@ -353,8 +352,7 @@ mod tests {
 
     const CELL: &str = r#"
         name = "cell"
-        [run]
-        duration = "10 s"
+        run.duration = "10 s"
         [tcp]
         window = 30
         [[station]]
