@@ -46,7 +46,7 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
                 format!(
                     "no daemon runs, but the kernel still shapes with the last rates it was given: {place}: {error}"
                 ),
-                format!("{start}, which keeps the shaping; or end it with `fairair vsb stop`"),
+                format!("{start}, which replaces that shaping; or end it with `fairair vsb stop`"),
             )
         }
         io::ErrorKind::NotFound => (

@@ -130,9 +130,10 @@ impl<P: Packet> Vsb<P> {
         }
         let lightest = shares.iter().map(|share| share.weight).fold(f64::INFINITY, f64::min);
         self.has_caps = shares.iter().any(|share| share.cap.is_some());
-        // Its turn comes once a round: it may then send what its cap gave it since.
+        // It may send what its cap gave it since its last turn: two rounds ago where the deficit ended within that one, and
+        // weights make a round longer than `ROUND`.
         let VsbParams { quantum, batch, .. } = self.params;
-        let burst = |cap: Bitrate| quantum.max(batch.min(cap.bytes_in(ROUND * 2)));
+        let burst = |cap: Bitrate| quantum.max(batch.min(cap.bytes_in(ROUND * 4)));
         for (class, share) in self.classes.iter_mut().zip(shares) {
             // The lightest class gets the user's quantum, so that no round passes a class by.
             class.quantum = ((self.params.quantum.0 as f64 * share.weight / lightest).round() as i64).max(1);
