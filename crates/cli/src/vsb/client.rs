@@ -36,6 +36,13 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
             format!("the daemon at {place} gave no answer that this version reads: {error}"),
             "see its log; after an upgrade restart it".to_owned(),
         ),
+        io::ErrorKind::NotFound if Lock::is_held() && !socket.exists() => (
+            format!("a daemon runs in this network namespace, but its socket is not at {place}"),
+            format!(
+                "name the `state` of its configuration with --state; if that is {} somebody removed the socket: restart the daemon",
+                directory.display()
+            ),
+        ),
         _ if Lock::is_held() => (
             format!("a daemon runs in this network namespace, but none answers at {place}: {error}"),
             "name the `state` of its configuration with --state".to_owned(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bench::{Bench, Place, needs_root};
-use crate::operator::until;
+use crate::operator::{in_box, until};
 use crate::worker::{down, start};
 
 const ADAPTIVE: &str = "
@@ -100,4 +100,41 @@ fn a_station_with_ipv6_only_is_probed() {
     assert!((0.85..1.1).contains(&(typical / 4.95)), "{found:?}\n{}", bench.log());
     let [sent, answered] = [0, 1].map(|which| probes[which].as_u64().expect("a number"));
     assert!(sent > 20 && answered * 2 > sent, "{probes}");
+}
+
+/// A firewall is loaded anew under load: for up to a second all passes and nothing is counted. C stays what it was, and `status` names
+/// what was removed.
+#[test]
+fn a_flushed_ruleset_does_not_lower_c() {
+    needs_root!();
+    let mut bench = Bench::alone(2);
+    let tbf = "tc qdisc add dev lan0 root tbf rate 20mbit burst 5000 limit 454200";
+    bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
+    let log = bench.directory.path().join("seen.jsonl");
+    let journal = bench.directory.path().join("journal.db");
+    bench.configure(&format!("{}[journal]\nfile = {journal:?}\nlog = {log:?}\n", ADAPTIVE.replace("20 M", "80 M")));
+    bench.start(&[]);
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 44);
+    std::thread::sleep(Duration::from_secs(10));
+    let before = bench.typical_c().0;
+    let mut least = f64::INFINITY;
+    for deed in
+        ["nft flush ruleset", "nft delete table inet fairair", "nft flush ruleset", "tc qdisc del dev fairair0 root"]
+    {
+        in_box(&bench, deed);
+        let mended = bench.log().matches("made anew").count();
+        until(8, &bench, || bench.log().matches("made anew").count() > mended);
+        for _ in 0..20 {
+            std::thread::sleep(Duration::from_millis(200));
+            least = least.min(pool(&bench).0);
+        }
+    }
+    let told = bench.json(&["status"])["status"]["troubles"].to_string();
+    println!("C {before:.2} Mbit/s before, at least {least:.2} after four removals; {told}");
+    assert!(least > 0.7 * before, "{least} of {before}\n{}", bench.log());
+    assert!(told.contains("others removed"), "{told}");
+    drop(transfers);
+    assert!(bench.vsb(&["stop"]).status.success());
+    let replayed = bench.fairair(&["vsb", "replay", log.to_str().expect("text")]);
+    assert_eq!(replayed.status.code(), Some(0), "{}", String::from_utf8_lossy(&replayed.stdout));
 }

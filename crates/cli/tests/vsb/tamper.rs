@@ -35,7 +35,8 @@ fn what_others_take_away_comes_back() {
         println!("{deed}: back after {:.1} s", begin.elapsed().as_secs_f64());
         assert!(reaches(&bench));
     }
-    assert_eq!(troubles(&bench), "[]");
+    // Of the last thirty seconds.
+    assert!(troubles(&bench).contains("others removed"), "{}", troubles(&bench));
     let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 5);
     let both = (rates[0] + rates[1]) / 1e6;
     println!("up- and downlink together after all that: {both:.2} of 20 Mbit/s");

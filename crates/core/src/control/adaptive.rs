@@ -219,13 +219,14 @@ impl Adaptive {
         self.signal.observe(now, stations);
         self.signal.heard(now);
         self.answered_at = now;
-        if probe.sent_at < self.signal.resumed_at() {
-            // It waited out a silence with the others.
+        if probe.sent_at < self.signal.evidence_from() {
+            // It waited out a silence with the others, or bytes passed that nobody counted.
             self.delivered.clear();
             return;
         }
+        // A station that is late by its own doing says nothing of the queue that all share.
+        let Some(excess) = self.delays.sample(now, probe.station, now - probe.sent_at) else { return };
         self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt: now - probe.sent_at });
-        let excess = self.delays.sample(now, probe.station, now - probe.sent_at);
         let (sent_at, received_at) = (probe.sent_at, now);
         self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
         self.newest_sent_at = self.newest_sent_at.max(sent_at);

@@ -182,6 +182,61 @@ fn one_late_station_does_not_count() {
     }
 }
 
+/// Two of five answer at once for three seconds, and late from then on or on and off: C stays what the others' round trips say.
+#[test]
+fn a_minority_that_answers_late_does_not_lower_c() {
+    for late in [0.06, 0.1, 0.15, 0.2, 0.4, 1.0] {
+        for (who, period) in [([1, 2], 0), ([1, 3], 0), ([0, 4], 0), ([1, 2], 10), ([1, 2], 5), ([1, 3], 25)] {
+            let mut cell = cell(5);
+            cell.run(3.0);
+            let mut sum = 0.0;
+            let mut least = f64::INFINITY;
+            for tenth in 0..400 {
+                let is_late = period == 0 || tenth / period % 2 == 0;
+                for station in who {
+                    cell.late[station] = if is_late { late } else { 0.0 };
+                }
+                cell.run(0.1);
+                sum += cell.c() / cell.carries / 400.0;
+                least = least.min(cell.c() / cell.carries);
+            }
+            println!("{late} s, {who:?} every {period}: mean {sum:.3}, least {least:.3}");
+            assert!(sum > 0.93 && least > 0.8, "{late} {who:?} {period}: {sum} {least}");
+        }
+    }
+}
+
+/// A firewall is loaded anew: for up to a second all passes and nothing is counted. C is what it was, and the queue drains.
+#[test]
+fn what_nobody_counted_is_no_evidence() {
+    for gap in [2, 5, 10] {
+        for seconds in [8.0, 8.35, 8.7] {
+            let mut cell = cell(5);
+            cell.load_greedily(5.0 * MBPS, 300.0, 5);
+            cell.is_on = true;
+            cell.run(seconds);
+            let kept = cell.control.settled();
+            let before = cell.c();
+            cell.uncounted = true;
+            cell.run(f64::from(gap) * 0.1);
+            cell.uncounted = false;
+            let now = cell.now();
+            let least_in_gap = cell.c() / before;
+            cell.control.recount(now, kept.as_ref());
+            let mut least = f64::INFINITY;
+            for _ in 0..100 {
+                cell.run(0.1);
+                least = least.min(cell.c() / before);
+            }
+            println!(
+                "{gap} tenths from {seconds} s: C {least_in_gap:.2} in it, {least:.2} at least later, {:.3} s",
+                cell.delay()
+            );
+            assert!(least > 0.7 && cell.delay() < 0.05, "{gap} {seconds}: {least}");
+        }
+    }
+}
+
 #[test]
 fn c_stays_within_its_bounds() {
     let mut cell = cell(5);

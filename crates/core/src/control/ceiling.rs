@@ -55,11 +55,30 @@ pub(super) struct Ceiling {
 impl Adaptive {
     /// What the next machine should know; nothing while C has never been below its bound.
     pub(super) fn keep(&self) -> Option<Kept> {
-        let c = self.c_settled();
+        Some(self.settled()).filter(|kept| kept.capacity < self.params.max)
+    }
+
+    /// C without the trials, and the ceiling.
+    pub(super) fn settled(&self) -> Kept {
         let bits = |rate: f64| Bitrate::from_bps(rate.round() as u64);
         let target = |ceiling: Ceiling| ceiling.target.map(Duration::from_secs_f64);
         let ceiling = self.ceiling.map(|ceiling| (bits(ceiling.rate), target(ceiling)));
-        (c < self.params.max.as_bps() as f64).then(|| Kept { capacity: bits(c), ceiling })
+        Kept { capacity: bits(self.c_settled()), ceiling }
+    }
+
+    /// The counters missed what passed until `now`, and what was decided meanwhile is worth nothing: C is that of `kept`, which
+    /// was found before.
+    pub(super) fn recount(&mut self, now: Instant, kept: &Kept) {
+        self.signal.restart(now);
+        self.delivered.clear();
+        self.trials.forget();
+        self.occupancy.restart();
+        (self.mu, self.full, self.drop, self.drains, self.calm) = (None, None, None, false, 0);
+        let is_kept =
+            |ceiling: &Ceiling| kept.ceiling.is_some_and(|(rate, _)| is_same(rate.as_bps() as f64, ceiling.rate));
+        self.ceiling = self.ceiling.filter(is_kept);
+        let is_lost = self.ceiling.is_none();
+        self.resume(now, &Kept { ceiling: kept.ceiling.filter(|_| is_lost), ..*kept });
     }
 
     /// Goes on with what another machine has found.
@@ -82,8 +101,7 @@ impl Adaptive {
         (first, longest): (Duration, Duration),
         full: Option<(f64, f64)>,
     ) {
-        let is_same = |old: &Ceiling| (rate / old.rate - 1.0).abs() < SAME;
-        let before = self.ceiling.filter(is_same);
+        let before = self.ceiling.filter(|old| is_same(rate, old.rate));
         let hold = before.map_or(first, |old| (old.hold * 2).clamp(first, longest));
         let target = full.map(|(seconds, error)| (seconds * HALF).max(SURE * error));
         let target = target.or(before.and_then(|old| old.target));
@@ -144,4 +162,8 @@ impl Adaptive {
             _ => wanted,
         }
     }
+}
+
+fn is_same(rate: f64, other: f64) -> bool {
+    (rate / other - 1.0).abs() < SAME
 }

@@ -17,10 +17,32 @@ const DEAF: u32 = 3;
 /// How long a deaf station is left alone.
 const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
+/// Each reply is held against the three before and the three after it: who is again and again later than twice their median by
+/// more than this is late by its own doing.
+const AROUND: usize = 3;
+const LATE: Duration = Duration::from_millis(25);
+/// A late reply counts for this, another one takes one away; from so many on a station counts as late, for so many replies.
+const LATE_COUNTS: u32 = 2;
+const IS_LATE: u32 = 4;
+const STAYS_LATE: u32 = 40;
+/// A reply says nothing of those that came so much later.
+const AGREES: Duration = Duration::from_secs(2);
+
 /// RTTs by station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delays {
     stations: Vec<StationDelay>,
+    /// The last replies, oldest first.
+    #[serde(default)]
+    replies: VecDeque<Reply>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Reply {
+    station: usize,
+    sent_at: Instant,
+    received_at: Instant,
+    excess: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,6 +55,9 @@ struct StationDelay {
     latest: Option<(Instant, Duration)>,
     lost_in_row: u32,
     ask_again: Instant,
+    /// How sure it is that the station is late by its own doing.
+    #[serde(default)]
+    late: u32,
 }
 
 impl Default for StationDelay {
@@ -44,13 +69,14 @@ impl Default for StationDelay {
             latest: None,
             lost_in_row: 0,
             ask_again: Instant::ZERO,
+            late: 0,
         }
     }
 }
 
 impl Delays {
     pub(super) fn new(stations: usize) -> Self {
-        Delays { stations: vec![StationDelay::default(); stations] }
+        Delays { stations: vec![StationDelay::default(); stations], replies: VecDeque::new() }
     }
 
     pub(super) fn grow(&mut self, stations: usize) {
@@ -63,8 +89,9 @@ impl Delays {
         self.stations.len()
     }
 
-    /// A station answered after `rtt`; how much of it is above the baseline.
-    pub(super) fn sample(&mut self, now: Instant, station: usize, rtt: Duration) -> Duration {
+    /// A station answered after `rtt`; how much of it is above the baseline. `None`: that says nothing of the queue that all
+    /// share, by what others answered.
+    pub(super) fn sample(&mut self, now: Instant, station: usize, rtt: Duration) -> Option<Duration> {
         let s = &mut self.stations[station];
         s.lost_in_row = 0;
         if now.saturating_since(s.since) >= BASELINE {
@@ -72,8 +99,55 @@ impl Delays {
         }
         s.least = s.least.min(rtt);
         let excess = rtt.saturating_sub(s.least.min(s.least_before));
-        s.latest = Some((now, excess));
-        excess
+        let reply =
+            Reply { station, sent_at: Instant::from_nanos(now.as_nanos() - rtt.as_nanos()), received_at: now, excess };
+        let is_overtaken = self.is_overtaken(&reply);
+        self.replies.push_back(reply);
+        self.compare(now);
+        if is_overtaken || self.is_late(station, now) {
+            return None;
+        }
+        self.stations[station].latest = Some((now, excess));
+        Some(excess)
+    }
+
+    /// A probe to another station left later and was back earlier: what kept this one was no queue that all share.
+    fn is_overtaken(&self, reply: &Reply) -> bool {
+        self.replies.iter().any(|other| {
+            other.station != reply.station
+                && other.sent_at > reply.sent_at
+                && other.received_at + LATE < reply.received_at
+        })
+    }
+
+    /// Holds the reply in the middle of the last ones against those around it.
+    fn compare(&mut self, now: Instant) {
+        while self.replies.len() > 2 * AROUND + 1
+            || self.replies.front().is_some_and(|old| old.received_at + AGREES < now)
+        {
+            self.replies.pop_front();
+        }
+        if self.replies.len() <= 2 * AROUND {
+            return;
+        }
+        let own = self.replies[AROUND];
+        let others = self.replies.iter().filter(|other| other.station != own.station);
+        let mut excess: Vec<Duration> = others.map(|other| other.excess).collect();
+        excess.sort_unstable();
+        let Some(middle) = excess.get(excess.len().saturating_sub(1) / 2) else { return };
+        let late = &mut self.stations[own.station].late;
+        if own.excess > *middle + *middle + LATE {
+            *late += LATE_COUNTS;
+            *late = if *late >= IS_LATE { STAYS_LATE } else { *late };
+        } else {
+            *late = late.saturating_sub(1);
+        }
+    }
+
+    /// Whether the station is late by its own doing, and another one tells of the queue.
+    fn is_late(&self, station: usize, now: Instant) -> bool {
+        let late = |station: usize| self.stations[station].late >= IS_LATE;
+        late(station) && self.replies.iter().any(|other| !late(other.station) && now < other.received_at + AGREES)
     }
 
     /// A station did not answer.

@@ -188,6 +188,24 @@ impl CapacityController {
         }
     }
 
+    /// What it would go on with, if it should forget what it is shown from now on; see [`recount`](Self::recount).
+    pub fn settled(&self) -> Option<Kept> {
+        match self {
+            CapacityController::Adaptive(adaptive) => Some(adaptive.settled()),
+            _ => None,
+        }
+    }
+
+    /// The counters missed what passed for a while that ends `now`: rules or classes of the box had been taken away. `kept` is
+    /// what was [settled](Self::settled) before.
+    pub fn recount(&mut self, now: Instant, kept: Option<&Kept>) {
+        match (self, kept) {
+            (CapacityController::Adaptive(adaptive), Some(kept)) => adaptive.recount(now, kept),
+            (CapacityController::Guarded(guard), _) => guard.stand_by(now),
+            _ => {}
+        }
+    }
+
     /// Goes on with what another machine of the same cell has learned, within this one's bounds.
     pub fn resume(&mut self, now: Instant, kept: &Kept) {
         if let CapacityController::Adaptive(adaptive) = self {

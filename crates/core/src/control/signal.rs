@@ -46,6 +46,9 @@ pub(super) struct Signal {
     down_looked: u64,
     /// When the last silence ended: probes that were under way before are no evidence about C.
     resumed_at: Instant,
+    /// Since when the counters miss nothing: what was asked before is no evidence about C either.
+    #[serde(default)]
+    counted_from: Instant,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,7 +75,15 @@ impl Signal {
             down_heard: 0,
             down_looked: 0,
             resumed_at: Instant::ZERO,
+            counted_from: Instant::ZERO,
         }
+    }
+
+    /// The counters missed what passed until `now`.
+    pub(super) fn restart(&mut self, now: Instant) {
+        self.history.clear();
+        (self.heard_at, self.down_heard) = (now, self.down_looked);
+        self.counted_from = now;
     }
 
     pub(super) fn grow(&mut self, stations: usize) {
@@ -131,9 +142,9 @@ impl Signal {
         self.resumed_at > Instant::ZERO && now.saturating_since(self.resumed_at) < RECOVERY
     }
 
-    /// When the last silence ended.
-    pub(super) const fn resumed_at(&self) -> Instant {
-        self.resumed_at
+    /// Probes that left earlier are no evidence about C: a silence kept them, or the counters missed what passed.
+    pub(super) fn evidence_from(&self) -> Instant {
+        self.resumed_at.max(self.counted_from)
     }
 
     /// Bytes of both directions in about the last second, and how long that is.

@@ -73,6 +73,8 @@ pub(super) struct Cell {
     /// What the stations want, bit/s; above C the box has backlog.
     pub(super) load: f64,
     pub(super) silent: bool,
+    /// Others took the box's rules away: it counts and shapes nothing, and its machine goes on.
+    pub(super) uncounted: bool,
     pub(super) deaf: Vec<bool>,
     /// Seconds that each station's answers are late.
     pub(super) late: Vec<f64>,
@@ -104,6 +106,7 @@ impl Cell {
             carries: 5.0 * MBPS,
             load: f64::INFINITY,
             silent: false,
+            uncounted: false,
             deaf: vec![false; stations],
             late: vec![0.0; stations],
             decisions: Vec::new(),
@@ -248,12 +251,13 @@ impl Cell {
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
                 greedy.waits += free.max(0.0);
-                let passes = if self.is_on { greedy.waits.min(fits - passed_up) } else { greedy.waits };
+                let passes =
+                    if self.is_on && !self.uncounted { greedy.waits.min(fits - passed_up) } else { greedy.waits };
                 greedy.waits -= passes;
                 passes
             }
         };
-        self.down += offered;
+        self.down += if self.uncounted { 0.0 } else { offered };
         self.queue += offered;
         let rtt = BASE + self.delay();
         let overflow = self.queue - self.buffer;
@@ -275,7 +279,7 @@ impl Cell {
             if let Some(greedy) = &mut self.greedy {
                 greedy.wire = sent / STEP * BASE;
             }
-            self.up += sent * ACKS / (1.0 - ACKS);
+            self.up += if self.uncounted { 0.0 } else { sent * ACKS / (1.0 - ACKS) };
         }
     }
 

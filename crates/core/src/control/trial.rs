@@ -59,6 +59,12 @@ impl Trials {
         self.trips.retain(|old| now.saturating_since(old.sent_at) < BEFORE + LASTS);
         self.trips.push(trip);
     }
+
+    /// A trial under way, and what was measured, are worth nothing.
+    pub(super) fn forget(&mut self) {
+        self.now = None;
+        self.trips.clear();
+    }
 }
 
 impl Adaptive {

@@ -16,6 +16,7 @@ use thiserror::Error;
 
 use super::config::{Config, Mac, Plan, RATES, WEIGHTS};
 use super::site::Station;
+use super::state::read;
 
 const VERSION: u32 = 1;
 /// Most settings: more than a box has classes.
@@ -269,8 +270,9 @@ impl Settings {
     pub fn load(directory: &Path) -> Result<Settings, SettingsFileError> {
         let path = Self::file(directory);
         let unread = |reason| SettingsFileError::Read { path: path.clone(), reason };
-        let text = match fs::read(&path) {
+        let text = match read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Settings::default()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Vec::new(),
             other => other.map_err(unread)?,
         };
         let settings: Result<Settings, _> = serde_json::from_slice(&text);

@@ -81,7 +81,7 @@ impl State {
     }
 
     fn read(directory: &Path) -> io::Result<Option<State>> {
-        let text = match fs::read(Self::file(directory)) {
+        let text = match read(&Self::file(directory)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
@@ -141,7 +141,7 @@ impl Learned {
 
     /// Reads it. Without a file, or with a damaged one, nothing is known: the machines learn again.
     pub fn load(directory: &Path) -> Learned {
-        let text = fs::read(directory.join("capacity.json")).unwrap_or_default();
+        let text = read(&directory.join("capacity.json")).unwrap_or_default();
         let learned: Option<Learned> = serde_json::from_slice(&text).ok();
         learned.filter(|learned| learned.version == VERSION).unwrap_or_default()
     }
@@ -156,6 +156,18 @@ impl Learned {
         file.write_all(&serde_json::to_vec_pretty(self)?)?;
         fs::rename(temporary, directory.join("capacity.json"))
     }
+}
+
+/// Reads a file of the state directory. Another kind of file is damaged: a pipe in its place would block whoever opens it.
+///
+/// # Errors
+/// The system's.
+pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
+    }
+    fs::read(path)
 }
 
 /// Held by the one daemon of a network namespace; the kernel lets go of it when the process ends, however it ends.
@@ -203,6 +215,21 @@ mod tests {
             assert_eq!(fs::read_to_string(directory.path().join("vsb.json.damaged")).unwrap(), damaged);
             assert!(lost().contains("is missing"));
         }
+    }
+
+    /// A pipe in place of a file blocks whoever opens it.
+    #[test]
+    fn a_pipe_in_place_of_a_file_blocks_nobody() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["vsb.json", "capacity.json", "settings.json"] {
+            let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status().unwrap();
+            assert!(made.success());
+        }
+        assert!(Learned::load(directory.path()).pools.is_empty());
+        let why = State::recover(directory.path()).unwrap().unwrap_err().to_string();
+        assert!(why.contains("regular file"), "{why}");
+        let why = crate::enforce::settings::Settings::load(directory.path()).unwrap_err().to_string();
+        assert!(why.contains("settings.json.damaged"), "{why}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use fairair_core::units::word;
 use tracing::info;
 
 use super::Daemon;
@@ -81,7 +82,7 @@ impl Daemon {
                     Some(_) => continue,
                 };
                 if self.records.stations.has_room(now_s) {
-                    info!(station = station.name, by = ?station.source, ap = station.ap, "{event}");
+                    info!(station = station.name, by = %word(&station.source), ap = station.ap, "{event}");
                 }
                 self.records.journal.station(&station.name, event);
             }

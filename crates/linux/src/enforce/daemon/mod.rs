@@ -101,6 +101,8 @@ struct Daemon {
     records: Records,
     /// When others had last changed classes or queues.
     retuned: Option<Instant>,
+    /// When others had last removed what shapes.
+    removed: Option<Instant>,
     netfilter: Netfilter,
     pools: Vec<PoolControl>,
     probes: Probes,
@@ -170,6 +172,7 @@ impl Daemon {
             counts: Counts::default(),
             records: Records { journal, log, ..Records::default() },
             retuned: None,
+            removed: None,
             netfilter,
             pools: Vec::new(),
             probes,

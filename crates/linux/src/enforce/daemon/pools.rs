@@ -14,7 +14,7 @@ use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor
 use crate::enforce::site::{Site, SitePool};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
-const UDP_LOAD: u64 = 1500;
+pub(super) const UDP_LOAD: u64 = 1500;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
 
@@ -41,6 +41,8 @@ pub(super) struct PoolControl {
     /// What is wrong with C for a while now.
     verdict: Option<Verdict>,
     recorder: Recorder,
+    /// What the machine had found when the rules and classes of the box were whole last.
+    sound: Option<Kept>,
 }
 
 impl PoolControl {
@@ -69,6 +71,7 @@ impl PoolControl {
             } else {
                 Recorder::default()
             },
+            sound: None,
         }
     }
 
@@ -76,6 +79,22 @@ impl PoolControl {
     pub(super) fn resume(&mut self, now: Instant, kept: &Kept, seed: u64) {
         self.capacity.resume(now, kept);
         self.recorder.resume(&self.capacity, seed);
+    }
+
+    /// Rules and classes are whole: what the machine has found counts.
+    pub(super) fn vouch(&mut self) {
+        self.sound = self.capacity.settled();
+    }
+
+    /// Others had taken rules or classes away, and for up to a second what passed was not counted: the machine goes on with what
+    /// it had found before.
+    pub(super) fn recount(&mut self, now: Instant, seed: u64) {
+        self.watch = Watch::default();
+        self.passed = Passed::default();
+        self.capacity.recount(now, self.sound.as_ref());
+        if self.sound.is_some() {
+            self.recorder.resume(&self.capacity, seed);
+        }
     }
 
     /// What the next machine of the same cell should know.
@@ -91,6 +110,7 @@ impl PoolControl {
 
     /// What is wrong with `c`, which is C, and what to do.
     pub(super) fn trouble(&self, c: Bitrate) -> Option<String> {
+        let c = self.without_trials(c);
         Some(match (self.verdict?, self.params) {
             (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) => {
                 let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64 / 1000 * 1000);
@@ -108,6 +128,14 @@ impl PoolControl {
                  is noticed late. Let stations answer ping, or write a fixed capacity"
             ),
         })
+    }
+
+    /// C, where `c` is what it is at the moment: a trial lowers or raises it for a second.
+    fn without_trials(&self, c: Bitrate) -> Bitrate {
+        match self.params {
+            CapacityParams::Fixed { rate } => rate,
+            _ => self.capacity.settled().map_or(c, |kept| kept.capacity),
+        }
     }
 
     /// That the cell carries more than `c`, which is C, and what to do. The box divides all the same.

@@ -10,7 +10,7 @@ use super::super::datapath::{leaf_minor, newcomers_minor};
 use super::super::protocol::{ClassReport, Explanation, PoolReport, StationReport, Status};
 use super::super::site::{SitePool, Source, Station};
 use super::Daemon;
-use super::pools::PoolControl;
+use super::pools::{PoolControl, UDP_LOAD};
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -187,6 +187,13 @@ impl Daemon {
             Some(channel) => format!("channel {channel}, whose air all stations of {} share", pool.ap_names()),
         };
         because.push(format!("{in_use} of {capacity} is in use at {place}"));
+        let bypassing = self.counts.udp.get(&station.slot).copied().unwrap_or_default();
+        if bypassing > UDP_LOAD {
+            let rate = Bitrate::from_bps(bypassing * 8);
+            because.push(format!(
+                "it sends {rate} of UDP, which passes the box by and takes air from all: no class can hold back what has been on the air"
+            ));
+        }
         if self.wan_binds() {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
         }

@@ -94,7 +94,9 @@ impl Daemon {
 
     /// For log and journal.
     fn tell(&self, event: &'static str, setting: &Setting) {
-        info!(station = setting.station, plan = setting.plan, weight = setting.weight, cap = ?setting.cap, until = ?setting.until, "{event}");
+        let cap = setting.cap.map(|cap| cap.to_string());
+        let until = setting.until.map(|until| until.to_string());
+        info!(station = setting.station, plan = setting.plan, weight = setting.weight, cap, until, "{event}");
         self.records.journal.station(&setting.station, event);
     }
 }

@@ -49,6 +49,8 @@ pub(super) enum Trouble {
     Queues,
     /// Rates of stations are not known.
     Rates,
+    /// Others took away what shapes; it is back.
+    Removed,
     /// What others took away cannot be put back.
     Repair,
     /// Settings of stations cannot be read or written.

@@ -9,7 +9,7 @@ use super::pools::PoolControl;
 use super::probes::Echo;
 use super::troubles::Trouble;
 use super::{Daemon, TICK, open_log};
-use crate::enforce::datapath::{leaf_minor, links, slot_of};
+use crate::enforce::datapath::{Health, leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 use crate::enforce::preflight::bridge_faults;
 use crate::enforce::state::Learned;
@@ -20,7 +20,7 @@ const SECOND: u64 = 10;
 const SLOW: u64 = 5;
 /// Seconds between two writes of what was learned.
 const KEEP: u64 = 5;
-/// How long `status` reports that other programs changed classes.
+/// How long `status` reports that other programs changed or removed something.
 const RETUNED: std::time::Duration = std::time::Duration::from_secs(30);
 /// Seconds between two lines of goodput in the journal.
 const MINUTE: u64 = 60;
@@ -69,7 +69,6 @@ impl Daemon {
     pub(super) fn tick(&mut self) {
         self.ticks_done += 1;
         let is_second = self.ticks_done.is_multiple_of(SECOND);
-        let is_adaptive = self.pools.iter().any(|pool| !pool.is_fixed());
         if self.ticks_done.is_multiple_of(SLOW) {
             self.count();
             self.look_at_wan();
@@ -90,7 +89,7 @@ impl Daemon {
             self.mend();
             self.survey();
         }
-        if is_adaptive && is_second {
+        if is_second {
             self.find_udp_senders();
         }
     }
@@ -284,10 +283,11 @@ impl Daemon {
         let health =
             links.and_then(|links| self.engine.repair(&links, &self.counts.classes).map_err(|error| error.to_string()));
         let Some(health) = self.troubles.watch(Trouble::Repair, health) else { return };
-        for mended in health.mended {
+        for mended in health.mended.iter().chain(&health.adopted).chain(&health.retuned) {
             warn!("{mended}");
         }
-        if health.retuned > 0 {
+        self.vouch(&health);
+        if !health.retuned.is_empty() {
             self.retuned = Some(std::time::Instant::now());
         }
         // For who looks a moment later.
@@ -296,6 +296,24 @@ impl Daemon {
         self.troubles.watch(Trouble::Classes, if retuned { Err(told.to_owned()) } else { Ok(()) });
         let troubles = health.troubles.join("; ");
         self.troubles.watch(Trouble::Interfaces, if troubles.is_empty() { Ok(()) } else { Err(troubles) });
+    }
+
+    /// Keeps what the machines have found while nothing was missing; else they go on with what they had found before.
+    fn vouch(&mut self, health: &Health) {
+        if health.mended.is_empty() && health.adopted.is_empty() {
+            self.pools.iter_mut().for_each(PoolControl::vouch);
+        } else {
+            let (now, seed) = (self.now(), u64::from(std::process::id()));
+            self.pools.iter_mut().for_each(|pool| pool.recount(now, seed));
+            self.act();
+        }
+        if !health.mended.is_empty() {
+            self.removed = Some(std::time::Instant::now());
+        }
+        let told = "others removed rules, classes or filters of the box (the log says which), and for up to a second traffic passed \
+                    undivided: a firewall that is loaded anew should flush its own tables only";
+        let removed = self.removed.is_some_and(|at| at.elapsed() < RETUNED);
+        self.troubles.watch(Trouble::Removed, if removed { Err(told) } else { Ok(()) });
     }
 
     /// Forgets silent stations, removes empty classes: once a second.

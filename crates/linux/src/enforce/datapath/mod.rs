@@ -37,7 +37,7 @@ pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports, routes};
 pub use netfilter::{Arrivals, Netfilter};
 pub use preview::Preview;
 pub(crate) use queue::INNER;
-pub use repair::Health;
+pub(in crate::enforce) use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
 pub use wan::{LINK, OTHERS, stage};

@@ -212,8 +212,7 @@ impl Engine {
         }
         if changed > 0 {
             self.tools.tc(&lines)?;
-            health.retuned += changed;
-            health.mended.push(format!("the queues of {changed} classes were changed by others: made anew"));
+            health.retuned.push(format!("the queues of {changed} classes were changed by others: made anew"));
         }
         Ok(())
     }

@@ -19,8 +19,10 @@ use super::{IFB, pool_minor};
 pub struct Health {
     /// What was missing and is back.
     pub mended: Vec<String>,
-    /// How many classes and queues others had given other parameters: put right.
-    pub retuned: usize,
+    /// Devices that were made anew and are shaped now.
+    pub adopted: Vec<String>,
+    /// Classes and queues that others had given other parameters: put right.
+    pub retuned: Vec<String>,
     /// What only the operator can mend.
     pub troubles: Vec<String>,
 }
@@ -82,8 +84,7 @@ impl Engine {
             Script::retune(&self.layout, |minor| counters.get(&minor).map(|class| class.parameters));
         if changed > 0 {
             self.tools.tc(&commands)?;
-            health.retuned += changed;
-            health.mended.push(format!("the parameters of {changed} classes were changed by others: put right"));
+            health.retuned.push(format!("the parameters of {changed} classes were changed by others: put right"));
         }
         self.repair_queues(health)
     }
@@ -165,7 +166,7 @@ impl Engine {
             self.adopt(name)?;
             self.state.save(&self.directory)?;
             self.redirect(name)?;
-            health.mended.push(format!("{name} is another device than before: it is shaped now"));
+            health.adopted.push(format!("{name} is another device than before: it is shaped now"));
         }
         Ok(())
     }
