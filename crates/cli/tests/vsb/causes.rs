@@ -8,7 +8,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root, needs_tool};
-use crate::operator::{ONE, furnished, in_box, reaches};
+use crate::operator::{ONE, furnished, in_box, reaches, until};
 
 /// What a command said, without the frame that long errors are printed in.
 fn words(output: &Output) -> String {
@@ -52,6 +52,24 @@ fn counters_of_others_are_no_difference() {
     let stopped = bench.vsb(&["stop"]);
     assert!(stopped.status.success() && words(&stopped).contains("everything is as before"), "{}", words(&stopped));
     assert!(bench.daemon().wait().unwrap().success(), "{}", bench.log());
+}
+
+/// The daemon stays within reach, and a start after a kill finds what to take back.
+#[test]
+fn a_removed_state_directory_is_made_anew() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    let state = bench.state.clone();
+    std::fs::remove_dir_all(&state).unwrap();
+    until(8, &bench, || bench.vsb(&["status"]).status.success());
+    assert!(bench.log().contains("the control socket was removed: made anew"), "{}", bench.log());
+    assert!(state.join("vsb.json").exists());
+    let stopped = bench.vsb(&["stop"]);
+    assert!(stopped.status.success() && words(&stopped).contains("everything is as before"), "{}", words(&stopped));
+    assert_eq!(bench.dump(), before);
 }
 
 /// A state file that a power failure left half written, or that is gone: `run` and `stop` find in the kernel what is

@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
 use tokio::time::timeout;
 use tracing::warn;
 
@@ -44,6 +45,8 @@ impl Query {
 pub(super) struct Controls {
     path: PathBuf,
     queries: mpsc::Receiver<Query>,
+    sender: mpsc::Sender<Query>,
+    accepting: AbortHandle,
     /// Each client that is owed an answer holds a clone.
     owed: Arc<()>,
 }
@@ -57,8 +60,22 @@ impl Controls {
         let listener = bind(directory, &path).map_err(failed)?;
         let (sender, queries) = mpsc::channel(CLIENTS);
         let owed = Arc::new(());
-        tokio::spawn(accept(listener, sender, Arc::downgrade(&owed)));
-        Ok(Controls { path, queries, owed })
+        let accepting = tokio::spawn(accept(listener, sender.clone(), Arc::downgrade(&owed))).abort_handle();
+        Ok(Controls { path, queries, sender, accepting, owed })
+    }
+
+    /// Listens again if somebody has removed the socket; whether that was so.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn listen_again(&mut self, directory: &Path) -> io::Result<bool> {
+        if self.path.try_exists()? {
+            return Ok(false);
+        }
+        let listener = bind(directory, &self.path)?;
+        self.accepting.abort();
+        self.accepting = tokio::spawn(accept(listener, self.sender.clone(), Arc::downgrade(&self.owed))).abort_handle();
+        Ok(true)
     }
 
     /// The next request.

@@ -21,6 +21,8 @@ pub(super) enum Trouble {
     CapacityFile,
     /// Others change classes or queues.
     Classes,
+    /// The control socket was removed and cannot be made anew.
+    Socket,
     /// A decision cannot be brought to the kernel.
     Control,
     /// The control log has a gap.

@@ -87,6 +87,7 @@ impl Daemon {
         }
         if is_second {
             self.mend();
+            self.open_socket();
             self.survey();
         }
         if is_second {
@@ -296,6 +297,21 @@ impl Daemon {
         self.troubles.watch(Trouble::Classes, if retuned { Err(told.to_owned()) } else { Ok(()) });
         let troubles = health.troubles.join("; ");
         self.troubles.watch(Trouble::Interfaces, if troubles.is_empty() { Ok(()) } else { Err(troubles) });
+    }
+
+    /// Makes the control socket anew, and what a start needs after a kill, if somebody has removed them.
+    fn open_socket(&mut self) {
+        let directory = self.site.config().state.clone();
+        let opened = self.controls.listen_again(&directory).map_err(|error| error.to_string()).and_then(|again| {
+            if again {
+                self.engine.save_state().map_err(|error| error.to_string())?;
+            }
+            Ok(again)
+        });
+        let opened = opened.map_err(|error| format!("the control socket was removed and cannot be made anew: {error}"));
+        if self.troubles.watch(Trouble::Socket, opened) == Some(true) {
+            warn!("the control socket was removed: made anew");
+        }
     }
 
     /// Keeps what the machines have found while nothing was missing; else they go on with what they had found before.

@@ -17,7 +17,7 @@ use super::stages::{Stages, is_ours};
 use super::tools::{DatapathError, Dump, Tools};
 use super::watch::Watch;
 use crate::enforce::config::LeafKind;
-use crate::enforce::state::{Lost, State};
+use crate::enforce::state::{Lost, State, StateError};
 
 /// The datapath while it is up.
 #[derive(Debug)]
@@ -242,6 +242,14 @@ impl Engine {
         let lines: String = free.into_iter().map(Script::remove_pool).collect();
         self.tools.tc(&lines)?;
         Ok(gone)
+    }
+
+    /// Writes the state file anew: somebody has removed it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn save_state(&self) -> Result<(), StateError> {
+        self.state.save(&self.directory)
     }
 
     /// Takes back everything.
