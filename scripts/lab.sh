@@ -48,4 +48,5 @@ for name in chromium chromium-browser google-chrome; do
     chromium=$(command -v "$name") && break
 done
 [ -n "$chromium" ] || skip "Chromium"
+[ -n "${PYTHON:-}" ] || ! [ -x ../.venv/bin/python ] || export PYTHON=$PWD/../.venv/bin/python
 CHROMIUM=$chromium FAIRAIR=${FAIRAIR:-../target/debug/fairair} npm run --silent browser

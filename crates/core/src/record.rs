@@ -5,7 +5,7 @@
 use crate::control::{ControlStats, Decision};
 pub use crate::mac::{MacStats, QosStats, StationRecord};
 use crate::packet::Direction;
-use crate::qdisc::QueueStats;
+use crate::qdisc::{Dropped, QueueStats};
 use crate::shaper::StationStats;
 use crate::units::{Duration, Instant};
 
@@ -80,4 +80,8 @@ pub struct Series {
     pub ap_queue_packets: Vec<u32>,
     /// Congestion window of each flow in segments; empty for UDP.
     pub cwnd: Vec<Vec<f32>>,
+    /// Packets of each flow that wait in the AP's queue; empty unless the frames are monitored.
+    pub ap_queue_by_flow: Vec<Vec<u32>>,
+    /// What the AP's queue dropped, over the whole run; empty unless the frames are monitored.
+    pub ap_queue_drops: Vec<Dropped>,
 }

@@ -1,13 +1,15 @@
-//! The air of replica 0, as bytes that the page draws.
+//! The air of replica 0 and the AP's queue, as bytes that the page draws.
 
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use fairair_core::mac::{Ppdu, Trace};
+use fairair_core::packet::{Class, Direction, DropReason};
+use fairair_core::record::Series;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
-use crate::limits;
+use crate::{engine, limits};
 
 /// Which part of the run.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -31,6 +33,41 @@ struct Head {
     /// Data rates in bit/s, ascending; rows name them by position.
     rates_bps: Vec<u64>,
     rows: usize,
+    flows: Vec<Flow>,
+    queue: Waiting,
+}
+
+/// A flow of the scenario.
+#[derive(Serialize)]
+struct Flow {
+    /// Position of its station in `nodes`.
+    node: usize,
+    /// "up" or "down".
+    direction: Direction,
+}
+
+/// Samples of the AP's queue and of the congestion windows, and the drops of the queue.
+#[derive(Serialize)]
+struct Waiting {
+    /// Times of the samples, s.
+    at_s: Vec<f64>,
+    /// Packets that wait, by flow.
+    packets: Vec<Vec<u32>>,
+    /// Congestion window in segments, by flow; empty for UDP.
+    cwnd: Vec<Vec<f32>>,
+    /// At most [`limits::DROPS`].
+    drops: Vec<Dropped>,
+    /// All of this part.
+    dropped: usize,
+}
+
+/// A packet that the AP's queue dropped.
+#[derive(Serialize)]
+struct Dropped {
+    at_s: f64,
+    flow: u32,
+    what: &'static str,
+    why: &'static str,
 }
 
 /// Bytes of a row.
@@ -47,12 +84,16 @@ pub(crate) fn air(scenario: &Scenario, part: Part) -> Response {
     cut.run.duration =
         Duration::from_secs_f64(to_s).max(cut.run.warmup + Duration::from_millis(1)).min(scenario.run.duration);
     let mut trace = Trace::new(Instant::ZERO + Duration::from_secs_f64(from_s), limits::PPDUS);
-    fairair_sim::run_monitored(&cut, 0, Some(&mut |frame| trace.see(frame)));
-    let bytes = bytes(scenario, &trace, from_s, to_s);
+    // About as many samples as the page has room for, but no more than memory has over a long warm-up.
+    let samples = (limits::SAMPLES / scenario.flow_count().max(1)).clamp(40, 400) as f64;
+    cut.run.sample_interval = Some(Duration::from_secs_f64(((to_s - from_s) / samples).max(to_s / 20_000.0).max(1e-4)));
+    let record = engine::run(&cut, 0, Some(&mut |frame| trace.see(frame)));
+    let queue = waiting(&record.series, scenario.flow_count(), from_s, to_s);
+    let bytes = bytes(scenario, &trace, queue, from_s, to_s);
     ([(CONTENT_TYPE, "application/octet-stream")], bytes).into_response()
 }
 
-fn bytes(scenario: &Scenario, trace: &Trace, from_s: f64, to_s: f64) -> Vec<u8> {
+fn bytes(scenario: &Scenario, trace: &Trace, queue: Waiting, from_s: f64, to_s: f64) -> Vec<u8> {
     let mut rates: Vec<u64> = trace.ppdus.iter().map(|ppdu| ppdu.rate.as_bps()).collect();
     rates.sort_unstable();
     rates.dedup();
@@ -65,6 +106,8 @@ fn bytes(scenario: &Scenario, trace: &Trace, from_s: f64, to_s: f64) -> Vec<u8> 
         nodes: std::iter::once("AP".to_owned()).chain(names).collect(),
         rates_bps: rates,
         rows: trace.ppdus.len(),
+        flows: scenario.flows().map(|(station, flow)| Flow { node: station + 1, direction: flow.direction }).collect(),
+        queue,
     };
     let mut json = serde_json::to_vec(&head).unwrap_or_default();
     json.resize((json.len() + 4).next_multiple_of(8) - 4, b' ');
@@ -75,6 +118,49 @@ fn bytes(scenario: &Scenario, trace: &Trace, from_s: f64, to_s: f64) -> Vec<u8> 
         row(&mut bytes, ppdu, &head.rates_bps);
     }
     bytes
+}
+
+/// The part of `series` between two times.
+fn waiting(series: &Series, flows: usize, from_s: f64, to_s: f64) -> Waiting {
+    let at_s: Vec<f64> = series.at.iter().map(|at| at.as_secs_f64()).collect();
+    let from = at_s.partition_point(|at| *at < from_s);
+    let to = at_s.partition_point(|at| *at <= to_s);
+    let part = |at: f64| (from_s..=to_s).contains(&at);
+    // Behind those of the flows: probes of the box.
+    let own = series.ap_queue_drops.iter().filter(|drop| drop.flow.index() < flows && part(drop.at.as_secs_f64()));
+    let drop = |drop: &fairair_core::qdisc::Dropped| Dropped {
+        at_s: drop.at.as_secs_f64(),
+        flow: drop.flow.0,
+        what: what(drop.class),
+        why: why(drop.reason),
+    };
+    Waiting {
+        at_s: at_s[from..to].to_vec(),
+        packets: series.ap_queue_by_flow.iter().map(|column| column[from..to].to_vec()).collect(),
+        cwnd: series.cwnd.iter().map(|column| column.get(from..to).unwrap_or_default().to_vec()).collect(),
+        drops: own.clone().take(limits::DROPS).map(drop).collect(),
+        dropped: own.count(),
+    }
+}
+
+fn what(class: Class) -> &'static str {
+    match class {
+        Class::Data => "TCP data",
+        Class::Ack => "TCP ACK",
+        Class::Other => "datagram",
+    }
+}
+
+fn why(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::QueueFull => "the queue was full",
+        DropReason::PushedOut => "the queue was full, and the discipline preferred another packet",
+        DropReason::Superseded => "a newer ACK of its flow took its place",
+        DropReason::Codel => "CoDel tells the sender that packets wait too long",
+        DropReason::Admission => "refused at random before the queue is full",
+        DropReason::RetryLimit => "the MAC gave it up",
+        DropReason::WireFull => "the buffer of the wire was full",
+    }
 }
 
 fn row(bytes: &mut Vec<u8>, ppdu: &Ppdu, rates: &[u64]) {

@@ -90,9 +90,8 @@ impl Line {
                 let _slot = slot;
                 work(&job);
             });
-            if done.await.is_err() {
-                let failed = Refusal::unfit("the engine failed on this cell", "please report it with the scenario");
-                let _ = tell.send(event("failed", &failed)).await;
+            if let Err(error) = done.await {
+                let _ = tell.send(event("failed", &Refusal::broken("simulation", error))).await;
             }
         });
         Sse::new(Events { events, cancel }).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()

@@ -21,6 +21,10 @@ const REFINED_S: f64 = 3000.0;
 pub(crate) const REFINED_REPLICAS: u32 = 40;
 /// Frames that a trace of the air shows.
 pub(crate) const PPDUS: usize = 120_000;
+/// Samples of the AP's queue beside a trace, all flows together.
+pub(crate) const SAMPLES: usize = 40_000;
+/// Drops beside a trace.
+pub(crate) const DROPS: usize = 5000;
 /// Goals of a plan.
 pub(crate) const GOALS: usize = 16;
 /// Edits in one request.

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fairair_core::scenario::ScenarioError;
 use serde::Serialize;
+use tokio::task::JoinError;
 
 /// A request that is not answered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -38,6 +39,16 @@ impl Refusal {
     /// What is behind the server gave no answer.
     pub(crate) fn silent(problem: impl Into<String>, fix: impl Into<String>) -> Self {
         Refusal { status: StatusCode::SERVICE_UNAVAILABLE, ..Refusal::unfit(problem, fix) }
+    }
+
+    /// `what` panicked on the scenario: a defect of ours, which ends this request alone.
+    pub(crate) fn broken(what: &str, error: JoinError) -> Self {
+        let panic = error.try_into_panic().ok();
+        let said = panic.as_ref().and_then(|panic| {
+            panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied())
+        });
+        let problem = format!("the {what} failed on this cell: {}", said.unwrap_or("no reason is known"));
+        Refusal::unfit(problem, "this is a defect of FairAir: please report it with the scenario")
     }
 
     /// The server does enough already.

@@ -12,6 +12,7 @@ use fairair_sim::replicas::Pool;
 use fairair_sim::{Effort, Execution, SIMULATOR, simulate_by};
 
 use crate::answer::{Answer, Source};
+use crate::engine;
 use crate::jobs::Job;
 use crate::limits;
 
@@ -25,14 +26,14 @@ const PAUSE: Real = Real::from_millis(200);
 /// Sends answers until they are precise or the browser is gone: `fairair run --until-ci 2%` gives the last one, too.
 pub(crate) fn run(scenario: &Scenario, job: &Job) {
     if let Some(short) = glance(scenario) {
-        let execution = of(vec![fairair_sim::run(&short, 0)], false);
+        let execution = of(vec![engine::run(&short, 0, None)], false);
         job.send("answer", &Answer::new(&execution.report(&short, SIMULATOR), &short, Source::Glance));
     }
     let Some(pool) = job.pool() else { return };
     let effort = Effort { until_ci_percent: Some(PRECISE_PERCENT), max_replicas: limits::refined_replicas(scenario) };
     let interim = Mutex::new(Interim::default());
     let replica = |replica| {
-        let record = fairair_sim::run(scenario, replica);
+        let record = engine::run(scenario, replica, None);
         let mut interim = interim.lock().unwrap_or_else(PoisonError::into_inner);
         interim.add(replica, record.clone());
         if let Some(records) = interim.due() {

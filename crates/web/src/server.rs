@@ -20,7 +20,7 @@ use crate::listen::{self, new_token};
 use crate::plan::Asked;
 use crate::reply::Refusal;
 use crate::start::Start;
-use crate::{compare, plan, run};
+use crate::{compare, gallery, plan, run};
 
 /// A scenario with the name that the page shows for it.
 #[derive(Clone, Debug, Serialize)]
@@ -92,7 +92,8 @@ pub(crate) fn routes(gate: Arc<Gate>, start: Start) -> Router {
         .route("/api/run", post(run_job))
         .route("/api/compare", post(compare_job))
         .route("/api/plan", post(plan_job))
-        .route("/api/air", post(air_of));
+        .route("/api/air", post(air_of))
+        .route("/api/gallery", get(|| async { Json(gallery::papers()) }).post(figure_of));
     for asset in LAB {
         router = router.route(asset.path, asset.route());
     }
@@ -105,7 +106,7 @@ async fn off_thread(work: impl FnOnce() -> Result<Document, Refusal> + Send + 's
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(document)) => Json(document).into_response(),
         Ok(Err(refusal)) => refusal.into_response(),
-        Err(_) => Refusal::unfit("the model failed on this cell", "please report it with the scenario").into_response(),
+        Err(error) => Refusal::broken("model", error).into_response(),
     }
 }
 
@@ -133,6 +134,10 @@ async fn plan_job(State(rooms): Shared, Json(text): Json<PlanText>) -> Result<Re
     Ok(rooms.jobs.long.start(move |job| plan::plan(&scenario, &required, job)))
 }
 
+async fn figure_of(Json(wanted): Json<gallery::Wanted>) -> Result<Json<Scenario>, Refusal> {
+    wanted.scenario().map(Json)
+}
+
 /// A scenario and the part of its run that is shown.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,5 +150,5 @@ async fn air_of(State(rooms): Shared, Json(text): Json<AirText>) -> Result<Respo
     let scenario = document::scenario(&text.toml)?;
     let _place = rooms.jobs.short.turn().await?;
     let traced = tokio::task::spawn_blocking(move || air::air(&scenario, text.part)).await;
-    traced.map_err(|_| Refusal::unfit("the engine failed on this cell", "please report it with the scenario"))
+    traced.map_err(|error| Refusal::broken("simulation", error))
 }

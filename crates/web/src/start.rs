@@ -19,10 +19,18 @@ pub(crate) struct Start {
     scenario: Scenario,
     examples: Vec<Scenario>,
     phys: Vec<PhyChoice>,
-    queues: Vec<&'static str>,
+    queues: Vec<Queue>,
     remedies: usize,
     most_stations: usize,
     most_seconds: f64,
+}
+
+/// A discipline of the AP's queue.
+#[derive(Clone, Debug, Serialize)]
+struct Queue {
+    kind: &'static str,
+    /// Whether it has the key `limit`.
+    has_limit: bool,
 }
 
 /// What can be chosen with a PHY.
@@ -48,11 +56,18 @@ impl Start {
             scenario: scenario.unwrap_or_else(first),
             examples: all().collect(),
             phys: [Phy::B, Phy::A, Phy::G, Phy::N, Phy::Ac, Phy::Ax].map(PhyChoice::new).to_vec(),
-            queues: QdiscSpec::all().iter().map(QdiscSpec::kind).collect(),
+            queues: QdiscSpec::all().iter().map(Queue::new).collect(),
             remedies: REMEDIES.len(),
             most_stations: limits::STATIONS,
             most_seconds: limits::DURATION.as_secs_f64(),
         }
+    }
+}
+
+impl Queue {
+    fn new(spec: &QdiscSpec) -> Self {
+        let has_limit = serde_json::to_value(spec).is_ok_and(|table| table.get("limit").is_some());
+        Queue { kind: spec.kind(), has_limit }
     }
 }
 

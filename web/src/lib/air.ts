@@ -12,6 +12,18 @@ interface Head {
     nodes: string[];
     rates_bps: number[];
     rows: number;
+    /** Flows by their number; `node` is a position in `nodes`. */
+    flows: { node: number; direction: "up" | "down" }[];
+    queue: Waiting;
+}
+
+/** The AP's queue and the congestion windows, by flow, and what the queue dropped. */
+export interface Waiting {
+    at_s: number[];
+    packets: number[][];
+    cwnd: number[][];
+    drops: { at_s: number; flow: number; what: string; why: string }[];
+    dropped: number;
 }
 
 /** The PPDUs of a part of a run, column by column, in the order of their start. */

@@ -92,10 +92,23 @@ export interface Start {
     scenario: Scenario;
     examples: Scenario[];
     phys: PhyChoice[];
-    queues: string[];
+    queues: { kind: string; has_limit: boolean }[];
     remedies: number;
     most_stations: number;
     most_seconds: number;
+}
+
+export interface Paper {
+    id: string;
+    title: string;
+    figures: {
+        id: string;
+        name: string;
+        title: string;
+        shows: string;
+        x: string;
+        series: { id: string; label: string; xs: string[] }[];
+    }[];
 }
 
 export interface Progress {
@@ -178,6 +191,17 @@ export async function start(): Promise<Start> {
     const response = await fetch("/api/start");
     if (!response.ok) throw new Refused(await refusal(response));
     return (await response.json()) as Start;
+}
+
+export async function gallery(): Promise<Paper[]> {
+    const response = await fetch("/api/gallery");
+    if (!response.ok) throw new Refused(await refusal(response));
+    return (await response.json()) as Paper[];
+}
+
+/** The scenario of a series of a figure at the x of this position. */
+export async function figure(paper: string, id: string, series: string, x: number): Promise<Scenario> {
+    return (await (await send("/api/gallery", { paper, figure: id, series, x })).json()) as Scenario;
 }
 
 export async function read(toml: string): Promise<Document> {

@@ -36,6 +36,25 @@ export function answerCsv(answer: Answer): string {
     return [head, ...rows].map((row) => row.join(",")).join("\n") + "\n";
 }
 
+/** A text as a literal of Python. */
+function literal(text: string): string {
+    const isPlain = !text.includes("'''") && !text.includes("\\") && !text.endsWith("'");
+    return isPlain ? `'''\n${text}'''` : JSON.stringify(text);
+}
+
+/** A cell of a notebook that gives the numbers of `answer` on the scenario `toml`. */
+export function pythonCell(toml: string, answer: Answer): string {
+    const how = {
+        model: 'engine="model"',
+        glance: "until_ci=0.02, max_replicas=40",
+        simulation: `replicas=${answer.replicas}`,
+    }[answer.source];
+    return (
+        `import fairair\n\ncell = fairair.Scenario.from_toml(${literal(toml)})\n` +
+        `result = fairair.run(cell, ${how})\nresult.stations\n`
+    );
+}
+
 function xml(text: string): string {
     return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }

@@ -17,6 +17,8 @@ export class Lab {
     name = $state("");
     /** The simulation's answer on the document. */
     simulated = $state.raw<Answer | null>(null);
+    /** The document that it answers. */
+    simulatedToml = "";
     /** Whether that answer is of an earlier text. */
     isStale = $state(false);
     progress = $state.raw<Progress | null>(null);
@@ -149,6 +151,7 @@ export class Lab {
                 if (first) this.took = { ...this.took, first: performance.now() - began };
                 first = false;
                 this.simulated = data as Answer;
+                this.simulatedToml = toml;
                 this.isStale = false;
             });
         } catch (error) {

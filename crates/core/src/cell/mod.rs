@@ -261,9 +261,10 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
         self.bss.notify_fetches();
     }
 
-    /// Starts to record frames for [`Self::drain_air`].
+    /// Starts to record frames for [`Self::drain_air`], and what happens in the AP's queue for the series.
     pub fn monitor(&mut self) {
         self.bss.monitor();
+        self.bss.queue(NodeId::AP).watch();
     }
 
     /// Hands over the frames recorded since the last call, in the order of their start.

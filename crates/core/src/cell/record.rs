@@ -3,7 +3,7 @@
 use super::deadlines::Deadline;
 use super::wires::UP;
 use super::{Cell, CellPacket};
-use crate::packet::NodeId;
+use crate::packet::{FlowId, NodeId};
 use crate::record::{FlowRecord, Record};
 use crate::units::Instant;
 
@@ -11,6 +11,9 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// What was measured up to `end`, with the counters of the `flows` that the driver has kept. The congestion windows of
     /// the series are the driver's too.
     pub fn record(mut self, end: Instant, flows: Vec<FlowRecord>) -> Record {
+        if let Some(watched) = self.bss.queue(NodeId::AP).watched() {
+            self.series.ap_queue_drops = watched.take_drops();
+        }
         Record {
             seed: self.seed,
             measured: end.saturating_since(self.counted_from),
@@ -32,6 +35,12 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     pub(super) fn sample(&mut self, now: Instant) {
         self.series.at.push(now);
         self.series.ap_queue_packets.push(self.bss.queue(NodeId::AP).len() as u32);
+        if let Some(watched) = self.bss.queue(NodeId::AP).watched() {
+            self.series.ap_queue_by_flow.resize_with(self.scenario.flow_count(), Vec::new);
+            for (flow, column) in (0..).map(FlowId).zip(&mut self.series.ap_queue_by_flow) {
+                column.push(watched.waiting(flow));
+            }
+        }
         if let Some(interval) = self.scenario.run.sample_interval {
             self.deadlines.schedule(now + interval, Deadline::Sample);
         }

@@ -71,7 +71,8 @@ impl Fnv1a {
         if let Some(enforce) = enforce {
             self.enforce(enforce);
         }
-        let Series { at, ap_queue_packets, cwnd } = series;
+        // What waits by flow and the drops are for charts, and in no result.
+        let Series { at, ap_queue_packets, cwnd, ap_queue_by_flow: _, ap_queue_drops: _ } = series;
         self.numbers(at.iter().map(|at| at.as_nanos()));
         self.numbers(ap_queue_packets.iter().map(|packets| u64::from(*packets)));
         self.number(cwnd.len() as u64);

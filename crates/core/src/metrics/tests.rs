@@ -215,7 +215,8 @@ fn neighbours_that_differ_in_their_number_alone_are_a_group() {
 #[test]
 fn what_does_not_exist_is_null_in_json_and_the_json_reads_back() {
     let mut sampled = record([0; 4]);
-    sampled.series = Series { at: vec![Instant::ZERO], ap_queue_packets: vec![3], cwnd: vec![vec![1.5]; 4] };
+    sampled.series =
+        Series { at: vec![Instant::ZERO], ap_queue_packets: vec![3], cwnd: vec![vec![1.5]; 4], ..Series::default() };
     for records in [vec![], vec![Record::default()], vec![sampled, record([0; 4])]] {
         let report = Report::new(&scenario(), &records, provenance());
         let json = serde_json::to_string(&report).unwrap();

@@ -25,6 +25,7 @@ mod shared_fifo;
 mod spec;
 mod tlas;
 mod tlas_saf;
+mod watched;
 
 #[cfg(test)]
 mod conformance;
@@ -51,3 +52,4 @@ pub use shared_fifo::{SharedFifo, SharedFifoParams};
 pub use spec::{QdiscSpec, build};
 pub use tlas::{Tlas, TlasParams, Victim};
 pub use tlas_saf::{CwndSource, TlasSaf, TlasSafParams};
+pub use watched::{Dropped, Watched};

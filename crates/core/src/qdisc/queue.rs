@@ -1,6 +1,6 @@
 //! A discipline with its books: arrivals, drops by reason and class, occupancy, sojourn.
 
-use super::{Drops, Held, Histogram, Qdisc};
+use super::{Drops, Held, Histogram, Qdisc, Watched};
 use crate::packet::{Category, Class, Direction, DropReason, NodeId, Packet};
 use crate::units::{Bytes, Duration, Instant};
 
@@ -35,6 +35,7 @@ pub struct Queue<P, D = Box<dyn Qdisc<P>>> {
     drops: Drops<P>,
     /// Until when `stats.occupancy` is summed.
     counted_to: Instant,
+    watched: Option<Box<Watched>>,
 }
 
 impl<P: Packet> Queue<P> {
@@ -47,7 +48,7 @@ impl<P: Packet> Queue<P> {
 impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
     /// An empty queue of one kind, which is called without indirection.
     pub fn of(discipline: D) -> Self {
-        Queue { discipline, stats: QueueStats::default(), drops: Vec::new(), counted_to: Instant::ZERO }
+        Queue { discipline, stats: QueueStats::default(), drops: Vec::new(), counted_to: Instant::ZERO, watched: None }
     }
 
     /// Keeps a histogram of the waiting times too.
@@ -57,14 +58,27 @@ impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
         self
     }
 
+    /// Starts to keep who waits and what is dropped, for [`Self::watched`].
+    pub fn watch(&mut self) {
+        self.watched.get_or_insert_default();
+    }
+
+    /// Who waits and what was dropped since [`Self::watch`].
+    pub fn watched(&mut self) -> Option<&mut Watched> {
+        self.watched.as_deref_mut()
+    }
+
     /// Takes a packet in.
     pub fn enqueue(&mut self, now: Instant, mut packet: P) {
         self.count_occupancy(now);
         self.stats.arrivals[packet.class().index()] += 1;
         packet.set_enqueued_at(now);
+        if let Some(watched) = &mut self.watched {
+            watched.came(&packet);
+        }
         self.discipline.enqueue(now, packet, &mut self.drops);
         if !self.drops.is_empty() {
-            self.count_drops();
+            self.count_drops(now);
         }
     }
 
@@ -161,9 +175,12 @@ impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
 
     fn count_departure(&mut self, now: Instant, packet: Option<&P>) {
         if !self.drops.is_empty() {
-            self.count_drops();
+            self.count_drops(now);
         }
         if let Some(packet) = packet {
+            if let Some(watched) = &mut self.watched {
+                watched.left(packet);
+            }
             self.stats.departures[packet.class().index()] += 1;
             let sojourn = now.saturating_since(packet.enqueued_at());
             self.stats.sojourn += sojourn;
@@ -171,8 +188,11 @@ impl<P: Packet, D: Qdisc<P>> Queue<P, D> {
         }
     }
 
-    fn count_drops(&mut self) {
+    fn count_drops(&mut self, now: Instant) {
         for (packet, reason) in self.drops.drain(..) {
+            if let Some(watched) = &mut self.watched {
+                watched.dropped(now, &packet, reason);
+            }
             self.stats.drops[reason.index()][packet.class().index()] += 1;
             packet.discard();
         }
