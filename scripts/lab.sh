@@ -48,5 +48,7 @@ for name in chromium chromium-browser google-chrome; do
     chromium=$(command -v "$name") && break
 done
 [ -n "$chromium" ] || skip "Chromium"
-[ -n "${PYTHON:-}" ] || ! [ -x ../.venv/bin/python ] || export PYTHON=$PWD/../.venv/bin/python
+# With the package built, the exported Python cell runs, too.
+own=$PWD/../.venv/bin/python
+if [ -z "${PYTHON:-}" ] && "$own" -c 'import fairair' 2>/dev/null; then export PYTHON=$own; fi
 CHROMIUM=$chromium FAIRAIR=${FAIRAIR:-../target/debug/fairair} npm run --silent browser
