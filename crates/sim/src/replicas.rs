@@ -1,6 +1,7 @@
 //! Replicas side by side: as many threads as wanted, the same results in the same order.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -31,6 +32,9 @@ impl Pool {
     /// replica starts, and those under way are waited for; the results are then those of the first few replicas of the
     /// range, without gaps: the same as of a run that had asked for so many. `on_done` is called on a
     /// worker thread after each replica, in the order in which they end.
+    ///
+    /// # Panics
+    /// When `simulate` panics: with its panic, once the replicas under way have ended. No further replica starts.
     pub fn run<T: Send>(
         &self,
         replicas: Range<u32>,
@@ -39,16 +43,20 @@ impl Pool {
         on_done: impl Fn(u32) + Sync,
     ) -> Vec<T> {
         let next = AtomicU32::new(replicas.start);
+        let failed = AtomicBool::new(false);
         let take = || {
             // Looking at the flag comes first: a number that is taken is run, so that no gap is left.
-            let cancelled = cancel.load(Ordering::Relaxed);
+            let cancelled = cancel.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
             let replica = if cancelled { None } else { Some(next.fetch_add(1, Ordering::Relaxed)) };
             replica.filter(|replica| *replica < replicas.end)
         };
         let done = Mutex::new(Vec::new());
         self.threads.broadcast(|_| {
             while let Some(replica) = take() {
-                let result = simulate(replica);
+                let result = catch_unwind(AssertUnwindSafe(|| simulate(replica))).unwrap_or_else(|panic| {
+                    failed.store(true, Ordering::Relaxed);
+                    resume_unwind(panic)
+                });
                 done.lock().expect("no thread panics while it holds the lock").push((replica, result));
                 on_done(replica);
             }
@@ -100,6 +108,23 @@ mod tests {
             assert!(results.len() >= 5 && results.len() < 1000, "{}", results.len());
             assert!(results.iter().copied().eq(0..results.len() as u32));
             assert_eq!(ended.into_inner().unwrap().len(), results.len(), "every replica is announced");
+        }
+    }
+
+    #[test]
+    fn a_panic_in_a_replica_starts_no_further_one_and_leaves_the_pool_usable() {
+        for jobs in [1, 2] {
+            let pool = Pool::new(jobs).unwrap();
+            let begun = AtomicU32::new(0);
+            let simulate = |replica: u32| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                assert!(replica != 2, "a hook that panics");
+                std::thread::sleep(Duration::from_millis(1));
+            };
+            let run = || pool.run(0..10_000, &never(), simulate, |_| ());
+            assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+            assert!(begun.into_inner() < 5_000, "others went on");
+            assert_eq!(pool.run(0..3, &never(), |replica| replica, |_| ()), [0, 1, 2]);
         }
     }
 
