@@ -164,6 +164,13 @@ proptest! {
             }
             prop_assert!(flow.retransmits <= flow.sent_packets);
         }
+        // Who monitors also gets what waits by flow, and each drop.
+        let mut record = record;
+        prop_assert!(record.series.ap_queue_by_flow.iter().all(|waits| waits.len() == record.series.at.len()));
+        let dropped: u64 = Class::ALL.iter().map(|class| record.ap_queue.dropped(*class)).sum();
+        prop_assert_eq!(record.series.ap_queue_drops.len() as u64, dropped, "of\n{}", text);
+        record.series.ap_queue_by_flow.clear();
+        record.series.ap_queue_drops.clear();
         prop_assert_eq!(&record, &fairair_sim::run(&scenario, 0), "the monitor changes nothing, the seed decides");
     }
 }
