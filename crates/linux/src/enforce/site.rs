@@ -1,5 +1,6 @@
 //! Who is there: pools, stations, their classes. Pure bookkeeping; [`Site::layout`] says what the kernel should hold.
 
+mod addresses;
 mod admit;
 mod air;
 mod place;
@@ -16,6 +17,7 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
 use fairair_core::units::Bitrate;
 
+pub use self::addresses::Addresses;
 pub use self::air::ForeignRate;
 pub use self::station::Station;
 
@@ -154,9 +156,9 @@ impl Site {
                 same && old.pool == pool && !self.stations.iter().any(|other| other.slot == old.slot)
             });
             let slot = old.map_or_else(|| self.slot(), |old| Ok(old.slot))?;
-            let mut addresses: BTreeSet<_> = station.addresses.into_iter().collect();
+            let mut addresses = Addresses::of_file(station.addresses);
             if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
-                addresses.extend(&old.addresses);
+                addresses.inherit(&old.addresses);
             }
             // Facts from leases and association lists stay; facts from the old file go with its line.
             let told = old.filter(|old| !is_rate_told(&previous, old)).and_then(|old| old.rate);
@@ -285,12 +287,14 @@ impl Site {
         {
             // Where classes go by MAC address nobody loses anything by what another says.
             let keeps = sighting.is_hearsay && self.config.mode == Mode::Bridged;
-            changed = !(keeps && self.stations[known].addresses.contains(&address));
-            if !keeps {
-                self.vacate(address);
+            let had = self.stations[known].addresses.contains(&address);
+            let has = self.give(known, address, source, now_s);
+            changed = has && !(keeps && had);
+            if has && !keeps {
+                self.vacate(address, known);
             }
-            self.stations[known].addresses.insert(address);
-            self.shorten(known, address);
+        } else if let Some(address) = address.filter(|_| taken == Some(known)) {
+            self.give(known, address, source, now_s);
         }
         let station = &mut self.stations[known];
         if is_list(source) {

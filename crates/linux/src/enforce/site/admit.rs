@@ -5,13 +5,11 @@ use std::net::IpAddr;
 
 use fairair_core::units::Bitrate;
 
+use super::addresses::{Addresses, Evidence};
 use super::{Full, Site, Source, Station};
 use crate::enforce::config::{Ap, Mac, Matcher, Mode, Plan};
 use crate::enforce::datapath::{Key, MOST_LEAVES};
 use crate::enforce::discovery::Sighting;
-
-/// Addresses that a station may have besides those that the file names: privacy extensions (RFC 8981) make some ten.
-const MOST_ADDRESSES: usize = 64;
 
 /// Stations of an AP that no list names, at most: an AP of the largest kind has half as many clients.
 const MOST_OF_AN_AP: usize = 1024;
@@ -121,7 +119,7 @@ impl Site {
             if self.stations.iter().any(|own| own.source == Source::Config && own.addresses.contains(&address)) {
                 return Ok(false);
             }
-            self.vacate(address);
+            self.vacate(address, self.stations.len());
         }
         let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
         if !self.make_room(sighting, source, &ap, now_s) {
@@ -135,14 +133,18 @@ impl Site {
             ap,
             slot,
             mac: sighting.mac,
-            addresses: address.into_iter().collect(),
+            addresses: Addresses::default(),
             plan: Plan::default(),
             rate: sighting.rate,
             source,
             seen_s: now_s,
             is_listed: is_list(source),
         });
-        self.settle(self.stations.len() - 1);
+        let position = self.stations.len() - 1;
+        if let Some(address) = address {
+            self.give(position, address, source, now_s);
+        }
+        self.settle(position);
         Ok(true)
     }
 
@@ -153,22 +155,17 @@ impl Site {
         })
     }
 
-    /// Leaves station `position` as many addresses as a device may have, `newest` among them.
-    pub(super) fn shorten(&mut self, position: usize, newest: IpAddr) {
-        let station = &self.stations[position];
-        let named =
-            self.config.stations.iter().find(|own| own.name == station.name && station.source == Source::Config);
-        let named = named.map_or(&[][..], |own| &own.addresses);
-        if station.addresses.len() > MOST_ADDRESSES + named.len() {
-            let other = |own: &&IpAddr| **own != newest && !named.contains(own);
-            let last = station.addresses.iter().rev().find(other).copied();
-            last.map(|last| self.stations[position].addresses.remove(&last));
-        }
+    /// Gives station `position` the address, if it has room for it; answers whether it has the address now.
+    pub(super) fn give(&mut self, position: usize, address: IpAddr, source: Source, now_s: u64) -> bool {
+        let is_proven = is_list(source) || source == Source::FirstSight;
+        let evidence = if is_proven { Evidence::Proven } else { Evidence::Heard };
+        let age_s = self.config.discovery.age.as_secs_f64() as u64;
+        self.stations[position].addresses.take(address, evidence, now_s, age_s)
     }
 
-    /// Takes `address` from whoever has it.
-    pub(super) fn vacate(&mut self, address: IpAddr) {
-        for station in &mut self.stations {
+    /// Takes `address` from whoever has it, but not from station `keeper`.
+    pub(super) fn vacate(&mut self, address: IpAddr, keeper: usize) {
+        for (_, station) in self.stations.iter_mut().enumerate().filter(|(position, _)| *position != keeper) {
             station.addresses.remove(&address);
         }
     }
@@ -176,6 +173,7 @@ impl Site {
 
 #[cfg(test)]
 mod tests {
+    use super::super::addresses::MOST_ADDRESSES;
     use super::*;
     use crate::enforce::config::Config;
 
@@ -241,17 +239,24 @@ mod tests {
         assert_eq!(names[6], "02:00:00:00:00:05");
     }
 
+    /// Somebody sends with a station's MAC address and a thousand addresses, or claims its address among as many of his own.
     #[test]
-    fn a_station_keeps_its_newest_address_of_too_many_and_those_of_the_file() {
+    fn made_up_addresses_of_a_mac_address_cost_nobody_his_own() {
         let text = TWO.replace("addresses =", "mac = \"02:00:00:00:00:01\"\naddresses =");
         let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
-        for low in 0..1000_u32 {
-            let address = Some(format!("fd01::{low:x}").parse().unwrap());
-            let mac = Some(Mac([2, 0, 0, 0, 0, 1]));
+        let mut say = |low: u8, address: &str, now_s: u64| {
+            let (address, mac) = (Some(address.parse().unwrap()), Some(Mac([2, 0, 0, 0, 0, low])));
             let sighting = Sighting { address, mac, interface: Some(1), ..Sighting::default() };
-            site.sight(&sighting, Source::Neighbours, &[(1, "eth1".to_owned())].into(), 0).unwrap();
+            site.sight(&sighting, Source::Neighbours, &[(1, "eth1".to_owned())].into(), now_s).unwrap()
+        };
+        say(1, "fd01::ffff", 0);
+        for low in 0..1000_u32 {
+            say(1, &format!("fd01::{low:x}"), 1);
+            say(2, &format!("fd02::{low:x}"), 1);
         }
-        assert_eq!(site.stations()[0].addresses.len(), MOST_ADDRESSES + 1);
-        assert!(has(&site, "10.1.0.1") && has(&site, "fd01::3e7"));
+        assert!(!say(2, "fd01::ffff", 2), "who has too many takes none of others'");
+        let desk = &site.stations()[0].addresses;
+        assert_eq!(desk.iter().count(), MOST_ADDRESSES + 1);
+        assert!(["10.1.0.1", "fd01::ffff"].iter().all(|own| desk.contains(&own.parse().unwrap())));
     }
 }

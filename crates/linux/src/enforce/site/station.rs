@@ -1,10 +1,8 @@
 //! A station of the site.
 
-use std::collections::BTreeSet;
-use std::net::IpAddr;
-
 use fairair_core::units::Bitrate;
 
+use super::Addresses;
 use crate::enforce::config::{Mac, Plan};
 use crate::enforce::discovery::Source;
 
@@ -22,7 +20,7 @@ pub struct Station {
     /// MAC address, if known.
     pub mac: Option<Mac>,
     /// Addresses, for classes in routed mode and for probes.
-    pub addresses: BTreeSet<IpAddr>,
+    pub addresses: Addresses,
     /// Weight and cap.
     pub plan: Plan,
     /// PHY rate of its data frames, if known.

@@ -1,10 +1,11 @@
 //! How each station is asked: by echo request, or by ARP and ND where it does not answer those.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use crate::enforce::protocol::ProbeMethod;
+use crate::enforce::site::Addresses;
 
 /// So many echo requests, or questions by ARP or ND, without an answer, over at least [`PATIENCE`], and the station is asked in
 /// another way.
@@ -77,7 +78,7 @@ impl Responder {
         &mut self,
         now: Instant,
         id: u64,
-        addresses: &BTreeSet<IpAddr>,
+        addresses: &Addresses,
         may: impl Fn(ProbeMethod, IpAddr) -> bool,
     ) -> Option<Question> {
         self.asked_at = now;
@@ -167,15 +168,15 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(100);
 
-    fn addresses(list: &[&str]) -> BTreeSet<IpAddr> {
-        list.iter().map(|text| text.parse().unwrap()).collect()
+    fn addresses(list: &[&str]) -> Addresses {
+        Addresses::of_file(list.iter().map(|text| text.parse().unwrap()))
     }
 
     /// Asks every 100 ms; `answers` says what is answered, at once. How it was asked in the end, and how many were answered.
     fn asked(
         responder: &mut Responder,
         now: &mut Instant,
-        own: &BTreeSet<IpAddr>,
+        own: &Addresses,
         times: u64,
         answers: impl Fn(ProbeMethod, IpAddr) -> bool,
     ) -> (Option<Question>, usize) {
