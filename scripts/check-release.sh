@@ -24,6 +24,22 @@ esac
 say "the wheel in clean environments"
 scripts/check-wheel.sh "$wheel"
 
+say "a wheel out of the source distribution"
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+.venv/bin/python -m venv "$room/venv"
+# As a user has it: no repository around, no commit named. Compiled crates of others are shared with the build.
+(
+    unset FAIRAIR_COMMIT SOURCE_DATE_EPOCH
+    export CARGO_TARGET_DIR=$PWD/target/dist
+    sdist=$(realpath "$sdist")
+    cd "$room"
+    venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir built "$sdist"
+    venv/bin/pip install --quiet --disable-pip-version-check built/*.whl
+    venv/bin/fairair --version
+    venv/bin/python -c 'import fairair; print(repr(fairair.Scenario({"name": "a", "station": [{"name": "a", "flows": [{"direction": "up"}]}]})))'
+)
+
 say "types, by pyright (the tests have mypy)"
 "$tools/pyright" --pythonpath "$PWD/.venv/bin/python" python/fairair
 

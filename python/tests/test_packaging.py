@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,22 @@ def test_the_box_reads_what_the_router_ships(tmp_path: Path) -> None:
     # 0, or a finding about `iw`, which this machine may lack; a mistake in the file has a line.
     assert "vsb.toml:" not in done.stderr, done.stderr
     assert "phy0-ap0" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_source_distribution_has_what_builds_read(tmp_path: Path) -> None:
+    # The lab carries these. They lie outside its crate, so that only a list of ours brings them.
+    manifest = str(REPOSITORY / "python/Cargo.toml")
+    maturin = [sys.executable, "-m", "maturin", "sdist", "--manifest-path", manifest, "--out", str(tmp_path)]
+    done = subprocess.run(maturin, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (packed,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(packed) as archive:
+        names = [name.partition("/")[2] for name in archive.getnames()]
+    assert len(names) == len(set(names))
+    for pattern in ("scenarios/*.toml", "gallery/*/*.toml"):
+        wanted = {str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob(pattern)}
+        assert len(wanted) > 20
+        assert wanted <= set(names), sorted(wanted - set(names))
 
 
 def test_there_is_one_version() -> None:
