@@ -40,9 +40,6 @@ trap 'rm -rf "$room"' EXIT
     venv/bin/python -c 'import fairair; print(repr(fairair.Scenario({"name": "a", "station": [{"name": "a", "flows": [{"direction": "up"}]}]})))'
 )
 
-say "types, by pyright (the tests have mypy)"
-"$tools/pyright" --pythonpath "$PWD/.venv/bin/python" python/fairair
-
 say "unit"
 if command -v systemd-analyze >/dev/null; then
     # It looks for the command where the unit says.

@@ -21,6 +21,7 @@ in_python maturin develop --quiet --profile dev --locked || status=$?
 in_python ruff format --check . || status=$?
 in_python ruff check . || status=$?
 in_python mypy || status=$?
+in_python basedpyright || status=$?
 in_python python -m mypy.stubtest fairair._native || status=$?
 in_python pytest -q 2>&1 | tee -a "$log" || status=$?
 

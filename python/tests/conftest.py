@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import fairair
@@ -26,6 +27,12 @@ def cell_document() -> dict[str, Any]:
             {"name": "other", "beta": 1.2, "count": 4, "flows": [{"direction": "down"}]},
         ],
     }
+
+
+def number(table: pd.DataFrame, row: str, column: str) -> float:
+    """Return a cell of a table, which pandas may type as anything."""
+    value: Any = table.loc[row, column]
+    return float(value)
 
 
 @pytest.fixture

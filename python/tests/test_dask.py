@@ -31,8 +31,10 @@ def client() -> Iterator[Any]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        # None is no dashboard, which its type does not say.
+        no_dashboard: Any = None
         with (
-            LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
+            LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=no_dashboard) as cluster,
             Client(cluster) as client,
         ):
             yield client

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, number
 
 import fairair
 from fairair import FairAirError, Result, Scenario, goals
@@ -30,7 +30,7 @@ def test_tables_say_what_the_result_says(cell: Scenario) -> None:
     for name, row in zip(result.stations.index, report["stations"], strict=True):
         assert result.stations.loc[name, "goodput_bps"] == row["goodput_bps"]["mean"]
         assert result.stations.loc[name, "goodput_bps_ci95"] == row["goodput_bps"]["ci95"]
-        assert result.stations.loc[name, "n"] == 3
+        assert number(result.stations, name, "n") == 3
     assert list(result.flows["direction"]) == ["up"] * 3 + ["down"] * 4
     assert result.queue.loc["ap", "mean_packets"] == report["ap_queue"]["mean_packets"]["mean"]
     full = result.drops.set_index(["queue", "reason"]).loc[("ap", "queue-full"), "data"]
@@ -134,7 +134,7 @@ def test_a_box_has_tables_of_its_own(cell: Scenario) -> None:
 def test_remedies_apply_by_name(cell: Scenario) -> None:
     table = fairair.compare(cell, ["vsb", "per-station-fq"]).table
     assert list(table.index) == ["none", "vsb", "per-station-fq"]
-    assert table.loc["none", "jain_stations"] < 0.8 < table.loc["vsb", "jain_stations"]
+    assert number(table, "none", "jain_stations") < 0.8 < number(table, "vsb", "jain_stations")
     with pytest.raises(FairAirError, match="use one of"):
         fairair.compare(cell, ["magic"])
 
@@ -151,7 +151,7 @@ def test_the_planner_answers() -> None:
     assert plan.alternative is None or plan.alternative.meets
     changed = plan.apply(hotspot)
     assert "enforce" in changed.to_dict()
-    assert fairair.run(changed, replicas=2).summary.loc["jain_stations", "mean"] > 0.95
+    assert number(fairair.run(changed, replicas=2).summary, "jain_stations", "mean") > 0.95
     assert best.result.engine == "simulator"
     assert len(plan.table) == len(plan.front)
     assert fairair.Plan.from_json(plan.to_json()) == plan
@@ -269,7 +269,7 @@ def test_the_testbed_answers_in_the_same_tables(cell: Scenario) -> None:
     result = fairair.run(cell.with_({"run.duration": "4 s", "run.warmup": "1 s"}), engine="testbed", replicas=1)
     assert result.engine == "testbed"
     assert list(result.stations.index) == ["sta1", "other-1", "other-2", "other-3", "other-4"]
-    assert result.stations.loc["sta1", "goodput_up_bps"] > 0
+    assert number(result.stations, "sta1", "goodput_up_bps") > 0
 
 
 def test_replicas_are_added_until_the_interval_is_narrow(cell: Scenario) -> None:
