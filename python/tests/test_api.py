@@ -77,6 +77,9 @@ def test_every_function_says_what_it_takes_gives_and_refuses(function: Callable[
     assert wanted <= sections, f"no {sorted(wanted - sections)}"
     unsaid = [name for name in taken if not re.search(rf"\b{name}\b", text.split("Parameters\n---", 1)[-1])]
     assert not unsaid, f"`{unsaid}` are not described"
+    # Each array has its shape.
+    described = [line for line in text.splitlines() if re.search(r"\b(array_like|ndarray)\b", line)]
+    assert all("shape (" in line for line in described), described
     # An example that runs: its own, or that of another function which calls it. Doctests run them.
     assert re.search(rf"\b{function.__name__}\(", EXAMPLES), "no example calls it"
 

@@ -30,9 +30,9 @@ def attempts(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None
 
     Parameters
     ----------
-    gamma : array_like
+    gamma : array_like, shape (...)
         Probability that an attempt fails, 0 to 1.
-    priority : array_like, default 1
+    priority : array_like, shape (...), default 1
         Access priority, 0.001 to 1000: it divides the contention windows.
     radio : mapping, optional
         The ``[radio]`` table of a scenario.
@@ -65,9 +65,9 @@ def mean_backoff(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | 
 
     Parameters
     ----------
-    gamma : array_like
+    gamma : array_like, shape (...)
         Probability that an attempt fails, 0 to 1.
-    priority : array_like, default 1
+    priority : array_like, shape (...), default 1
         Access priority, 0.001 to 1000: it divides the contention windows.
     radio : mapping, optional
         The ``[radio]`` table of a scenario.
@@ -100,9 +100,9 @@ def discard(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None 
 
     Parameters
     ----------
-    gamma : array_like
+    gamma : array_like, shape (...)
         Probability that an attempt fails, 0 to 1.
-    priority : array_like, default 1
+    priority : array_like, shape (...), default 1
         Access priority, 0.001 to 1000: it divides the contention windows.
     radio : mapping, optional
         The ``[radio]`` table of a scenario.
@@ -180,16 +180,16 @@ def saturation(
 
     Parameters
     ----------
-    n : array_like
+    n : array_like, shape (...)
         Nodes, at least 1.
-    busy, collided : array_like
+    busy, collided : array_like, shape (...)
         Seconds that a success and a collision take, interframe spaces after them included.
     radio : mapping, optional
         The ``[radio]`` table of a scenario.
 
     Returns
     -------
-    tuple of ndarray
+    tuple of ndarray, shape (...)
         Frames per second, and the probability that an attempt collides.
 
     Raises

@@ -172,9 +172,9 @@ def nsr(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Loss probability at the AP, 0 to 1.
-    window : array_like, default 42
+    window : array_like, shape (...), default 42
         Receive window in packets, at least 1.
 
     Returns
@@ -205,9 +205,9 @@ def tn(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Loss probability at the AP, 0 to 1.
-    window : array_like, default 42
+    window : array_like, shape (...), default 42
         Receive window in packets, at least 1.
 
     Returns

@@ -120,12 +120,12 @@ def ratio(
     ----------
     m, n : int
         Downloads and uploads, at least 1.
-    p, window, q_d, q_a : array_like
+    p, window, q_d, q_a : array_like, shape (...)
         As in `downloads`.
 
     Returns
     -------
-    ndarray
+    ndarray, shape (...)
         Dimensionless; 1 is fair.
 
     Raises
@@ -151,9 +151,9 @@ def optimal_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLi
 
     Parameters
     ----------
-    m, n : array_like
+    m, n : array_like, shape (...)
         Downloads and uploads, at least 1.
-    window, q_a : array_like
+    window, q_a : array_like, shape (...)
         Receive window and size of the ACK queue in packets, at least 1.
 
     Returns
@@ -184,9 +184,9 @@ def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayL
 
     Parameters
     ----------
-    m, n : array_like
+    m, n : array_like, shape (...)
         Downloads and uploads, at least 1.
-    window, q_a : array_like
+    window, q_a : array_like, shape (...)
         Receive window and size of the ACK queue in packets, at least 1.
 
     Returns

@@ -18,21 +18,21 @@ def send_rate(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, w
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Probability that the first packet of a loss event is lost, 0 to 1.
-    rtt : array_like
+    rtt : array_like, shape (...)
         Round-trip time in s, above 0.
-    t0 : array_like
+    t0 : array_like, shape (...)
         Timeout that a sequence of timeouts begins with, in s.
-    b : array_like, default 1
+    b : array_like, shape (...), default 1
         Packets that an ACK acknowledges: 1, or 2 with delayed ACKs.
-    window : array_like, default 1e9
+    window : array_like, shape (...), default 1e9
         Receive window ``W_m`` in packets, at least 1.
 
     Returns
     -------
-    ndarray
-        Packets per second, of the arguments' broadcast shape.
+    ndarray, shape (...)
+        Packets per second.
 
     Raises
     ------
@@ -57,13 +57,13 @@ def throughput(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, 
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Probability that the first packet of a loss event is lost, 0 to 1.
-    rtt, t0 : array_like
+    rtt, t0 : array_like, shape (...)
         Round-trip time and first timeout in s, above 0.
-    b : array_like, default 1
+    b : array_like, shape (...), default 1
         Packets that an ACK acknowledges: 1, or 2 with delayed ACKs.
-    window : array_like, default 1e9
+    window : array_like, shape (...), default 1e9
         Receive window ``W_m`` in packets, at least 1.
 
     Returns
@@ -96,13 +96,13 @@ def approximate_send_rate(
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Probability that the first packet of a loss event is lost, 0 to 1.
-    rtt, t0 : array_like
+    rtt, t0 : array_like, shape (...)
         Round-trip time and first timeout in s, above 0.
-    b : array_like, default 1
+    b : array_like, shape (...), default 1
         Packets that an ACK acknowledges: 1, or 2 with delayed ACKs.
-    window : array_like, default 1e9
+    window : array_like, shape (...), default 1e9
         Receive window ``W_m`` in packets, at least 1.
 
     Returns
@@ -133,9 +133,9 @@ def expected_window(p: ArrayLike, b: ArrayLike = 1.0) -> Floats:
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Loss probability, 0 to 1.
-    b : array_like, default 1
+    b : array_like, shape (...), default 1
         Packets that an ACK acknowledges.
 
     Returns
@@ -166,9 +166,9 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Loss probability, 0 to 1.
-    w : array_like
+    w : array_like, shape (...)
         Window in packets, at least 1.
 
     Returns
@@ -199,7 +199,7 @@ def backoff(p: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    p : array_like
+    p : array_like, shape (...)
         Loss probability, 0 to 1.
 
     Returns

@@ -84,17 +84,17 @@ def solve(
 
     Parameters
     ----------
-    n_u, n_d : array_like
+    n_u, n_d : array_like, shape (...)
         Stations that upload and that download, one connection each.
-    p_w : array_like
+    p_w : array_like, shape (...)
         Probability that the channel spoils an attempt of a segment, 0 to 1.
-    p_b : array_like
+    p_b : array_like, shape (...)
         Loss probability at the AP's buffer, 0 to 1.
-    window : array_like
+    window : array_like, shape (...)
         ``W_max`` in packets, at least 1.
-    segment : array_like
+    segment : array_like, shape (...)
         IP length of a segment in bytes.
-    rate : array_like
+    rate : array_like, shape (...)
         PHY rate in bit/s.
     radio : mapping
         The ``[radio]`` table of a scenario.
@@ -139,17 +139,17 @@ def with_buffer(
 
     Parameters
     ----------
-    n_u, n_d : array_like
+    n_u, n_d : array_like, shape (...)
         Stations that upload and that download, one connection each.
-    p_w : array_like
+    p_w : array_like, shape (...)
         Probability that the channel spoils an attempt of a segment, 0 to 1.
-    buffer : array_like
+    buffer : array_like, shape (...)
         The AP's buffer in packets, at least 1.
-    window : array_like
+    window : array_like, shape (...)
         ``W_max`` in packets, at least 1.
-    segment : array_like
+    segment : array_like, shape (...)
         IP length of a segment in bytes.
-    rate : array_like
+    rate : array_like, shape (...)
         PHY rate in bit/s.
     radio : mapping
         The ``[radio]`` table of a scenario.
@@ -193,17 +193,17 @@ def remedy(
 
     Parameters
     ----------
-    n_u, n_d : array_like
+    n_u, n_d : array_like, shape (...)
         Stations that upload and that download, one connection each.
-    p_w : array_like
+    p_w : array_like, shape (...)
         Probability that the channel spoils an attempt of a segment, 0 to 1.
-    r : array_like, default 1
+    r : array_like, shape (...), default 1
         Wanted goodput of a download over that of an upload, above 0.
-    window : array_like
+    window : array_like, shape (...)
         ``W_max`` in packets, at least 1.
-    segment : array_like
+    segment : array_like, shape (...)
         IP length of a segment in bytes.
-    rate : array_like
+    rate : array_like, shape (...)
         PHY rate in bit/s.
     radio : mapping
         The ``[radio]`` table of a scenario.
@@ -237,9 +237,9 @@ def tabulated_buffer(n_u: ArrayLike, n_d: ArrayLike, p_b: ArrayLike) -> Floats:
 
     Parameters
     ----------
-    n_u, n_d : array_like
+    n_u, n_d : array_like, shape (...)
         Stations that upload and that download.
-    p_b : array_like
+    p_b : array_like, shape (...)
         Loss probability at the AP's buffer, above 0 to 1.
 
     Returns
