@@ -26,6 +26,7 @@ from fairair._errors import FairAirError
 from fairair._extras import MissingExtraError, need
 from fairair.catalogue import Estimate, Quantity, quantities
 from fairair.engine import Comparison, Remedy, compare, remedies, run
+from fairair.frames import Air, air
 from fairair.planner import Plan, plan
 from fairair.problems import Problem, plans
 from fairair.result import Result
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from fairair.sweeps import sweep
 
 __all__ = [
+    "Air",
     "Comparison",
     "Estimate",
     "FairAirError",
@@ -49,6 +51,7 @@ __all__ = [
     "Result",
     "Scenario",
     "__version__",
+    "air",
     "compare",
     "gallery",
     "goals",

@@ -8,6 +8,7 @@ __all__ = [
     "VERSION",
     "Batch",
     "Report",
+    "air",
     "apply_snippet",
     "call",
     "check",
@@ -42,6 +43,12 @@ def run(
     pcap: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report: ...
+def air(
+    document: str,
+    remedy_name: str | None,
+    from_s: float | None,
+    seconds: float,
+) -> tuple[float, float, list[str], dict[str, Any]]: ...
 def compare(
     document: str,
     names: Sequence[str],

@@ -5,67 +5,38 @@ Every function draws into `ax` or a new figure and returns the axes: ``plot.save
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
+from fairair._drawn import air, front
 from fairair._errors import FairAirError
+from fairair._style import COLOURS, axes, style
 from fairair.engine import Comparison
 from fairair.result import Result
 
 if TYPE_CHECKING:
     import xarray as xr
 
-__all__ = ["COLOURS", "against", "cwnd", "goodput", "queue", "remedies", "save", "style", "transfer_cdf"]
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's, without their yellow, which is too faint on white."""
-_MARKERS = "os^Dv<P"
-
-_STYLE: Any = {
-    "axes.axisbelow": True,
-    "axes.grid": True,
-    "axes.prop_cycle": cycler(color=COLOURS) + cycler(marker=list(_MARKERS)),
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "figure.constrained_layout.use": True,
-    "figure.dpi": 100,
-    "figure.figsize": (6.4, 4.0),
-    "font.size": 10,
-    "grid.alpha": 0.3,
-    "legend.frameon": False,
-    "lines.linewidth": 1.5,
-    "lines.markersize": 5,
-    "savefig.dpi": 150,
-    "svg.hashsalt": "fairair",
-}
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Use the package's style for the plots inside.
-
-    Yields
-    ------
-    None
-        Inside, matplotlib draws in the style.
-
-    Examples
-    --------
-    >>> with style():
-    ...     figure, axes = plt.subplots()
-    """
-    with mpl.rc_context(_STYLE):
-        yield
+__all__ = [
+    "COLOURS",
+    "against",
+    "air",
+    "cwnd",
+    "front",
+    "goodput",
+    "queue",
+    "remedies",
+    "save",
+    "style",
+    "transfer_cdf",
+]
 
 
 def save(ax: Axes, path: str | PathLike[str]) -> Path:
@@ -107,10 +78,6 @@ def save(ax: Axes, path: str | PathLike[str]) -> Path:
     return target
 
 
-def _axes(ax: Axes | None) -> Axes:
-    return plt.subplots()[1] if ax is None else ax
-
-
 def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     """Bars of each station's goodput in Mbit/s, uploads and downloads, with 95 % confidence intervals.
 
@@ -140,7 +107,7 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     'goodput, Mbit/s'
     """
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         table = result.stations
         places = np.arange(len(table))
         # Bars of a station that has both stand beside each other, single ones in the middle.
@@ -200,7 +167,7 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
         if name not in known:
             raise FairAirError(role, f"the sweep has no {name!r}", f"use one of: {', '.join(known)}")
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         others = [str(name) for name in data[y].dims if name != x]
         stacked = data[[y, f"{y}_ci95"]].stack(curve=others) if others else data[[y, f"{y}_ci95"]].expand_dims("curve")
         places = data[x].values
@@ -252,7 +219,7 @@ def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Ax
     'transfer time, s'
     """
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         for name, result in results.items():
             times = np.sort(result.transfers["duration_s"].to_numpy())
             if not len(times):
@@ -302,7 +269,7 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     """
     table = _sampled(result)
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         ax.plot(table.index, table["ap_queue_packets"], marker="")
         ax.set_xlabel("time, s")
         ax.set_ylabel("AP queue, packets")
@@ -340,7 +307,7 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     """
     table = _sampled(result)
     with style():
-        ax = _axes(ax)
+        ax = axes(ax)
         rows = result.flows
         for flow in flows if flows is not None else range(len(rows)):
             label = ", ".join(str(rows.loc[flow, column]) for column in ("station", "direction"))

@@ -93,7 +93,7 @@ fn simulated(replicas: u32) -> Provenance {
 }
 
 /// The remedy called `name`.
-fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
+pub(crate) fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
     Remedy::named(name).ok_or_else(|| {
         let known: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
         let fix = format!("use one of: {}", known.join(", "));

@@ -3,6 +3,7 @@
 //! Scenarios and results cross as JSON text and NumPy columns; the Python half gives them their shape. Nothing here
 //! decides who gets the air: that is core's and the simulator's.
 
+mod air;
 mod batch;
 mod columns;
 mod document;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(document::write_toml, module)?)?;
     module.add_function(wrap_pyfunction!(document::check, module)?)?;
     module.add_function(wrap_pyfunction!(document::set_path, module)?)?;
+    module.add_function(wrap_pyfunction!(air::air, module)?)?;
     module.add_function(wrap_pyfunction!(engine::run, module)?)?;
     module.add_function(wrap_pyfunction!(engine::compare, module)?)?;
     module.add_function(wrap_pyfunction!(engine::remedies, module)?)?;

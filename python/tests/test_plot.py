@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
-from conftest import REPOSITORY
+from conftest import REPOSITORY, number
 from matplotlib import pyplot as plt
 
 import fairair
@@ -58,6 +60,30 @@ def test_samples_and_files_are_drawn_or_asked_for(cell: Scenario) -> None:
 def test_remedies_have_a_row_each(cell: Scenario) -> None:
     ax = plot.remedies(fairair.compare(cell, ["vsb", "las"]))
     assert {label.get_text() for label in ax.get_yticklabels()} == {"none", "vsb", "las"}
+
+
+def test_a_front_has_a_point_a_candidate_and_a_ring() -> None:
+    two = Scenario(
+        {
+            "name": "two",
+            "run": {"duration": "5 s", "replicas": 2},
+            "station": [{"name": "a", "flows": [{"direction": "up"}]}, {"name": "b", "flows": [{"direction": "down"}]}],
+        }
+    )
+    plan = fairair.plan(two, "a >= 100 kbit/s", deploy="ap")
+    best = plan.recommended
+    assert best is not None
+    points, ring = plot.front(plan).collections
+    expected = [(point.goodput_bps / 1e6, max(1.0, 1e3 * point.delay_s)) for point in plan.front]
+    assert np.allclose(points.get_offsets(), expected)
+    assert np.allclose(np.asarray(points.get_array()), [point.fairness for point in plan.front])
+    place = (number(best.result.summary, "goodput_bps", "mean") / 1e6, max(1.0, 1e3 * best.delay_s))
+    assert np.allclose(ring.get_offsets(), [place])
+    # What is not recommended has no ring.
+    ax = plot.front(dataclasses.replace(plan, met=False))
+    assert len(ax.collections) == 1
+    assert ax.get_ylabel() == "delay: p95 at the AP + mean in the box, ms"
+    assert {text.get_text() for text in ax.texts} == {point.family for point in plan.front}
 
 
 def test_a_plot_is_saved_or_says_why_not(cell: Scenario, tmp_path: Path) -> None:
