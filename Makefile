@@ -52,8 +52,8 @@ vsb-bars: setup-test ## measure the live box against its bars, on testbeds and o
 	target/release/examples/vsb_radio tells
 
 docs: setup setup-docs ## build the documentation site into out/site, with warnings as errors
-	cargo build --quiet --locked -p fairair --bin fairair
-	FAIRAIR=target/debug/fairair NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
+	cargo build --quiet --locked --profile docs -p fairair --bin fairair
+	FAIRAIR=target/docs/fairair NO_MKDOCS_2_WARNING=1 target/docs-venv/bin/mkdocs build
 	@echo "out/site/index.html; with search: python3 -m http.server -d out/site, then http://localhost:8000"
 
 plots: ## draw the plots of docs/models.md anew from the committed data (Python with venv)
