@@ -1,6 +1,9 @@
 //! What an operator, a captive portal or a script has set for single stations while the box runs. It is kept in
 //! `settings.json` beside the state file, and outlives the daemon.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write as _};
@@ -15,13 +18,15 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::config::{Config, Mac, Plan, RATES, WEIGHTS};
-use super::site::Station;
+use super::site::{Source, Station};
 use super::state::read;
 
 const VERSION: u32 = 1;
 /// Most settings: more than a box has classes.
 const MOST: usize = 8000;
 const LONGEST: usize = 100;
+/// No setting ends later than in so many years.
+const FARTHEST: i64 = 100;
 const UNTIL: &str = "write a time such as 2030-12-31T18:00:00Z, or a duration such as 2h";
 
 /// What is wanted for a station, as a request says it.
@@ -72,6 +77,15 @@ pub enum SettingError {
     /// No station can be called so.
     #[error("this cannot be the name of a station: write its name, address or MAC address")]
     NoStation,
+    /// No device has this address.
+    #[error("no station has an address of this kind: write the address that it sends from, IPv4 as 10.1.0.2")]
+    NoAddress,
+    /// The configuration has no station of this name.
+    #[error(
+        "no [[station]] of the configuration has this name, and what a device calls itself does not count: write its MAC address or \
+         address (see `fairair vsb stations`)"
+    )]
+    Unnamed,
     /// Stations have no shares of their own.
     #[error("with this policy stations have no shares of their own: choose a policy by station")]
     Policy,
@@ -96,6 +110,9 @@ pub enum SettingError {
     /// The end is neither a time nor a duration.
     #[error("`until` is neither a time nor a duration: {UNTIL}")]
     Until,
+    /// The end is beyond what anybody plans.
+    #[error("`until` is more than {FARTHEST} years away: leave it out for a setting that ends by `unset`")]
+    Far,
     /// The end was before this moment.
     #[error("`until` has passed (it is {0} now): {UNTIL}")]
     Passed(Timestamp),
@@ -135,10 +152,12 @@ pub enum SettingsFileError {
     },
 }
 
-/// The names under which a station may be set, the most durable first.
+/// The names under which a station may be set, the most durable first. What a device calls itself is none: it could take what is
+/// meant for another.
 fn keys(station: &Station) -> impl Iterator<Item = String> {
     let mac = station.mac.iter().map(ToString::to_string);
-    mac.chain([station.name.clone()]).chain(station.addresses.iter().map(ToString::to_string))
+    let named = (station.source == Source::Config).then(|| station.name.clone());
+    mac.chain(named).chain(station.addresses.iter().map(ToString::to_string))
 }
 
 /// `text` as it is kept: addresses in one spelling.
@@ -147,15 +166,33 @@ fn keys(station: &Station) -> impl Iterator<Item = String> {
 /// It can be no station's.
 pub fn key(text: &str) -> Result<String, SettingError> {
     if let Ok(mac) = text.parse::<Mac>() {
-        return Ok(mac.to_string());
+        return if mac.is_multicast() || mac.0 == [0; 6] { Err(SettingError::NoAddress) } else { Ok(mac.to_string()) };
     }
     if let Ok(address) = text.parse::<IpAddr>() {
-        return Ok(address.to_string());
+        let is_odd = address.is_unspecified() || address.is_multicast() || address.is_loopback();
+        let is_none = match address {
+            IpAddr::V4(own) => own.is_broadcast() || own.octets()[0] == 0,
+            IpAddr::V6(own) => own.is_unicast_link_local() || own.to_ipv4_mapped().is_some(),
+        };
+        return if is_odd || is_none { Err(SettingError::NoAddress) } else { Ok(address.to_string()) };
     }
-    if text.is_empty() || text.len() > LONGEST || text.chars().any(char::is_control) {
+    check_text(text)?;
+    Ok(text.to_owned())
+}
+
+/// That `text`, from a client, may stand in logs and tables.
+///
+/// # Errors
+/// It is empty or too long, a terminal would obey it, or it turns the direction of writing round.
+pub fn check_text(text: &str) -> Result<(), SettingError> {
+    let is_hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    if text.is_empty() || text.len() > LONGEST || text.chars().any(is_hidden) {
         return Err(SettingError::NoStation);
     }
-    Ok(text.to_owned())
+    Ok(())
 }
 
 /// Whether `text` means `station`.
@@ -171,6 +208,10 @@ impl SetStation {
     pub fn check(&self, station: String, config: &Config, now: Timestamp) -> Result<Setting, SettingError> {
         if !config.policy.is_by_station() {
             return Err(SettingError::Policy);
+        }
+        let is_address = station.parse::<Mac>().is_ok() || station.parse::<IpAddr>().is_ok();
+        if !is_address && !config.stations.iter().any(|own| own.name == station) {
+            return Err(SettingError::Unnamed);
         }
         if self.plan.is_none() && self.weight.is_none() && self.cap.is_none() {
             return Err(SettingError::Nothing);
@@ -194,13 +235,30 @@ impl SetStation {
 
 /// The moment that `text` names.
 fn end(text: &str, now: Timestamp) -> Result<Timestamp, SettingError> {
-    let by_duration = || {
-        let duration: fairair_core::units::Duration = text.parse().ok()?;
-        now.checked_add(Duration::from_nanos(duration.as_nanos())).ok()
+    let until = match (text.parse::<Timestamp>(), text.parse::<fairair_core::units::Duration>()) {
+        (Ok(until), _) => until,
+        (_, Ok(duration)) => {
+            now.checked_add(Duration::from_nanos(duration.as_nanos())).map_err(|_| SettingError::Far)?
+        }
+        // No clock knows such a year, or no counter so many nanoseconds.
+        _ if is_beyond(text) => return Err(SettingError::Far),
+        _ => return Err(SettingError::Until),
     };
-    let until = text.parse::<Timestamp>().ok().or_else(by_duration);
-    let until = until.ok_or(SettingError::Until)?;
-    if until <= now { Err(SettingError::Passed(now)) } else { Ok(until) }
+    if until <= now {
+        return Err(SettingError::Passed(now));
+    }
+    if until.as_second() - now.as_second() > FARTHEST * 366 * 86_400 {
+        return Err(SettingError::Far);
+    }
+    Ok(until)
+}
+
+/// Whether `text` would be a moment with a smaller number in front: another year, or fewer hours.
+fn is_beyond(text: &str) -> bool {
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_long = text.len() - rest.len() >= 4;
+    let is_moment = format!("2000{rest}").parse::<Timestamp>().is_ok();
+    is_long && (is_moment || format!("1{rest}").parse::<fairair_core::units::Duration>().is_ok())
 }
 
 impl Setting {
@@ -301,70 +359,5 @@ impl Settings {
             fs::rename(temporary, Self::file(directory))
         };
         write().map_err(|reason| SettingsFileError::Write { directory: directory.to_owned(), reason })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SITE: &str = "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n\
-        [[plan]]\nname = \"gold\"\nweight = 3\n[[station]]\nname = \"desk\"\naddresses = [\"10.1.0.2\"]\n";
-
-    fn config() -> Config {
-        Config::from_toml(SITE, "test").unwrap()
-    }
-
-    fn wanted(station: &str) -> SetStation {
-        SetStation { station: station.to_owned(), plan: Some("gold".to_owned()), ..SetStation::default() }
-    }
-
-    #[test]
-    fn mistakes_name_the_fix() {
-        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let told = |set: SetStation| set.check("desk".to_owned(), &config(), now).unwrap_err().to_string();
-        let desk = wanted("desk");
-        for (set, fix) in [
-            (SetStation { plan: None, ..desk.clone() }, "give a plan, a weight or a cap"),
-            (SetStation { plan: Some("tin".to_owned()), ..desk.clone() }, "write one of gold"),
-            (SetStation { weight: Some(0.0), ..desk.clone() }, "from 0.01 to 100"),
-            (SetStation { weight: Some(f64::NAN), ..desk.clone() }, "from 0.01 to 100"),
-            (SetStation { cap: Some(Bitrate::from_bps(1)), ..desk.clone() }, "from 10 kbit/s"),
-            (SetStation { until: Some("soon".to_owned()), ..desk.clone() }, "such as 2h"),
-            (SetStation { until: Some("2025-12-31T23:59:59Z".to_owned()), ..desk.clone() }, "has passed"),
-        ] {
-            let words = told(set);
-            assert!(words.contains(fix), "{words}");
-        }
-        assert!(key("").is_err() && key("a\nb").is_err());
-        assert_eq!(key("02:00:5E:10:00:01").unwrap(), "02:00:5e:10:00:01");
-    }
-
-    #[test]
-    fn an_end_is_a_time_or_a_duration() {
-        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        for (text, end) in [
-            ("2h", "2026-01-01T02:00:00Z"),
-            ("90 s", "2026-01-01T00:01:30Z"),
-            ("2026-01-01T02:00:00+01:00", "2026-01-01T01:00:00Z"),
-        ] {
-            assert_eq!(super::end(text, now).unwrap(), end.parse().unwrap(), "{text}");
-        }
-    }
-
-    #[test]
-    fn settings_read_back_and_a_damaged_file_goes_aside() {
-        let directory = tempfile::tempdir().unwrap();
-        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
-        let mut settings = Settings::default();
-        assert_eq!(Settings::load(directory.path()).unwrap(), Settings::default());
-        let desk = SetStation { until: Some("2h".to_owned()), cap: Some(Bitrate::mbps(1)), ..wanted("desk") };
-        settings.set(desk.check("desk".to_owned(), &config(), now).unwrap(), None).unwrap();
-        settings.save(directory.path()).unwrap();
-        let read = Settings::load(directory.path()).unwrap();
-        assert_eq!(read.iter().collect::<Vec<_>>(), settings.iter().collect::<Vec<_>>());
-        fs::write(Settings::file(directory.path()), "{\"version\":1,").unwrap();
-        assert!(Settings::load(directory.path()).unwrap_err().to_string().contains("settings.json.damaged"));
-        assert_eq!(Settings::load(directory.path()).unwrap(), Settings::default());
     }
 }

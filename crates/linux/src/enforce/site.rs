@@ -176,9 +176,13 @@ impl Site {
                 is_listed: true,
             });
         }
-        for old in known.into_iter().filter(|old| old.source != Source::Config) {
+        for mut old in known.into_iter().filter(|old| old.source != Source::Config) {
             let is_named = self.stations.iter().any(|station| station.slot == old.slot);
             if !is_named && self.pool_with(&old.ap) == Some(old.pool) {
+                // A name of the file is its station's.
+                if self.stations.iter().any(|own| own.name.eq_ignore_ascii_case(&old.name)) {
+                    old.name = old.own_name();
+                }
                 self.stations.push(old);
             }
         }

@@ -14,6 +14,7 @@ use fairair_core::shaper::{Policy, QueueRule, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
+use super::super::discovery::NEWCOMERS;
 use super::channel;
 use super::discovery::{self, Discovery};
 use super::value::{PHY_RATES, RATES, WEIGHTS, interface, list, no, parsed, path};
@@ -313,6 +314,10 @@ fn stations(
         if !policy.is_by_station() && (table.has("weight") || table.has("cap") || table.has("plan")) {
             let fix = "remove weight, cap and plan, or choose a policy by station";
             return Err(Mistake::new(&span, "weights and caps have no meaning with this policy", fix));
+        }
+        if station.name.eq_ignore_ascii_case(NEWCOMERS) {
+            let reason = Reason::new("the class that stations without one share has this name", "write another name");
+            return Err(table.blame("name", reason));
         }
         if !names.insert(station.name.clone()) {
             return Err(table.blame("name", Reason::new("another station has this name", "give each its own")));

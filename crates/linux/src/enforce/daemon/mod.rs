@@ -222,7 +222,7 @@ impl Daemon {
         let answer = match &query.ask {
             Ask::Status => Ok(Answer::Status(self.status())),
             Ask::Stations => Ok(Answer::Stations(self.stations().into_iter().chain(self.newcomers()).collect())),
-            Ask::Explain(what) => Ok(Answer::Explain(self.explain(what))),
+            Ask::Explain(what) => self.explain(what).map(Answer::Explain),
             Ask::StationList => Ok(Answer::StationList(self.station_list())),
             Ask::SetStation(wanted) => self.set_station(wanted),
             Ask::UnsetStation(what) => self.unset_station(what),

@@ -7,10 +7,13 @@ use fairair_core::units::{Bitrate, plural, word};
 
 use super::super::config::Matcher;
 use super::super::datapath::{leaf_minor, newcomers_minor};
+use super::super::discovery::NEWCOMERS;
 use super::super::protocol::{ClassReport, Explanation, PoolReport, StationReport, Status};
+use super::super::settings::check_text;
 use super::super::site::{SitePool, Source, Station};
 use super::Daemon;
 use super::pools::{PoolControl, UDP_LOAD};
+use super::refused::Refused;
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -107,7 +110,7 @@ impl Daemon {
         let minor = newcomers_minor(pool.id);
         let class = self.counts.classes.get(&minor).filter(|class| class.bytes > 0)?;
         Some(StationReport {
-            name: "newcomers".to_owned(),
+            name: NEWCOMERS.to_owned(),
             ap: pool.ap_names(),
             mac: None,
             addresses: Vec::new(),
@@ -127,20 +130,21 @@ impl Daemon {
     }
 
     /// Why `what` (a name, an address, a MAC address) gets its rate.
-    pub(super) fn explain(&self, what: &str) -> Explanation {
+    pub(super) fn explain(&self, what: &str) -> Result<Explanation, Refused> {
+        check_text(what)?;
         let is_it = |station: &&Station| {
             station.name == what
                 || station.mac.is_some_and(|mac| what.parse() == Ok(mac))
                 || what.parse().is_ok_and(|address| station.addresses.contains(&address))
         };
-        match self.site.stations().iter().find(is_it) {
+        Ok(match self.site.stations().iter().find(is_it) {
             Some(station) => {
                 let report = self.station_report(station);
                 let because = self.reasons(station, &report);
                 Explanation { what: what.to_owned(), station: Some(report), because }
             }
             None => Explanation { what: what.to_owned(), station: None, because: self.stranger(what) },
-        }
+        })
     }
 
     fn reasons(&self, station: &Station, report: &StationReport) -> Vec<String> {

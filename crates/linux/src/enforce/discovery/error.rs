@@ -11,6 +11,12 @@ pub enum DiscoveryError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] io::Error),
+    /// A lease file is something else: its kind.
+    #[error("it is {0}, no regular file: write the path of the file in which the DHCP server keeps its leases")]
+    NoFile(&'static str),
+    /// A lease file is longer than so many MB.
+    #[error("it is longer than {0} MB: is this the DHCP server's lease file? Let the server clean it up")]
+    Long(u64),
     /// The kernel, or a program that cannot be run.
     #[error("{what}: {reason}")]
     System {

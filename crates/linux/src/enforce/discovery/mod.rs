@@ -20,7 +20,7 @@ pub use leases::{Dnsmasq, Kea};
 pub use passing::Passing;
 pub use snmp::Snmp;
 pub use survey::{Iw, parse_iw};
-pub use way::{Discovery, Sighting, Source};
+pub use way::{Discovery, NEWCOMERS, Sighting, Source};
 pub(super) use way::{sanitized, sanitized_line};
 pub use ways::ways;
 pub use workers::{Report, Workers};

@@ -8,6 +8,9 @@ use fairair_core::units::Bitrate;
 use super::error::DiscoveryError;
 use crate::enforce::config::Mac;
 
+/// Name of the class that stations without one share; no station may have it.
+pub const NEWCOMERS: &str = "newcomers";
+
 /// How a station was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -68,11 +71,12 @@ pub trait Discovery: std::fmt::Debug + Send {
     }
 }
 
-/// A name from outside as it may stand in logs and tables.
+/// A name from outside as it may stand in logs, tables and command lines: ASCII, so that no two names look the same, no option, and
+/// not that of the class which stations without one share.
 pub(in crate::enforce) fn sanitized(name: &str) -> Option<String> {
-    let sanitized: String =
-        name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.')).take(64).collect();
-    (!sanitized.is_empty()).then_some(sanitized)
+    let good = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let sanitized: String = name.chars().filter(good).skip_while(|c| *c == '-').take(64).collect();
+    (!sanitized.is_empty() && !sanitized.eq_ignore_ascii_case(NEWCOMERS)).then_some(sanitized)
 }
 
 /// A line from outside as it may stand in logs and `status`: without what a terminal obeys, and short.

@@ -32,3 +32,11 @@ pub struct Station {
     /// The file, a lease or an AP's list names it: it never makes room for others.
     pub is_listed: bool,
 }
+
+impl Station {
+    /// What it is called without a name: its MAC address, else its address.
+    pub(super) fn own_name(&self) -> String {
+        let mac = self.mac.map(|mac| mac.to_string());
+        mac.or_else(|| self.addresses.iter().next().map(ToString::to_string)).unwrap_or_default()
+    }
+}
