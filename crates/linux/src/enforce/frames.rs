@@ -15,6 +15,8 @@ const REPLY: u16 = 2;
 pub(super) const ICMPV6: u8 = 58;
 pub(super) const SOLICITATION: u8 = 135;
 pub(super) const ADVERTISEMENT: u8 = 136;
+/// Flag of an advertisement that answers a solicitation.
+const SOLICITED: u8 = 0x40;
 const SOURCE_LINK_ADDRESS: u8 = 1;
 
 /// How the sender of a frame uses an IP address.
@@ -86,7 +88,11 @@ pub(super) fn address_use(frame: &[u8]) -> Option<(Mac, AddressUse)> {
     }
     let body = frame.get(LINK..)?;
     let usage = match u16::from_be_bytes(*frame.get(12..)?.first_chunk()?) {
-        ARP => arp(body, from)?,
+        ARP => match arp(body, from)? {
+            // To all, or of itself to itself: nobody asked.
+            AddressUse::Answers(own) if frame[0] & 1 == 1 || v4(&body[24..]) == Some(own) => AddressUse::Uses(own),
+            usage => usage,
+        },
         IPV4 => AddressUse::Uses(v4(body.get(12..)?)?),
         IPV6 => ipv6(body)?,
         _ => return None,
@@ -113,7 +119,10 @@ fn ipv6(body: &[u8]) -> Option<AddressUse> {
     let sender = v6(body.get(8..)?)?;
     let is_neighbour_discovery = body.get(6..8)? == [ICMPV6, 255];
     match body.get(40).filter(|_| is_neighbour_discovery) {
-        Some(&ADVERTISEMENT) => Some(AddressUse::Answers(v6(body.get(48..)?)?)),
+        Some(&ADVERTISEMENT) => {
+            let own = v6(body.get(48..)?)?;
+            Some(if body[44] & SOLICITED == 0 { AddressUse::Uses(own) } else { AddressUse::Answers(own) })
+        }
         Some(&SOLICITATION) if sender.is_unspecified() => Some(AddressUse::Wants(v6(body.get(48..)?)?)),
         _ => Some(AddressUse::Uses(sender)),
     }
@@ -160,6 +169,12 @@ mod tests {
         let mut reply = arp_request(STATION, target, BOX, Ipv4Addr::UNSPECIFIED);
         reply[21] = 2;
         assert_eq!(address_use(&reply), Some((STATION, AddressUse::Answers(target.into()))));
+        let mut told = reply.clone();
+        told.copy_within(28..32, 38);
+        assert_eq!(address_use(&told), Some((STATION, AddressUse::Uses(target.into()))), "gratuitous");
+        told = reply.clone();
+        told[..6].fill(0xff);
+        assert_eq!(address_use(&told), Some((STATION, AddressUse::Uses(target.into()))), "to all");
         reply[24] = 7;
         assert_eq!(address_use(&reply), None, "the frame is another device's than the ARP packet in it");
     }
@@ -178,6 +193,12 @@ mod tests {
         assert_eq!(address_use(&frame), Some((BOX, AddressUse::Uses(own.into()))));
         let wants = solicitation(BOX, Ipv6Addr::UNSPECIFIED, STATION, "fd01::2".parse().unwrap());
         assert_eq!(address_use(&wants), Some((BOX, AddressUse::Wants("fd01::2".parse().unwrap()))));
+        let mut advertised = frame.clone();
+        advertised[54] = ADVERTISEMENT;
+        let station = "fd01::2".parse().unwrap();
+        assert_eq!(address_use(&advertised), Some((BOX, AddressUse::Uses(station))), "unasked");
+        advertised[58] = SOLICITED;
+        assert_eq!(address_use(&advertised), Some((BOX, AddressUse::Answers(station))));
     }
 
     proptest::proptest! {

@@ -17,6 +17,10 @@ const PATIENCE: Duration = Duration::from_millis(600);
 const ALONE: Duration = Duration::from_millis(500);
 /// A question that is older has no answer.
 const FORGOTTEN: Duration = Duration::from_secs(2);
+/// Answers by ARP or ND that nobody asked for are counted for so long.
+const COUNTED: Duration = Duration::from_secs(10);
+/// So many may come in that time: the kernel of this box asks, too, and devices announce themselves.
+const UNASKED: usize = 2;
 /// How often a station that is asked by ARP or ND is tried by echo request, too.
 const TRIAL: Duration = Duration::from_mins(1);
 
@@ -42,6 +46,8 @@ pub(super) struct Responder {
     rtt: Duration,
     tried_at: Instant,
     pub(super) asked_at: Instant,
+    /// When answers by ARP or ND came that nobody had asked for.
+    unasked: VecDeque<Instant>,
 }
 
 /// What to send.
@@ -64,6 +70,7 @@ impl Responder {
             rtt: Duration::ZERO,
             tried_at: now,
             asked_at: now,
+            unasked: VecDeque::new(),
         }
     }
 
@@ -133,18 +140,30 @@ impl Responder {
         self.answered(now, asked);
     }
 
-    /// `address` is answered for by ARP or ND: the probe that asked, if one did and no other may have.
+    /// `address` is answered for by ARP or ND: the probe that asked, if one did and no other may have. An answer names no question, and
+    /// one that nobody asked for would make a round trip short. So while such answers come none counts, and the station is
+    /// asked in another way.
     pub(super) fn advertised(&mut self, now: Instant, address: IpAddr) -> Option<u64> {
-        let asked = |own: &&Asked| own.method == ProbeMethod::Neighbour && own.address == address;
-        let own: Vec<_> = self.waiting.iter().filter(asked).copied().collect();
-        let last = *own.last()?;
+        let asked = |own: &Asked| own.method == ProbeMethod::Neighbour && own.address == address;
+        let out = self.waiting.iter().filter(|own| asked(own)).count();
+        self.unasked.retain(|at| now < *at + COUNTED);
+        let Some(first) = self.waiting.iter().position(asked) else {
+            if self.address == Some(address) && self.unasked.len() <= UNASKED {
+                self.unasked.push_back(now);
+            }
+            return None;
+        };
+        let own = self.waiting.remove(first)?;
+        if self.unasked.len() > UNASKED {
+            return None;
+        }
         let rtt = self.rtt;
-        self.answered(now, last);
-        if own.len() > 1 {
+        self.answered(now, own);
+        if out > 1 {
             self.rtt = rtt;
             return None;
         }
-        Some(last.id)
+        Some(own.id)
     }
 
     /// A trial by echo request is answered.
@@ -257,10 +276,42 @@ mod tests {
         assert_eq!(responder.advertised(now + STEP, "10.1.0.3".parse().unwrap()), None);
         assert_eq!(responder.advertised(now + STEP, at), Some(7));
         assert_eq!(responder.advertised(now + STEP, at), None, "once");
-        // Two requests are out: the next answer may belong to either.
+        // Two requests are out: the next answer may belong to either, and the one after it to the second.
+        let now = now + COUNTED;
         assert!(responder.ask(now, 9, &own, only).is_some() && responder.ask(now + ALONE, 10, &own, only).is_some());
         assert_eq!(responder.advertised(now + ALONE + STEP, at), None);
-        assert!(responder.ask(now + ALONE + STEP, 11, &own, only).is_some());
-        assert_eq!(responder.advertised(now + ALONE + STEP, at), Some(11));
+        assert_eq!(responder.ask(now + ALONE + STEP, 11, &own, only), None);
+        assert_eq!(responder.advertised(now + ALONE + 2 * STEP, at), Some(10));
+    }
+
+    /// Somebody sends replies all the time, 25 a second, and each question has its true answer after 150 ms. Few round trips may be
+    /// measured too short; without forged replies all are right.
+    #[test]
+    fn replies_that_nobody_asked_for_make_no_round_trip_short() {
+        let at: IpAddr = "10.1.0.2".parse().unwrap();
+        let measured = |forged_every_ms: Option<u64>| {
+            let begin = Instant::now();
+            let (mut responder, own) = (Responder::new(begin), addresses(&["10.1.0.2"]));
+            let mut left = std::collections::BTreeMap::new();
+            let mut found = Vec::new();
+            for ms in (0..60_000_u64).step_by(10) {
+                let now = begin + Duration::from_millis(ms);
+                if ms % 200 == 0 && responder.ask(now, ms, &own, |method, _| method == ProbeMethod::Neighbour).is_some()
+                {
+                    left.insert(ms, now);
+                }
+                let is_true = ms >= 150 && left.contains_key(&(ms - 150));
+                let is_forged = forged_every_ms.is_some_and(|every| ms % every == 30 % every);
+                for _ in 0..u8::from(is_true) + u8::from(is_forged) {
+                    found.extend(responder.advertised(now, at).map(|id| (now - left[&id]).as_millis()));
+                }
+            }
+            (found.iter().filter(|ms| **ms < 150).count(), found.len())
+        };
+        assert_eq!(measured(None), (0, 300));
+        let (short, _) = measured(Some(40));
+        assert!(short <= UNASKED, "{short}");
+        let (short, all) = measured(Some(1000));
+        assert!(short <= 2 * UNASKED, "{short} of {all}");
     }
 }
