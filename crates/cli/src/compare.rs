@@ -72,7 +72,7 @@ fn sorted_by(key: SortKey) -> &'static CellQuantity {
         SortKey::JainFlows => "jain_flows",
         SortKey::Level => "fairness_level",
         SortKey::Ratio => "up_down_ratio",
-        SortKey::Delay => "ap_queue_p95_sojourn_s",
+        SortKey::Delay => "ap_delay_p95_s",
         SortKey::ShortFiles => "small_transfer_s",
     };
     CellQuantity::named(name).expect("a name of the catalogue")

@@ -3,7 +3,7 @@
 //! Engines fill a [`Record`]; [`crate::metrics`] turns the records of all replicas into a report.
 
 use crate::control::{ControlStats, Decision};
-pub use crate::mac::{MacStats, QosStats, StationRecord};
+pub use crate::mac::{Delays, MacStats, QosStats, StationRecord};
 use crate::packet::Direction;
 use crate::qdisc::{Dropped, QueueStats};
 use crate::shaper::StationStats;
@@ -24,6 +24,8 @@ pub struct Record {
     pub ap_mac: MacStats,
     /// The AP's queue towards the stations.
     pub ap_queue: QueueStats,
+    /// From the arrival of packets at that queue until they are first sent; `None` where the MAC holds the packet alone that it works on.
+    pub ap_delays: Option<Delays>,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueStats,
     /// Packets that found the buffer of a wire full, all wires. The buffer of the common wire towards the Internet is the AP's uplink queue where

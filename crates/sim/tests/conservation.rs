@@ -3,11 +3,13 @@
 
 use proptest::prelude::*;
 
-use fairair_core::mac::{AirBody, Reception};
+use fairair_core::mac::{AirBody, AirFrame, Reception};
 use fairair_core::metrics::{Provenance, Report};
-use fairair_core::packet::{Class, Kind};
+use fairair_core::packet::{Class, Kind, NodeId, Segment};
+use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
+use fairair_core::units::Instant;
 
 /// Kinds of the AP's queue, and the rest of its table.
 const QUEUES: [&str; 12] = [
@@ -295,4 +297,50 @@ fn every_lost_datagram_has_a_reason() {
     let lost = |reason: &str| losses[reason].mean.unwrap_or_default() as u64;
     assert!(["queue-full", "retry-limit", "wire-full"].map(lost).iter().all(|lost| *lost > 100), "{losses:?}");
     assert_eq!(losses.keys().map(|reason| lost(reason)).sum::<u64>(), sent - arrived, "{losses:?}");
+}
+
+/// The delay in the AP is what a monitor of the channel sees: from arrival to the first frame. A drop-tail queue gives the MAC what it holds long
+/// before; `mac80211` when a PPDU is built.
+#[test]
+fn the_delay_in_the_ap_ends_on_the_air() {
+    for (queue, least) in [("\"droptail\", limit = 60", 1.2), ("\"mac80211\"", 1.0)] {
+        let text = format!(
+            r#"
+            name = "delays"
+            [run]
+            duration = "3 s"
+            warmup = "1 s"
+            [radio]
+            phy = "802.11ac"
+            frame_error = 0.1
+            rts = "1000 B"
+            [ap]
+            queue = {{ kind = {queue} }}
+            [[station]]
+            name = "reader"
+            count = 6
+            flows = [{{ direction = "down" }}]
+            [[station]]
+            name = "writer"
+            flows = [{{ direction = "up" }}]
+            "#
+        );
+        let scenario = Scenario::from_toml(&text, "delays.toml").unwrap_or_else(|error| panic!("{error:?}"));
+        let from = Instant::ZERO + scenario.run.warmup;
+        let mut seen = Histogram::enabled();
+        let mut monitor = |frame: &AirFrame<Segment>| {
+            if let AirBody::Data { packet, retry: false, .. } = frame.body
+                && frame.transmitter == NodeId::AP
+                && frame.at >= from
+            {
+                seen.record(frame.at.saturating_since(packet.enqueued_at));
+            }
+        };
+        let record = fairair_sim::run_monitored(&scenario, 0, Some(&mut monitor));
+        let delays = record.ap_delays.unwrap();
+        assert_eq!(delays.times, seen, "{queue}");
+        let held = delays.sum.as_secs_f64() / delays.count as f64;
+        let waited = record.ap_queue.sojourn.as_secs_f64() / record.ap_queue.departures.iter().sum::<u64>() as f64;
+        assert!(delays.count == seen.counts().iter().sum::<u64>() && held > least * waited, "{queue}: {held} {waited}");
+    }
 }

@@ -85,8 +85,8 @@ impl Answer {
             up_down_ratio: report.indices.up_down_ratio,
             fairness_level: report.indices.fairness_level_first_station,
             jain_stations: report.indices.jain_stations,
-            delay_mean_s: report.ap_queue.mean_sojourn_s,
-            delay_p95_s: report.ap_queue.p95_sojourn_s,
+            delay_mean_s: report.ap_delay.mean_s,
+            delay_p95_s: report.ap_delay.p95_s,
             stations: report.stations.iter().map(row).collect(),
         }
     }

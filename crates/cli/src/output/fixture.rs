@@ -141,6 +141,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         flows: flows.collect(),
         stations: scenario.stations.iter().map(station).collect(),
         ap_mac: mac(2400, 1_600),
+        ap_delays: None,
         ap_queue: QueueStats {
             arrivals: [600, 2600, 0],
             departures: [450, 1950, 0],

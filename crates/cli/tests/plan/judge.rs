@@ -145,7 +145,7 @@ fn measure(goal: &Goal, tolerance: f64, scenario: &Scenario, report: &Report, de
         }
         Goal::Delay { who, most } => {
             let delay = if who.is_empty() {
-                report.ap_queue.p95_sojourn_s.mean.unwrap_or(0.0) + report.box_sojourn_s().mean.unwrap_or(0.0)
+                report.ap_delay.p95_s.mean.unwrap_or(0.0) + report.box_sojourn_s().mean.unwrap_or(0.0)
             } else {
                 let boxed = |i: usize| report.enforce.as_ref().and_then(|e| e.stations[i].mean_sojourn_s.mean);
                 let at_ap = |i: usize| delays.iter().map(|seed| seed[i]).sum::<f64>() / delays.len() as f64;

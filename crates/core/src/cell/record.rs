@@ -21,6 +21,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
             stations: (0..self.scenario.stations.len()).map(|index| self.bss.station_record(index, end)).collect(),
             ap_mac: *self.bss.stats(NodeId::AP),
             ap_queue: self.bss.queue(NodeId::AP).stats(end).clone(),
+            ap_delays: self.bss.ap_delays().cloned(),
             wire_drops: self.wires.drops(end, if self.ap.limiter_queue().is_some() { UP } else { UP + 1 }),
             ap_uplink_queue: match self.ap.limiter_queue() {
                 Some(queue) => queue.stats(end).clone(),

@@ -9,7 +9,7 @@ use super::access::Access;
 use super::air::AirFrame;
 use super::backoff::Windows;
 use super::block_ack::Session;
-use super::counters::{MacStats, StationRecord};
+use super::counters::{Delays, MacStats, StationRecord};
 use super::edca::Edca;
 use super::link::{Link, StationLink};
 use super::medium::{Medium, State};
@@ -220,6 +220,15 @@ impl<P: Packet + Clone> Bss<P> {
             node.queue.reset_stats(now);
         }
         self.airtime_down.fill(Duration::ZERO);
+        if let Some(edca) = &mut self.edca {
+            edca.delays.clear();
+        }
+    }
+
+    /// From the arrival of packets at the AP until they are first sent, where its MAC holds more than the packet that it works on:
+    /// under EDCA.
+    pub fn ap_delays(&self) -> Option<&Delays> {
+        self.edca.as_ref().map(|edca| &edca.delays)
     }
 
     /// The shortest countdown is over: its owner sends, and so does everybody whose countdown ends with it.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::qdisc::QueueStats;
+use crate::qdisc::{Histogram, QueueStats};
 use crate::units::Duration;
 
 /// One station.
@@ -14,6 +14,35 @@ pub struct StationRecord {
     pub uplink_queue: QueueStats,
     /// Air that frames to the station took: DATA, SIFS and MAC ACK of every attempt.
     pub airtime_down: Duration,
+}
+
+/// How long packets waited until they were first sent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// Packets.
+    pub count: u64,
+    /// Their waits added up.
+    pub sum: Duration,
+    /// Their waits.
+    pub times: Histogram,
+}
+
+impl Delays {
+    /// None yet.
+    pub(super) fn enabled() -> Self {
+        Delays { times: Histogram::enabled(), ..Delays::default() }
+    }
+
+    pub(super) fn record(&mut self, wait: Duration) {
+        self.count += 1;
+        self.sum += wait;
+        self.times.record(wait);
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.count, self.sum) = (0, Duration::ZERO);
+        self.times.clear();
+    }
 }
 
 /// Counters of one DCF transmitter.

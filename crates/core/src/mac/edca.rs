@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::block_ack::{DELIMITER, Limits, Load, Session};
+use super::counters::Delays;
 use super::link::Link;
 use super::medium::AccessId;
 use super::node::Node;
@@ -144,6 +145,8 @@ pub(super) struct Edca<P> {
     pub(super) cts: Duration,
     pub(super) bar: Duration,
     pub(super) cf_end: Duration,
+    /// Of packets from the AP.
+    pub(super) delays: Delays,
     /// Modulation of RTS, CTS and BlockAckReq, and of CF-End.
     pub(super) control: TxVector,
     pub(super) lowest: TxVector,
@@ -175,6 +178,7 @@ impl<P: Packet> Edca<P> {
             cts: time(control, CTS),
             bar: time(control, BLOCK_ACK_REQ),
             cf_end: time(lowest, RTS),
+            delays: Delays::enabled(),
             control,
             lowest,
             params: *qos,

@@ -163,6 +163,10 @@ impl<P: Packet + Clone> Bss<P> {
         let (duration, protection) = (tx.ppdu_time(Bytes(load.psdu), &ppdu), params.protection_time(tx));
         let start = now + protection;
         let session = &mut function.sessions[peer];
+        if transmitter == NodeId::AP {
+            let first = session.on_air().filter(|(_, _, retry)| !retry);
+            first.for_each(|(packet, _, _)| edca.delays.record(start.saturating_since(packet.enqueued_at())));
+        }
         let reception = if collision { Reception::Collided } else { Reception::Decoded };
         let first_shown = air.as_mut().map(|air| {
             air.extend(params.protection_tx(tx).map(|cts_tx| AirFrame {

@@ -28,7 +28,7 @@ mod tx_vector;
 pub use aggregate::Exchange;
 pub use air::{AirBody, AirFrame, Place, Reception};
 pub use bss::Bss;
-pub use counters::{MacStats, QosStats, StationRecord};
+pub use counters::{Delays, MacStats, QosStats, StationRecord};
 pub use link::StationLink;
 pub use node::Delivery;
 pub use params::MacParams;

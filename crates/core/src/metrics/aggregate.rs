@@ -76,6 +76,7 @@ impl Report {
             directions: Directions { up: cell.direction(Direction::Up), down: cell.direction(Direction::Down) },
             indices: cell.indices(),
             ap_queue: cell.queue(|record| &record.ap_queue),
+            ap_delay: cell.ap_delay(),
             ap_uplink_queue: cell.queue(|record| &record.ap_uplink_queue),
             enforce: cell.enforce(),
             losses: cell.losses(),

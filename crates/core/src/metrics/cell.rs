@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::rows::{ByClass, MacReport, QueueReport, Transfers};
+use super::rows::{ApDelay, ByClass, MacReport, QueueReport, Transfers};
 use super::{Estimate, coefficient_of_variation, mean};
 use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
-use crate::record::{FlowRecord, MacStats, Record, StationRecord};
+use crate::record::{Delays, FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::Scenario;
 use crate::units::{Duration, word};
 
@@ -142,6 +142,23 @@ impl<'a> Cell<'a> {
                 self.ratio(|replica| Some((of(replica)?.dropped(class) as f64, arrivals(replica, class)?)))
             }),
         }
+    }
+
+    /// Delay in the AP on the way to the stations.
+    pub(super) fn ap_delay(&self) -> ApDelay {
+        let quantile = |q: f64| {
+            self.mean(|replica| {
+                let record = replica.record()?;
+                let times = record.ap_delays.as_ref().map_or(&record.ap_queue.delays, |delays| &delays.times);
+                times.quantile(q).map(Duration::as_secs_f64)
+            })
+        };
+        let mean_s = self.ratio(|replica| {
+            let record = replica.record()?;
+            let sent = |delays: &Delays| (delays.sum.as_secs_f64(), delays.count as f64);
+            Some(record.ap_delays.as_ref().map_or_else(|| sojourn_sides(&record.ap_queue), sent))
+        });
+        ApDelay { mean_s, p95_s: quantile(0.95), p99_s: quantile(0.99) }
     }
 
     /// Packets lost anywhere, by reason.

@@ -28,7 +28,8 @@ pub use report::{
     TestbedLosses, TestbedMinute, TestbedSection, Totals, UntilCi, ValueSource, json_schema,
 };
 pub use rows::{
-    ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers, Transport,
+    ApDelay, ByClass, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport, Transfers,
+    Transport,
 };
 pub use starvation::{FLOOR, MaxMin, Starved};
 pub use verdict::{per_cent, starving, times, verdict};

@@ -204,13 +204,14 @@ pub const CELL: &[CellQuantity] = &[
         .by_engines()
         .in_summary(),
     cell("ap_queue.mean_sojourn_s", "ap_queue_sojourn_s", Unit::Seconds, |r| r.ap_queue.mean_sojourn_s)
-        .compared("delay_mean_s")
         .which("the AP's queue towards the stations"),
-    cell("ap_queue.p95_sojourn_s", "ap_queue_p95_sojourn_s", Unit::Seconds, |r| r.ap_queue.p95_sojourn_s)
+    cell("ap_queue.p95_sojourn_s", "ap_queue_p95_sojourn_s", Unit::Seconds, |r| r.ap_queue.p95_sojourn_s),
+    cell("ap_queue.p99_sojourn_s", "ap_queue_p99_sojourn_s", Unit::Seconds, |r| r.ap_queue.p99_sojourn_s),
+    cell("ap_delay.mean_s", "ap_delay_s", Unit::Seconds, |r| r.ap_delay.mean_s).compared("delay_mean_s"),
+    cell("ap_delay.p95_s", "ap_delay_p95_s", Unit::Seconds, |r| r.ap_delay.p95_s)
         .compared("delay_p95_s")
         .best(Best::Least),
-    cell("ap_queue.p99_sojourn_s", "ap_queue_p99_sojourn_s", Unit::Seconds, |r| r.ap_queue.p99_sojourn_s)
-        .compared("delay_p99_s"),
+    cell("ap_delay.p99_s", "ap_delay_p99_s", Unit::Seconds, |r| r.ap_delay.p99_s).compared("delay_p99_s"),
     cell("ap_queue.drop_probability.data", "ap_drop_probability_data", Unit::Share, |r| {
         r.ap_queue.drop_probability.data
     })

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use super::enforce::EnforceReport;
-use super::rows::{DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
+use super::rows::{ApDelay, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
 
 /// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
 pub const SCHEMA: &str = "fairair.result/1";
@@ -50,6 +50,9 @@ pub struct Report {
     pub indices: Indices,
     /// The AP's queue towards the stations.
     pub ap_queue: QueueReport,
+    /// Delay in the AP on the way to the stations.
+    #[serde(default)]
+    pub ap_delay: ApDelay,
     /// The AP's queue towards the wire.
     pub ap_uplink_queue: QueueReport,
     /// The box between gateway and AP; null without one.

@@ -47,6 +47,18 @@ pub struct SizeTransfers {
     pub transfers: Transfers,
 }
 
+/// How long packets to the stations are in the AP: until its MAC has them, which holds one packet; in cells of 802.11n, ac and ax, where the
+/// MAC holds what the next aggregates carry, until they are first sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApDelay {
+    /// Time of a packet in the AP until it is with the MAC or, with 802.11n, ac and ax, first sent.
+    pub mean_s: Estimate,
+    /// Time that 95 % of the packets did not exceed.
+    pub p95_s: Estimate,
+    /// Time that 99 % did not exceed.
+    pub p99_s: Estimate,
+}
+
 /// A queue. Packet counts are means a replica.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueueReport {

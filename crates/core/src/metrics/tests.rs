@@ -122,6 +122,7 @@ fn record(delivered: [u64; 4]) -> Record {
         stations: vec![StationRecord { mac, uplink_queue: queue.clone(), airtime_down: Duration::from_secs(1) }; 4],
         ap_mac: mac,
         ap_queue: queue,
+        ap_delays: None,
         ap_uplink_queue: QueueStats::default(),
         wire_drops: 0,
         enforce: None,
@@ -173,6 +174,7 @@ fn queues_and_transmitters_worked_by_hand() {
     let report = Report::new(&scenario(), &[record([10; 4]), record([10; 4])], provenance());
     is(report.ap_queue.mean_packets, 30.0, 2);
     is(report.ap_queue.mean_sojourn_s, 0.5, 2);
+    assert_eq!(report.ap_delay.mean_s, report.ap_queue.mean_sojourn_s, "where the MAC holds one packet");
     is(report.ap_queue.drop_probability.data, 0.5, 2);
     is(report.ap_queue.drop_probability.ack, 0.25, 2);
     assert_eq!(report.ap_queue.drop_probability.other.mean, None);

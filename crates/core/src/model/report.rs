@@ -76,6 +76,7 @@ impl Prediction {
         let queue = &mut report.ap_queue;
         queue.mean_packets = known(self.ap_queue.map(|_| mean_packets(&record.ap_queue)));
         queue.mean_sojourn_s = known(self.ap_queue.zip(services).map(|(queue, services)| queue / services));
+        report.ap_delay.mean_s = queue.mean_sojourn_s;
         let loss = known(self.ap_loss);
         queue.drop_probability = ByClass { data: loss, ack: loss, ..ByClass::default() };
         if self.station_queues.is_some() {

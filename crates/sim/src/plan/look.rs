@@ -16,19 +16,14 @@ pub(crate) struct Replica {
     /// 95th percentile of the time from a packet's arrival in the AP's queue to its first frame, one a station, in
     /// seconds; empty unless asked for.
     delays: Vec<Option<f64>>,
-    /// The same of all packets, in cells with aggregates: their MAC holds packets for the next PPDUs below the AP's queue,
-    /// and what waits there is not in the queue's own delay.
-    delay: Option<f64>,
 }
 
 /// Simulates a replica; `delays`: by station, too.
 pub(crate) fn simulate(scenario: &Scenario, number: u32, delays: bool) -> Replica {
-    let aggregates = scenario.radio.qos.is_some();
-    if !delays && !aggregates {
-        return Replica { record: crate::run(scenario, number), delays: Vec::new(), delay: None };
+    if !delays {
+        return Replica { record: crate::run(scenario, number), delays: Vec::new() };
     }
     let mut waits = vec![Histogram::enabled(); scenario.stations.len()];
-    let mut all = Histogram::enabled();
     let from = Instant::ZERO + scenario.run.warmup;
     let mut monitor = |frame: &AirFrame<Segment>| {
         if let AirBody::Data { packet, retry: false, .. } = frame.body
@@ -36,15 +31,12 @@ pub(crate) fn simulate(scenario: &Scenario, number: u32, delays: bool) -> Replic
             && frame.at >= from
             && let Some(histogram) = (0..waits.len()).find(|i| NodeId::station(*i) == frame.receiver)
         {
-            let wait = frame.at.saturating_since(packet.enqueued_at);
-            waits[histogram].record(wait);
-            all.record(wait);
+            waits[histogram].record(frame.at.saturating_since(packet.enqueued_at));
         }
     };
     let record = crate::run_monitored(scenario, number, Some(&mut monitor));
     let quantile = |histogram: &Histogram| histogram.quantile(0.95).map(Duration::as_secs_f64);
-    let delay = aggregates.then(|| quantile(&all)).flatten();
-    Replica { record, delays: waits.iter().map(quantile).collect(), delay }
+    Replica { record, delays: waits.iter().map(quantile).collect() }
 }
 
 /// The replicas of a candidate.
@@ -65,9 +57,7 @@ pub(crate) struct Sample<'a> {
 impl<'a> Sample<'a> {
     pub(crate) fn new(scenario: &'a Scenario, replicas: Vec<Replica>) -> Self {
         let (mut flows, mut stations, mut delays, mut records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut waits = Vec::new();
-        for Replica { record, delays: own, delay } in replicas {
-            waits.push(delay);
+        for Replica { record, delays: own } in replicas {
             let (of, sums) = goodputs(&record);
             flows.push(of);
             stations.push(sums);
@@ -83,10 +73,7 @@ impl<'a> Sample<'a> {
             interrupted: false,
             until_ci: None,
         };
-        let mut report = Report::in_brief(scenario, &records, provenance);
-        if waits.iter().any(Option::is_some) {
-            report.ap_queue.p95_sojourn_s = Estimate::of_mean(waits);
-        }
+        let report = Report::in_brief(scenario, &records, provenance);
         Sample {
             shares: MaxMin::of(scenario, report.totals.goodput_bps.mean.unwrap_or(0.0)),
             fingerprint: fairair_core::metrics::fingerprint(&records),
@@ -108,10 +95,10 @@ impl<'a> Sample<'a> {
         Estimate::of_mean(self.stations.iter().map(|stations| stations.get(index).copied()))
     }
 
-    /// Delay in the AP (95th percentile; with aggregates until the packet is first sent) and in the box (mean, at the station where it is longest): a box moves
+    /// Delay in the AP (95th percentile) and in the box (mean, at the station where it is longest): a box moves
     /// the queue from the AP to itself. A queue that nothing passed delays nothing.
     pub(crate) fn delay(&self) -> Estimate {
-        sum(self.report.ap_queue.p95_sojourn_s, self.report.box_sojourn_s())
+        sum(self.report.ap_delay.p95_s, self.report.box_sojourn_s())
     }
 
     /// The same of a station's packets.
@@ -252,11 +239,11 @@ mod tests {
             flows = [{ direction = "down" }]
         "#;
         let scenario = Scenario::from_toml(text, "hidden.toml").unwrap();
-        let record = crate::run(&scenario, 0);
-        let below = record.ap_queue.sojourn.as_secs_f64() / record.ap_queue.departures.iter().sum::<u64>() as f64;
         let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)]);
-        let delay = sample.delay().mean.unwrap();
+        let (queue, ap) = (sample.report.ap_queue.p95_sojourn_s.mean, sample.report.ap_delay);
+        let (below, delay) = (queue.unwrap(), sample.delay().mean.unwrap());
         assert!(below < 0.001 && delay > 0.005, "{below} s in the queue, {delay} s until sent");
-        assert_eq!(sample.delay(), sample.report.ap_queue.p95_sojourn_s, "the table shows what decides");
+        assert_eq!(sample.delay(), ap.p95_s, "the table shows what decides");
+        assert!(ap.mean_s.mean.unwrap() > 0.5 * delay && ap.p99_s.mean.unwrap() >= delay, "{ap:?}");
     }
 }

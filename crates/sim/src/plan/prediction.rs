@@ -20,7 +20,7 @@ pub struct Prediction {
     pub jain_stations: Option<f64>,
     /// Mean goodput of an upload over that of a download.
     pub up_down_ratio: Option<f64>,
-    /// Mean delay in the AP's queue. No model knows percentiles.
+    /// Mean delay in the AP. No model knows percentiles.
     pub delay_mean_s: Option<f64>,
     /// Assumptions of the model that the candidate breaks: there it is outside its domain.
     pub outside: Vec<String>,
@@ -47,7 +47,7 @@ impl Prediction {
             fairness_level_first_station: report.indices.fairness_level_first_station.mean,
             jain_stations: report.indices.jain_stations.mean,
             up_down_ratio: report.indices.up_down_ratio.mean,
-            delay_mean_s: report.ap_queue.mean_sojourn_s.mean,
+            delay_mean_s: report.ap_delay.mean_s.mean,
             ..Prediction::default()
         }
     }

@@ -32,6 +32,7 @@ fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {
         ("ap_queue.drop_probability", "unified: p, from arrivals (1 - p) = services"),
         ("ap_queue.mean_packets", "unified: Q, the buffer where p > 0"),
         ("ap_queue.mean_sojourn_s", "Little's law"),
+        ("ap_delay.mean_s", "Little's law"),
         ("stations[].uplink_queue_mean_packets", "unified: Little's law with D_i of a closed M^X/M/1"),
     ];
     Ok(Prediction {
