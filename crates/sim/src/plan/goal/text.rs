@@ -42,6 +42,9 @@ fn at_least(who: &str, least: &str) -> Result<Goal, String> {
     if matches!(timed(who).0, "delay" | "files") && least.parse::<Duration>().is_ok() {
         return Err(format!("`{who}` has a longest time, not a shortest: write \"{who} <= {least}\""));
     }
+    if is_zero(least) {
+        return Err(format!("every station has 0 bit/s at least: write more, such as \"{who} >= 1 Mbit/s\""));
+    }
     let rate = least.parse().map_err(|error| format!("`{least}`: {error}"))?;
     if who.is_empty() { Err(HOW.to_owned()) } else { Ok(Goal::Goodput { who: who.to_owned(), least: rate }) }
 }
@@ -61,10 +64,10 @@ fn at_most(left: &str, most: &str) -> Result<Goal, String> {
             Err(_) => format!("`{what}` is no goal: {HOW}"),
         });
     }
-    let most: Duration = most.parse().map_err(|error| format!("`{most}`: {error}"))?;
-    if most == Duration::ZERO {
-        return Err("no queue and no file takes a time of zero".to_owned());
+    if is_zero(most) {
+        return Err(format!("no queue and no file takes a time of zero: write more, such as \"{left} <= 50ms\""));
     }
+    let most: Duration = most.parse().map_err(|error| format!("`{most}`: {error}"))?;
     let who = who.to_owned();
     Ok(if what == "delay" { Goal::Delay { who, most } } else { Goal::Files { who, most } })
 }
@@ -73,6 +76,13 @@ fn at_most(left: &str, most: &str) -> Result<Goal, String> {
 fn timed(left: &str) -> (&str, &str) {
     let open = left.strip_suffix(')').and_then(|open| open.split_once('('));
     open.map_or((left, ""), |(what, who)| (what.trim(), who.trim()))
+}
+
+/// Whether a bound is zero, with a unit or without.
+fn is_zero(bound: &str) -> bool {
+    bound.parse::<Duration>().is_ok_and(|time| time == Duration::ZERO)
+        || bound.parse::<Bitrate>().is_ok_and(|rate| rate.as_bps() == 0)
+        || bound.parse::<f64>().is_ok_and(|number| number == 0.0)
 }
 
 fn is_ratio(name: &str) -> bool {
@@ -124,6 +134,7 @@ mod tests {
             "speed<=1ms",
             "delay<=0ms",
             "delay(web)<=5",
+            "web>=0 Mbit/s",
         ] {
             assert!(wrong.parse::<Goal>().is_err(), "{wrong}");
         }
@@ -139,6 +150,10 @@ mod tests {
             ("down/up <= 2", "write down/up=2"),
             ("delay(web) <= 1 Mbit/s", "unit"),
             ("web >= 50ms", "unit"),
+            ("web >= 0", "every station has 0 bit/s"),
+            ("web >= 0 kbit/s", "every station has 0 bit/s"),
+            ("delay(web) <= 0", "write more"),
+            ("files <= 0 s", "write more"),
         ] {
             let told = text.parse::<Goal>().unwrap_err();
             assert!(told.contains(expected), "{text}: {told}");
