@@ -12,8 +12,8 @@ use crate::engine::threads;
 use crate::error::BadInput;
 use crate::watch::watched;
 
-/// Plans for a document; the plan as JSON (schema `fairair.plan/2`). `progress` is called with the replicas that are done
-/// and planned.
+/// Plans for a document; the plan as JSON (schema `fairair.plan/2`). `progress` is called with what is done
+/// and planned, in replicas of a first look.
 #[pyfunction]
 #[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, effort, jobs, progress=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The keywords of one Python function, owned.

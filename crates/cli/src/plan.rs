@@ -32,7 +32,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         }
     }
     let pool = work::pool(args.jobs)?;
-    let found = work::watched(|watch| plan(&scenario, &required, &pool, watch)).map_err(usage)?;
+    let found = work::watched_as("parts", |watch| plan(&scenario, &required, &pool, watch)).map_err(usage)?;
     let Some(plan) = found else {
         output::say("nothing was simulated to its end: nothing is known");
         return Ok(Exit::Interrupted);

@@ -20,10 +20,10 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar that shows itself when the run turns out to be long and stderr is a terminal.
-    pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} replicas, {elapsed}, {left}") {
+    /// A bar of so many of what `of` says, that shows itself when the run turns out to be long and stderr is a terminal.
+    pub(crate) fn new(of: &'static str) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden()).with_message(of);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}, {elapsed}, {left}") {
             bar.set_style(style.with_key("left", |state: &ProgressState, line: &mut dyn Write| {
                 let _ = line.write_str(&left(state.pos(), state.eta()));
             }));

@@ -14,6 +14,11 @@ pub(crate) fn pool(jobs: Option<u16>) -> Result<Pool, CliError> {
 
 /// Does `work` with a bar that shows how far it is, until it is done or a signal comes.
 pub(crate) fn watched<T>(work: impl FnOnce(Watch) -> T) -> T {
-    let bar = Bar::new();
+    watched_as("replicas", work)
+}
+
+/// As [`watched`], where what is counted has another name.
+pub(crate) fn watched_as<T>(of: &'static str, work: impl FnOnce(Watch) -> T) -> T {
+    let bar = Bar::new(of);
     work(Watch { cancel: interrupt::flag(), progress: &|progress| bar.show(progress) })
 }

@@ -141,6 +141,7 @@ impl<'a> Search<'a> {
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
         let scale = self.effort * (BUDGET / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
+        self.expect(first + families.len(), scale);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
         let proposals = proposals::first(families, &self.ranges, many);
@@ -214,9 +215,10 @@ impl<'a> Search<'a> {
             .collect();
         let jobs = scenarios.len() as u32 * rung.replicas;
         let delays = self.required.needs_delays();
-        self.counter.plan(jobs);
+        let parts = self.parts(rung);
+        self.counter.plan(jobs * parts);
         let run = |job: u32| simulate(&scenarios[(job / rung.replicas) as usize], job % rung.replicas, delays);
-        let replicas = self.pool.run(0..jobs, self.watch.cancel, run, |_| self.counter.done());
+        let replicas = self.pool.run(0..jobs, self.watch.cancel, run, |_| self.counter.done_of(parts));
         let stopped = replicas.len() < jobs as usize;
         let mut replicas = replicas.into_iter();
         for (proposal, scenario) in proposals.iter().zip(&scenarios) {
@@ -231,20 +233,39 @@ impl<'a> Search<'a> {
         (!stopped).then_some(())
     }
 
+    /// Progress is counted in replicas of the first rung: how many of these a replica of `rung` is.
+    fn parts(&self, rung: Rung) -> u32 {
+        let seconds = |rung: Rung| rung::seconds_of(self.scenario, rung, self.pace) / f64::from(rung.replicas);
+        (seconds(rung) / seconds(FIRST)).round().max(1.0) as u32
+    }
+
     /// Frames of a candidate in a rung, as those before it had them.
     fn cost(&self, rung: Rung) -> f64 {
         let pace = if self.seconds > 0.0 { self.frames / self.seconds } else { self.pace };
         (pace * rung::seconds_of(self.scenario, rung, self.pace)).max(1.0)
     }
 
-    fn cost_of_default(&self, first: usize) -> f64 {
-        let looks = [
+    /// Rungs of a default search with the number of candidates that each looks at, of which `first` are spread over the families.
+    fn looks(&self, first: usize) -> [(Rung, usize); 4] {
+        [
             (FIRST, first + GENERATIONS[0].0 * GENERATIONS[0].1),
             (SECOND, SECOND_KEPT + 20 + GENERATIONS[1].0 * GENERATIONS[1].1),
             (THIRD, THIRD_KEPT),
             (PROOF, PROVED),
-        ];
-        looks.into_iter().map(|(rung, count)| count as f64 * self.cost(rung.at(self.pace))).sum()
+        ]
+        .map(|(rung, count)| (rung.at(self.pace), count))
+    }
+
+    fn cost_of_default(&self, first: usize) -> f64 {
+        self.looks(first).into_iter().map(|(rung, count)| count as f64 * self.cost(rung)).sum()
+    }
+
+    /// Tells whoever watches how much there is to do in a search of `scale` times the default's candidates.
+    fn expect(&self, first: usize, scale: f64) {
+        let parts = |(rung, count): (Rung, usize)| count as f64 * f64::from(rung.replicas * self.parts(rung));
+        let all: f64 = self.looks(first).into_iter().map(parts).sum();
+        let most = MOST * self.effort / self.cost(FIRST.at(self.pace));
+        self.counter.expect((all * scale).min(most) as u32);
     }
 
     fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
