@@ -54,10 +54,22 @@ fn fast(pace: f64) -> f64 {
     (FAST_PACE / pace).clamp(0.2, 1.0)
 }
 
-/// Warm-up and measured time of a replica in a cell of so many packets per second.
-fn seconds(rung: Rung, pace: f64) -> (f64, f64) {
-    let measured_s = rung.measured_s * (USUAL_PACE / pace).clamp(0.25, 1.0);
-    (rung.warmup_s * fast(pace).max(0.3), measured_s * fast(pace).max(0.4))
+/// A replica of the proof has 30 round trips of the longest wire to warm up and 60 that are measured, however fast the cell is: a window
+/// grows by round trips. These are the shares of a rung's time for each second of round trip.
+const ROUND_TRIPS: (f64, f64) = (2.0, 0.6);
+
+/// Warm-up and measured time of a replica in a cell of so many packets per second and of that round trip over its wires.
+fn seconds(rung: Rung, pace: f64, round_trip_s: f64) -> (f64, f64) {
+    let measured = (USUAL_PACE / pace).clamp(0.25, 1.0) * fast(pace).max(0.4);
+    let trips = |share: f64| (share * round_trip_s).min(1.0);
+    let warmup = fast(pace).max(0.3).max(trips(ROUND_TRIPS.0));
+    (rung.warmup_s * warmup, rung.measured_s * measured.max(trips(ROUND_TRIPS.1)))
+}
+
+/// The longest round trip over the wires of `scenario`, in seconds.
+fn round_trip_s(scenario: &Scenario) -> f64 {
+    let own = scenario.flows().filter_map(|(_, flow)| flow.wire).map(|wire| wire.delay).max();
+    2.0 * (scenario.wire.delay + own.unwrap_or(Duration::ZERO)).as_secs_f64()
 }
 
 /// Flows come and go at times of their own, or something happens: the scenario keeps its time.
@@ -71,7 +83,7 @@ pub(crate) fn timed(scenario: &Scenario, rung: Rung, pace: f64) -> Scenario {
     scenario.run.replicas = rung.replicas;
     scenario.run.seed = scenario.run.seed.wrapping_add(rung.number << 32);
     if is_steady(&scenario) {
-        let (warmup, measured) = seconds(rung, pace);
+        let (warmup, measured) = seconds(rung, pace, round_trip_s(&scenario));
         scenario.run.warmup = Duration::from_millis((warmup * 1e3) as u64);
         scenario.run.duration = scenario.run.warmup + Duration::from_millis((measured * 1e3) as u64);
     }
@@ -80,7 +92,7 @@ pub(crate) fn timed(scenario: &Scenario, rung: Rung, pace: f64) -> Scenario {
 
 /// Simulated seconds of a candidate in a rung.
 pub(super) fn seconds_of(scenario: &Scenario, rung: Rung, pace: f64) -> f64 {
-    let (warmup, measured) = seconds(rung, pace);
+    let (warmup, measured) = seconds(rung, pace, round_trip_s(scenario));
     let whole = scenario.run.duration.as_secs_f64();
     f64::from(rung.replicas) * if is_steady(scenario) { warmup + measured } else { whole }
 }
@@ -105,8 +117,10 @@ mod tests {
             [(800.0, 24, (15.0, 100.0)), (8000.0, 24, (15.0, 25.0)), (16_000.0, 12, (7.5, 12.5)), (8e5, 6, (4.5, 10.0))]
         {
             assert_eq!(PROOF.at(pace).replicas, replicas);
-            assert!(close(seconds(PROOF, pace), times), "{:?}", seconds(PROOF, pace));
+            assert!(close(seconds(PROOF, pace, 0.1), times), "{:?}", seconds(PROOF, pace, 0.1));
         }
+        assert!(close(seconds(PROOF, 8e5, 0.3), (9.0, 18.0)), "30 and 60 round trips of 300 ms");
+        assert!(close(seconds(PROOF, 8e5, 5.0), (15.0, 100.0)), "no longer than in a slow cell");
         assert_eq!((FIRST.at(8e5).replicas, SECOND.at(8e5).replicas, LONGER.at(8e5).replicas), (1, 3, 13));
     }
 }
