@@ -51,7 +51,7 @@ class Goodput:
 
 @dataclass(frozen=True)
 class Delay:
-    """A longest 95th percentile of the delay in the AP's queue, the mean delay of the box added."""
+    """A longest 95th percentile of the delay in the AP, the mean delay of the box added."""
 
     at_most_s: float
     who: str = ""

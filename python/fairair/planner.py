@@ -39,13 +39,15 @@ class Point:
     fairness: float
     """Jain's index of what each station has of its max-min share, 0 to 1."""
     delay_s: float
-    """95th percentile of the delay in the AP's queue, the mean delay of the box added."""
+    """95th percentile of the delay in the AP, the mean delay of the box added."""
     starved: int
     """Stations below the floor in any replica, and flows of other stations."""
     meets: bool
     """Whether it met the requirements when it was last looked at."""
     rung: int
     """How far it came: 0 a short look, 3 and more proved."""
+    goodput_ci95_bps: float | None = None
+    """Half width of the 95 % confidence interval of the goodput; None of a single replica."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
@@ -86,7 +88,7 @@ class Candidate:
     fairness: float
     """Jain's index of what each station has of its max-min share, 0 to 1."""
     delay_s: float
-    """95th percentile of the delay in the AP's queue, the mean delay of the box added."""
+    """95th percentile of the delay in the AP, the mean delay of the box added."""
     prediction: dict[str, Any]
     """What a model says of it; what it does not know is None."""
     result: Result = field(repr=False, compare=False)
@@ -126,7 +128,14 @@ class Constraint:
     missed_by: float | None
     """In tolerances, doubt counted; 0 when met, None when nothing can be said."""
     goodput_without_bps: float | None
-    """The best goodput of a candidate that meets all other goals; None when there is none."""
+    """Goodput of the surest candidate (the most at the lower end of the confidence interval) that meets all other goals;
+    None when there is none."""
+    goodput_without_ci95_bps: float | None = None
+    """Half width of its 95 % confidence interval."""
+    cost: float | None = None
+    """How much more that is than the surest candidate has that meets all goals, as a share; None when there is none."""
+    cost_ci95: float | None = None
+    """Half width of its 95 % confidence interval. A cost below it may be chance."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +164,8 @@ class Plan:
     alternative: Point | None
     """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
     most goodput below; else what has more goodput and a longer delay. None when nothing that meets the requirements does."""
+    doubtful: Point | None
+    """What has a tenth more goodput at least and all goals by its means, but not at the far end of all intervals."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
@@ -202,6 +213,7 @@ class Plan:
             front=tuple(Point(**point) for point in raw["front"]),
             families=tuple(Point(**point) for point in raw["families"]),
             alternative=None if raw.get("alternative") is None else Point(**raw["alternative"]),
+            doubtful=None if raw.get("doubtful") is None else Point(**raw["doubtful"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
             not_tried=tuple(raw["not_tried"]),
             _json=text,
@@ -291,7 +303,7 @@ def plan(
         ``Delay(at_most_s=0.1, who="web")``, ``Files(at_most_s=0.5, who="web")``. A text is read as the command reads
         ``--goal``: ``"level=1"``, ``"sta1 >= 2 Mbit/s"``, ``"delay(web) <= 100 ms"``. May be empty with `max_delay`.
     max_delay : str, optional
-        Longest 95th percentile of the delay in the AP's queue, the mean delay of the box added, such as ``"50 ms"``.
+        Longest 95th percentile of the delay in the AP, the mean delay of the box added, such as ``"50 ms"``.
     tolerance : float, default 0.1
         How far a ratio may be off, as a share.
     floor : float, default 0.05
@@ -338,7 +350,7 @@ def plan(
         raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     wanted = [str(goal) for goal in ([goals] if isinstance(goals, str | Goal) else goals)]
     effort = 5.0 if thorough else 1.0
-    with bar("replicas", 0, wanted=progress) as tell:
+    with bar("parts", 0, wanted=progress) as tell:
         text = _native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs, tell)
     return Plan.from_json(text)
 

@@ -195,7 +195,7 @@ pub enum SortKey {
     Level,
     /// Goodput of uploads over downloads, the closest to 1 first.
     Ratio,
-    /// 95th percentile of the delay in the AP's queue, the shortest first.
+    /// 95th percentile of the delay in the AP, the shortest first.
     Delay,
     /// Mean transfer time of the smallest files, the shortest first.
     ShortFiles,
@@ -213,12 +213,12 @@ pub struct PlanArgs {
     ///
     /// level=1: all stations have the same goodput; any other L: goodput of the first station over the mean of the
     /// others. down/up=2: a download has twice the goodput of an upload. NAME is a station or a group (web for
-    /// web-1, web-2, ..); delay: 95th percentile in the AP's queue and mean in the box; files: mean transfer time,
+    /// web-1, web-2, ..); delay: 95th percentile in the AP and mean in the box; files: mean transfer time,
     /// without a NAME that of the smallest files.
     #[arg(long, value_name = "GOAL")]
     pub goal: Vec<Goal>,
 
-    /// Most that the 95th percentile of the delay in the AP's queue may be, with its unit, such as 50ms.
+    /// Most that the 95th percentile of the delay in the AP may be, with its unit, such as 50ms.
     ///
     /// With a box its mean delay is added, at the station where it is longest.
     #[arg(long, value_name = "TIME", value_parser = delay)]

@@ -43,18 +43,18 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
     add(Keep::Useful, "up, a flow", "flow_goodput_up_bps", &flow_rate);
     add(Keep::Useful, "down, a flow", "flow_goodput_down_bps", &flow_rate);
     add(Keep::Always, "up/down", "up_down_ratio", &Quantity::plain);
-    add(Keep::Always, "level", "fairness_level", &Quantity::plain);
+    add(Keep::Mostly, "level", "fairness_level", &Quantity::plain);
     add(Keep::Useful, "Jain, stations", "jain_stations", &number);
     add(Keep::Extra, "Jain, flows", "jain_flows", &number);
-    add(Keep::Extra, "delay, mean ms", "ap_queue_sojourn_s", &ms);
-    add(Keep::Always, "delay, p95 ms", "ap_queue_p95_sojourn_s", &ms);
-    add(Keep::Extra, "p99 ms", "ap_queue_p99_sojourn_s", &ms);
+    add(Keep::Extra, "delay, mean ms", "ap_delay_s", &ms);
+    add(Keep::Always, "delay, p95 ms", "ap_delay_p95_s", &ms);
+    add(Keep::Extra, "p99 ms", "ap_delay_p99_s", &ms);
     add(Keep::Useful, "box ms", "box_sojourn_s", &ms);
     add(Keep::Useful, "short file s", "small_transfer_s", &number);
     add(Keep::Extra, "CoV", "small_transfer_cov", &number);
     lines.extend(table.lines(page));
     lines.push(String::new());
-    let note = "level: first station over the mean of the others; delay: in the AP's queue; box: mean delay in the box, \
+    let note = "level: first station over the mean of the others; delay: in the AP, its MAC included with 802.11n, ac and ax; box: mean delay in the box, \
                 at the station where it is longest; starved: stations below 5 % of their max-min share in any replica, and \
                 flows of other stations";
     lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));

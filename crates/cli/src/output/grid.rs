@@ -65,6 +65,8 @@ pub(crate) enum Keep {
     Extra,
     /// Second to go.
     Useful,
+    /// Last to go.
+    Mostly,
     /// Stays.
     Always,
 }
@@ -81,6 +83,26 @@ impl Table {
     fn width(&self) -> usize {
         let widths = self.columns.iter().map(|(_, cells)| cells.first().map_or(0, |cell| cell.width()));
         widths.sum::<usize>() + GAP.len() * self.columns.len().saturating_sub(1)
+    }
+
+    /// The lines with texts that are never cut, one a row: beside the columns where the page has room for them, else below and numbered.
+    pub(crate) fn lines_with(mut self, title: &str, texts: Vec<String>, page: Page) -> Vec<String> {
+        let kept = self.columns.iter().filter(|(keep, _)| *keep == Keep::Always);
+        let kept: usize = kept.map(|(_, cells)| cells.first().map_or(0, |cell| cell.width()) + GAP.len()).sum();
+        let column = titled(title, texts.clone(), Align::Left);
+        if kept + column.first().map_or(0, |cell| cell.width()) <= page.width {
+            self.add(Keep::Always, column);
+            return self.lines(page);
+        }
+        let numbers = (1..=texts.len()).map(|number| number.to_string()).collect();
+        self.columns.insert(0, (Keep::Always, titled("", numbers, Align::Right)));
+        let mut lines = self.lines(page);
+        let indented = textwrap::Options::new(page.width).subsequent_indent("      ");
+        for (number, text) in (1..).zip(&texts) {
+            let line = format!("{number:>4}: {text}");
+            lines.extend(textwrap::wrap(&line, &indented).into_iter().map(Into::into));
+        }
+        lines
     }
 
     /// The lines, at most `page.width` wide; a line that names the columns left out. Where even the columns that always
@@ -173,6 +195,21 @@ mod tests {
         let tiny = table().lines(page(18));
         assert_eq!(tiny[1], "xxxxxxxxxx  xxxxx…");
         assert!(tiny.iter().all(|line| line.width() <= 18), "{tiny:?}");
+    }
+
+    #[test]
+    fn what_must_not_be_cut_goes_below_a_narrow_table() {
+        let table = || {
+            let mut table = Table::default();
+            table.add(Keep::Always, titled("total", vec!["5.1 Mb/s".to_owned(), "4 Mb/s".to_owned()], Align::Right));
+            table
+        };
+        let remedies = || vec!["queue = { kind = \"las\" }".to_owned(), "nothing".to_owned()];
+        let page = |width| Page { width, ..Page::FILE };
+        assert_eq!(table().lines_with("remedy", remedies(), page(34))[1], "5.1 Mb/s  queue = { kind = \"las\" }");
+        let narrow = table().lines_with("remedy", remedies(), page(20));
+        assert_eq!(narrow[1..3], ["1  5.1 Mb/s", "2    4 Mb/s"]);
+        assert_eq!(narrow[3..], ["   1: queue = { kind", "      = \"las\" }", "   2: nothing"]);
     }
 
     #[test]

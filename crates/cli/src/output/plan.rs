@@ -2,38 +2,39 @@
 
 use fairair_core::metrics::Estimate;
 use fairair_core::metrics::quantity::CELL;
-use fairair_sim::plan::{Plan, Point, Prediction, Row, SHORT_S};
+use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row, SHORT_S};
 
 use super::comparison::pasted;
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
-use super::{Page, Style, listed};
+use super::{Page, listed};
 
 /// The rung of a proof.
 const PROVED: u64 = 3;
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
 const DEAR: f64 = 0.75;
+/// A goal costs something where there is more goodput without it by this share and by the doubt about it.
+const PRICE: f64 = 0.03;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, page: Page) -> String {
     let style = page.style;
-    let mut lines = vec![
-        format!(
-            "{}: {} (ratios within {:.0} %), nobody below {:.0} % of the max-min share",
-            style.bold(&plan.name),
-            plan.goals.join(" and "),
-            plan.tolerance * 100.0,
-            plan.floor * 100.0
-        ),
-        style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())),
-    ];
+    let title = format!(
+        "{}: {} (ratios within {} %), nobody below {} % of the max-min share",
+        style.bold(&plan.name),
+        plan.goals.join(" and "),
+        per_cent(plan.tolerance),
+        per_cent(plan.floor)
+    );
+    let mut lines = page.wrapped(&title);
+    lines.push(style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())));
     if plan.interrupted {
         lines.push(style.bold("INTERRUPTED: the search is not finished; this is what it knew by then"));
     }
     if !plan.as_is_starved.is_empty() {
         let who = listed(&plan.as_is_starved);
-        lines.push(style.bold(&format!("WARNING: in the cell as it is these starve: {who}")));
+        lines.extend(bold(page, &format!("WARNING: in the cell as it is these starve: {who}")));
     }
     if plan.already_met {
         lines.push(style.bold("The cell as it is meets this already."));
@@ -41,23 +42,30 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     lines.push(String::new());
     if !plan.rows.is_empty() {
         lines.extend(rows(plan, page));
+        let note = "p95 delay: in the AP, its MAC included with 802.11n, ac and ax; level: first station over the mean of the others, whatever \
+                    each asks for";
+        lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));
         lines.push(String::new());
         lines.extend(predictions(plan, page));
         lines.push(String::new());
     }
-    lines
-        .push(style.dim("What can be had: of these none has more goodput, more fairness and less delay than another:"));
-    lines.extend(points(&plan.front, page));
+    let title = "What can be had: of these none has more goodput, more fairness and less delay than another:";
+    lines.extend(page.wrapped(title).iter().map(|line| style.dim(line)));
+    let remedies = plan.front.iter().map(|point| short(&point.snippet)).collect();
+    lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", remedies, page));
     lines.push(String::new());
     let starved = "starved: stations below the floor in any replica, and flows of other stations";
     let title = format!("The best of each family; `short look`: it was not worth a longer one; {starved}:");
     lines.extend(page.wrapped(&title).iter().map(|line| style.dim(line)));
-    lines.extend(points(&plan.families, page));
+    let mut families = points(&plan.families, Keep::Always);
+    let remedies = plan.families.iter().map(|point| short(&point.snippet)).collect();
+    families.add(Keep::Useful, titled("remedy", remedies, Align::Left));
+    lines.extend(families.lines(page));
     lines.push(String::new());
     let not_tried = format!("Not tried: {}.", plan.not_tried.join("; "));
     lines.extend(page.wrapped(&not_tried).iter().map(|line| style.dim(line)));
     lines.push(String::new());
-    lines.extend(recommendation(plan, style));
+    lines.extend(recommendation(plan, page));
     lines.join("\n") + "\n"
 }
 
@@ -77,19 +85,29 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     table.add(Keep::Extra, quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))));
     table.add(
         Keep::Always,
-        quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_queue.p95_sojourn_s, 1e3, "ms"))),
+        quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_delay.p95_s, 1e3, "ms"))),
     );
     table
         .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
-    table.add(Keep::Always, titled("remedy", text(&|row| short(&row.snippet)), Align::Left));
-    table.lines(page)
+    table.lines_with("remedy", text(&|row| short(&row.snippet)), page)
 }
 
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
 
-fn points(points: &[Point], page: Page) -> Vec<String> {
+/// A share in per cent, without the digits that a product of floats adds.
+fn per_cent(share: f64) -> f64 {
+    (share * 1e5).round() / 1e3
+}
+
+/// Lines in bold.
+fn bold(page: Page, text: &str) -> Vec<String> {
+    page.wrapped(text).iter().map(|line| page.style.bold(line)).collect()
+}
+
+/// All of candidates but their remedies; `family`: whether its column stays.
+fn points(points: &[Point], family: Keep) -> Table {
     let text = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<Vec<_>>();
     let mut table = Table::default();
     table.add(Keep::Always, titled("total", text(&|p| format!("{:.2} Mb/s", p.goodput_bps / 1e6)), Align::Right));
@@ -100,9 +118,8 @@ fn points(points: &[Point], page: Page) -> Vec<String> {
         Keep::Always,
         titled("meets", text(&|p| if p.rung > 0 { yes(p.meets) } else { "short look".to_owned() }), Align::Left),
     );
-    table.add(Keep::Always, titled("family", text(&|p| p.family.to_owned()), Align::Left));
-    table.add(Keep::Always, titled("remedy", text(&|p| short(&p.snippet)), Align::Left));
-    table.lines(page)
+    table.add(family, titled("family", text(&|p| p.family.to_owned()), Align::Left));
+    table
 }
 
 /// What models say of the same rows, each value beside the simulated one.
@@ -148,48 +165,75 @@ fn short(snippet: &str) -> String {
     }
 }
 
-fn recommendation(plan: &Plan, style: Style) -> Vec<String> {
+fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     let Some(row) = plan.rows.first() else {
-        return vec![style.bold("Nothing was proved yet, so nothing is recommended. Start it again, and let it end.")];
+        return bold(page, "Nothing was proved yet, so nothing is recommended. Start it again, and let it end.");
     };
     if !row.meets {
-        return unmet(plan, row, style);
+        return unmet(plan, row, page);
     }
     if row.snippet.is_empty() {
-        let mut lines = vec![style.bold("The cell as it is meets this: change nothing.")];
-        lines.extend(trade(plan, row, style));
+        let mut lines = bold(page, "The cell as it is meets this: change nothing.");
+        lines.extend(trade(plan, row, page));
         return lines;
     }
     let first = if plan.interrupted { "Recommended of what was proved by then" } else { "Recommended" };
-    let mut lines = vec![style.bold(&format!("{first}; in the scenario file write:")), String::new()];
+    let mut lines = bold(page, &format!("{first}; in the scenario file write:"));
+    lines.push(String::new());
     lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
     lines.extend(row.paste.iter().flat_map(pasted));
     if let Some(what) = &row.not_today {
-        lines.extend([String::new(), style.bold(&format!("It cannot be deployed today: no access point has {what}."))]);
+        lines.push(String::new());
+        lines.extend(bold(page, &format!("It cannot be deployed today: no access point has {what}.")));
     }
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
+    let prices = prices(plan, page);
+    if kept < DEAR || !prices.is_empty() {
+        lines.push(String::new());
+    }
     if kept < DEAR {
         let lost = (1.0 - kept) * 100.0;
-        lines.push(String::new());
-        lines.push(style.bold(&format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
-        lines.extend(prices(plan));
+        lines.extend(bold(page, &format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
     }
-    lines.extend(trade(plan, row, style));
-    lines.extend(row.cautions.iter().map(|caution| style.bold(&format!("Beware: {caution}."))));
+    lines.extend(prices);
+    lines.extend(in_doubt(plan, page));
+    lines.extend(trade(plan, row, page));
+    lines.extend(row.cautions.iter().flat_map(|caution| bold(page, &format!("Beware: {caution}."))));
     lines
 }
 
+/// A bit rate with its doubt.
+fn rate(mean: f64, ci95: Option<f64>) -> String {
+    Quantity::rate(Estimate { mean: Some(mean), ci95, n: 0 }).text()
+}
+
+/// What may be better, and is not proved.
+fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
+    let Some(point) = &plan.doubtful else { return Vec::new() };
+    let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
+    let text = format!(
+        "Not proved: {remedy} has {has}. Its means meet this, but its replicas differ too much to be sure: simulate it for longer \
+         before you take it."
+    );
+    [vec![String::new()], page.wrapped(&text)].concat()
+}
+
 /// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
-fn trade(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
+fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
-    let than = |point: &Point| 100.0 * (point.goodput_bps / row.report.totals.goodput_bps.mean.unwrap_or(1.0) - 1.0);
+    let own = row.report.totals.goodput_bps;
+    let than = |point: &Point, sign: f64| {
+        let mean = own.mean.unwrap_or(1.0);
+        let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
+        Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
+    };
     let proved = |point: &Point| if point.rung < PROVED { " (looked at, not proved)" } else { "" };
     let shorter = row.delay_s > SHORT_S;
     let text = match &plan.alternative {
         Some(other) if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {:.1} % of its goodput{}: {}",
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {} of its goodput{}: {}",
             other.delay_s * 1e3,
-            -than(other),
+            than(other, -1.0),
             proved(other),
             short(&other.snippet)
         ),
@@ -198,40 +242,51 @@ fn trade(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
              {short_ms:.0} ms."
         ),
         Some(other) => format!(
-            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {:.1} % more goodput: {}",
+            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
             other.delay_s * 1e3,
-            than(other),
+            than(other, 1.0),
             short(&other.snippet)
         ),
         None => return Vec::new(),
     };
-    vec![String::new(), if shorter { style.bold(&text) } else { text }]
+    [vec![String::new()], if shorter { bold(page, &text) } else { page.wrapped(&text) }].concat()
 }
 
 /// What is missing, and what each goal costs.
-fn unmet(plan: &Plan, row: &Row, style: Style) -> Vec<String> {
+fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let none = if plan.interrupted { "Nothing that was proved yet meets this." } else { "No candidate meets this." };
-    let mut lines = vec![style.bold(&format!("{none} The first row is the closest; it is not recommended."))];
+    let mut lines = bold(page, &format!("{none} The first row is the closest; it is not recommended."));
     if !row.starved.is_empty() {
-        lines.push(style.bold(&format!("It starves {}.", listed(&row.starved))));
+        lines.extend(bold(page, &format!("It starves {}.", listed(&row.starved))));
     }
     for constraint in &plan.constraints {
         let reached = &constraint.reached;
         let missed = constraint.missed_by.filter(|missed| !constraint.met && *missed > 0.0);
         let by = missed.map_or(String::new(), |missed| format!(", off by {missed:.1} tolerances with doubt counted"));
-        lines.push(format!("{}: it has {reached}{by}", constraint.goal));
+        lines.extend(page.wrapped(&format!("{}: it has {reached}{by}", constraint.goal)));
     }
-    lines.extend(prices(plan));
+    lines.extend(prices(plan, page));
+    lines.extend(in_doubt(plan, page));
     lines
 }
 
-/// What could be had without each goal.
-fn prices(plan: &Plan) -> Vec<String> {
-    let price = |constraint: &fairair_sim::plan::Constraint| match constraint.goodput_without_bps {
-        Some(bps) => format!("without {}: up to {:.2} Mb/s", constraint.goal, bps / 1e6),
-        None => format!("without {}: nothing that was tried meets the rest", constraint.goal),
+/// What could be had without each goal; where all are met, what is more by [`PRICE`] and by the doubt about that.
+fn prices(plan: &Plan, page: Page) -> Vec<String> {
+    let price = |constraint: &Constraint| {
+        let goal = &constraint.goal;
+        match (constraint.goodput_without_bps, plan.met) {
+            (Some(bps), true) => {
+                let (cost, ci95) =
+                    constraint.cost.zip(constraint.cost_ci95).filter(|(cost, ci95)| *cost > ci95.max(PRICE))?;
+                let more = Quantity::percent(Estimate { mean: Some(cost), ci95: Some(ci95), n: 0 }).text();
+                Some(format!("without {goal}: {}, {more} more", rate(bps, constraint.goodput_without_ci95_bps)))
+            }
+            (Some(bps), false) => Some(format!("without {goal}: {}", rate(bps, constraint.goodput_without_ci95_bps))),
+            (None, true) => None,
+            (None, false) => Some(format!("without {goal}: nothing that was tried meets the rest")),
+        }
     };
-    plan.constraints.iter().map(price).collect()
+    plan.constraints.iter().filter_map(price).flat_map(|line| page.wrapped(&line)).collect()
 }
 
 /// One row a candidate of the last round.
@@ -263,4 +318,112 @@ pub(crate) fn csv(plan: &Plan) -> String {
 
 fn predicted(value: Option<f64>) -> Estimate {
     Estimate { mean: value, ci95: None, n: u32::from(value.is_some()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairair_core::metrics::Estimate;
+    use fairair_sim::plan::SCHEMA;
+    use unicode_width::UnicodeWidthStr;
+
+    use super::*;
+    use crate::output::fixture;
+
+    const SNIPPET: &str = "[ap]\nqueue = { kind = \"tlas-saf\", cwnd = \"estimated\", limit = 14 }";
+
+    fn page(width: usize) -> Page {
+        Page { width, ..Page::FILE }
+    }
+
+    /// A plan that recommends [`SNIPPET`] at 10 Mbit/s; without its goal there are `without` +- `noise` Mbit/s.
+    fn plan(without: f64, noise: f64) -> Plan {
+        let mut report = fixture::report();
+        report.totals.goodput_bps = Estimate { mean: Some(10e6), ci95: Some(0.1e6), n: 24 };
+        let row = Row {
+            meets: true,
+            deploy: "AP",
+            family: "tlas-saf",
+            starved: Vec::new(),
+            snippet: SNIPPET.to_owned(),
+            paste: None,
+            not_today: None,
+            cautions: Vec::new(),
+            fairness: 1.0,
+            delay_s: 0.0123,
+            prediction: Prediction::default(),
+            report,
+        };
+        let point = Point {
+            family: "tlas-saf",
+            deploy: "AP",
+            snippet: SNIPPET.to_owned(),
+            goodput_bps: 10e6,
+            goodput_ci95_bps: Some(0.1e6),
+            fairness: 1.0,
+            delay_s: 0.0123,
+            starved: 0,
+            meets: true,
+            rung: 3,
+        };
+        let constraint = Constraint {
+            goal: "level=1".to_owned(),
+            reached: "1.01".to_owned(),
+            met: true,
+            missed_by: Some(0.0),
+            goodput_without_bps: Some(without * 1e6),
+            goodput_without_ci95_bps: Some(noise * 1e6),
+            cost: Some(without / 10.0 - 1.0),
+            cost_ci95: Some(noise.hypot(0.1) / 10.0),
+        };
+        Plan {
+            schema: SCHEMA,
+            name: "cafe".to_owned(),
+            goals: vec!["level=1".to_owned()],
+            tolerance: 0.07,
+            floor: 0.005,
+            as_is_starved: Vec::new(),
+            already_met: false,
+            met: true,
+            tried: 500,
+            packets: 5e7,
+            interrupted: false,
+            as_is_goodput_bps: 10e6,
+            rows: vec![row],
+            front: vec![point.clone()],
+            families: vec![point.clone()],
+            alternative: Some(Point { goodput_bps: 11e6, delay_s: 0.9, ..point.clone() }),
+            doubtful: Some(Point { goodput_bps: 12e6, meets: false, ..point }),
+            constraints: vec![constraint],
+            not_tried: vec!["three remedies at once".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_goal_that_costs_more_than_doubt_has_its_price_told() {
+        let told = |without, noise| table(&plan(without, noise), page(100)).contains("without level=1: ");
+        assert!(told(10.5, 0.05), "5 % more without it");
+        assert!(!told(10.2, 0.05), "2 % are not sure");
+        assert!(!told(10.5, 0.6), "nor are 5 % where they are in doubt by 6 %");
+        let text = table(&plan(11.5, 0.4), page(100));
+        assert!(text.contains("without level=1: 11.5 ± 0.4 Mb/s, 15.0 ± 4.1 % more"), "{text}");
+        assert!(text.contains("With 900 ms there is 10.0 ± 1.4 % more goodput"), "{text}");
+    }
+
+    #[test]
+    fn a_plan_fits_eighty_columns_and_keeps_its_remedies() {
+        let text = table(&plan(12.0, 0.1), page(80));
+        assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+        let remedy = short(SNIPPET);
+        assert!(text.contains(&format!("1: {remedy}\n")), "{text}");
+        assert!(text.contains("(ratios within 7 %), nobody below 0.5 %"), "{text}");
+        assert!(table(&plan(12.0, 0.1), Page::FILE).contains(&format!("  {remedy}\n")));
+    }
+
+    #[test]
+    fn what_is_likely_but_not_proved_is_named() {
+        let mut doubtful = plan(12.0, 0.1);
+        assert!(table(&doubtful, Page::FILE).contains("Not proved: [ap] queue"));
+        doubtful.doubtful = None;
+        assert!(!table(&doubtful, Page::FILE).contains("Not proved"));
+    }
 }

@@ -74,6 +74,9 @@ pub struct Plan {
     /// What the recommended plan gave up of goodput or of a short delay: if its delay is longer than [`SHORT_S`], what has the most
     /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
     pub alternative: Option<Point>,
+    /// What has more goodput by the tenth at least, starves nobody and has all goals by its means, but not at the far end of every confidence
+    /// interval: more or longer replicas may tell. Null when there is none.
+    pub doubtful: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
     /// Families and changes that were not tried.
@@ -104,7 +107,7 @@ pub struct Row {
     pub cautions: Vec<&'static str>,
     /// Jain's index of the shares of the max-min shares.
     pub fairness: f64,
-    /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
+    /// 95th percentile of the delay in the AP, the mean delay of the box added.
     pub delay_s: f64,
     /// What a model says of it, without simulating.
     pub prediction: Prediction,
@@ -123,9 +126,11 @@ pub struct Point {
     pub snippet: String,
     /// Goodput of the cell.
     pub goodput_bps: f64,
+    /// Half width of the 95 % confidence interval of that; null of a single replica.
+    pub goodput_ci95_bps: Option<f64>,
     /// Jain's index of the shares of the max-min shares.
     pub fairness: f64,
-    /// 95th percentile of the delay in the AP's queue, the mean delay of the box added.
+    /// 95th percentile of the delay in the AP, the mean delay of the box added.
     pub delay_s: f64,
     /// Stations below the floor in any replica, and flows of other stations.
     pub starved: usize,
@@ -146,8 +151,14 @@ pub struct Constraint {
     pub met: bool,
     /// How far it is missed, in tolerances; 0 when met, null when nothing can be said.
     pub missed_by: Option<f64>,
-    /// The best goodput of a candidate that meets all other goals; null when none does.
+    /// Goodput of the surest candidate (the most at the lower end of the confidence interval) that meets all other goals; null when none does.
     pub goodput_without_bps: Option<f64>,
+    /// Half width of the 95 % confidence interval of that.
+    pub goodput_without_ci95_bps: Option<f64>,
+    /// How much more that is than the surest candidate has that meets all goals, as a share of the latter's; null when none does.
+    pub cost: Option<f64>,
+    /// Half width of the 95 % confidence interval of the cost, both goodputs taken as independent. A cost below it may be chance.
+    pub cost_ci95: Option<f64>,
 }
 
 /// Searches for the remedy that meets `required` at the most goodput. A search that is stopped says what it knows by then, or
@@ -199,14 +210,20 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
+        doubtful: doubtful(required, found).map(|outcome| point(scenario, outcome)),
         constraints: constraints(required, found),
         not_tried: not_tried(scenario, left_out, found.cut),
         rows,
     }
 }
 
-/// More goodput by this factor is worth a word.
+/// More goodput by this factor is worth a word, and what is not proved is by the second.
 const MORE: f64 = 1.01;
+const MUCH_MORE: f64 = 1.1;
+/// Less than this share of the goodput of the cell as it is, is not worth one.
+const USEFUL: f64 = 0.5;
+/// Fewer replicas than those of this rung say too little.
+const LOOKED_AT: u64 = 2;
 /// Rows of a plan.
 const ROWS: usize = 6;
 
@@ -239,6 +256,7 @@ fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
         deploy: outcome.change.deploy(),
         snippet: outcome.change.snippet(scenario),
         goodput_bps: outcome.goodput,
+        goodput_ci95_bps: outcome.report.totals.goodput_bps.ci95,
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
         starved: names(scenario, &outcome.starved).len(),
@@ -260,6 +278,18 @@ fn alternative(found: &Found) -> Option<&Outcome> {
     }
 }
 
+/// What seems to meet the requirements and has more than what is proved.
+fn doubtful<'a>(required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
+    let proved = found.proved.first().filter(|first| first.meets).map_or(0.0, |first| first.goodput);
+    let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
+    let in_doubt = |o: &&Outcome| {
+        let looked_at = o.rung >= LOOKED_AT && o.starved.is_nobody() && !o.risky;
+        looked_at && !o.meets && o.seems_met && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
+    };
+    let others = found.all.iter().filter(in_doubt).filter(|o| o.goodput > least);
+    others.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+}
+
 /// What the first row has of each goal, and what could be had without that goal.
 fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
     let Some(first) = found.proved.first() else { return Vec::new() };
@@ -267,25 +297,29 @@ fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
         outcome.starved.is_nobody()
             && outcome.misses.iter().enumerate().all(|(index, miss)| index == goal || *miss <= 0.0)
     };
+    let looked_at = || found.all.iter().filter(|outcome| outcome.rung > 0);
+    let met = surest(looked_at().filter(|outcome| outcome.meets));
     let constraint = |(index, goal): (usize, String)| {
-        // A short look flatters: the longer ones decide where there are any.
-        let longest = found.all.iter().filter(|o| o.rung > 0 && others_met(o, index));
-        let without = longest.map(|outcome| outcome.goodput).reduce(f64::max);
+        let without = surest(looked_at().filter(|outcome| others_met(outcome, index)));
+        let cost = without.zip(met).map(|(without, met)| cost(without, met));
         Constraint {
             goal,
             reached: first.reached.get(index).cloned().unwrap_or_default(),
             met: first.misses[index] <= 0.0,
             missed_by: Some(first.misses[index]).filter(|miss| miss.is_finite()),
-            goodput_without_bps: without,
+            goodput_without_bps: without.map(|outcome| outcome.goodput),
+            goodput_without_ci95_bps: without.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
+            cost: cost.map(|(cost, _)| cost),
+            cost_ci95: cost.map(|(_, ci95)| ci95),
         }
     };
     let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
     let mut all: Vec<Constraint> =
         required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
     if !first.meets && (first.risky || !first.starved.is_nobody()) {
-        let some = found.all.iter().filter(|o| o.rung > 0 && o.misses.iter().all(|miss| *miss <= 0.0));
+        let some = surest(looked_at().filter(|outcome| outcome.misses.iter().all(|miss| *miss <= 0.0)));
         all.push(Constraint {
-            goal: format!("nobody below {:.0} % of the max-min share", required.floor * 100.0),
+            goal: format!("nobody below {} % of the max-min share", (required.floor * 1e5).round() / 1e3),
             reached: if first.starved.is_nobody() {
                 "somebody close to that, who may be below it with other seeds".to_owned()
             } else {
@@ -293,10 +327,28 @@ fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
             },
             met: false,
             missed_by: None,
-            goodput_without_bps: some.map(|outcome| outcome.goodput).reduce(f64::max),
+            goodput_without_bps: some.map(|outcome| outcome.goodput),
+            goodput_without_ci95_bps: some.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
+            cost: None,
+            cost_ci95: None,
         });
     }
     all
+}
+
+/// The candidate with the most goodput at the lower end of its confidence interval: the mean of a short look flatters the best of many.
+fn surest<'a>(of: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
+    let least = |o: &Outcome| o.goodput - o.report.totals.goodput_bps.ci95.unwrap_or(o.goodput);
+    of.max_by(|a, b| least(a).total_cmp(&least(b)))
+}
+
+/// How much more goodput `without` has than `met`, as a share of the latter's, and the doubt about that.
+fn cost(without: &Outcome, met: &Outcome) -> (f64, f64) {
+    if std::ptr::eq(without, met) {
+        return (0.0, 0.0);
+    }
+    let doubt = |outcome: &Outcome| outcome.report.totals.goodput_bps.ci95.unwrap_or(outcome.goodput);
+    ((without.goodput / met.goodput - 1.0).max(0.0), doubt(without).hypot(doubt(met)) / met.goodput)
 }
 
 /// What nobody should think was looked at.

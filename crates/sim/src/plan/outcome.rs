@@ -9,7 +9,7 @@ use super::family::Family;
 /// A candidate before it is simulated.
 pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
 
-/// A delay, 95th percentile in the AP's queue and mean in the box, from which calls and games suffer, seconds.
+/// A delay, 95th percentile in the AP and mean in the box, from which calls and games suffer, seconds.
 pub const SHORT_S: f64 = 0.1;
 /// What a longer one costs, as a share of goodput.
 pub(super) const LONG: f64 = 0.05;
