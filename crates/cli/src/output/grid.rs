@@ -86,10 +86,10 @@ impl Table {
     }
 
     /// The lines with texts that are never cut, one a row: beside the columns where the page has room for them, else below and numbered.
-    pub(crate) fn lines_with(mut self, title: &str, texts: Vec<String>, page: Page) -> Vec<String> {
+    pub(crate) fn lines_with(mut self, title: &str, texts: &[String], page: Page) -> Vec<String> {
         let kept = self.columns.iter().filter(|(keep, _)| *keep == Keep::Always);
         let kept: usize = kept.map(|(_, cells)| cells.first().map_or(0, |cell| cell.width()) + GAP.len()).sum();
-        let column = titled(title, texts.clone(), Align::Left);
+        let column = titled(title, texts.to_owned(), Align::Left);
         if kept + column.first().map_or(0, |cell| cell.width()) <= page.width {
             self.add(Keep::Always, column);
             return self.lines(page);
@@ -98,7 +98,7 @@ impl Table {
         self.columns.insert(0, (Keep::Always, titled("", numbers, Align::Right)));
         let mut lines = self.lines(page);
         let indented = textwrap::Options::new(page.width).subsequent_indent("      ");
-        for (number, text) in (1..).zip(&texts) {
+        for (number, text) in (1..).zip(texts) {
             let line = format!("{number:>4}: {text}");
             lines.extend(textwrap::wrap(&line, &indented).into_iter().map(Into::into));
         }
@@ -206,8 +206,8 @@ mod tests {
         };
         let remedies = || vec!["queue = { kind = \"las\" }".to_owned(), "nothing".to_owned()];
         let page = |width| Page { width, ..Page::FILE };
-        assert_eq!(table().lines_with("remedy", remedies(), page(34))[1], "5.1 Mb/s  queue = { kind = \"las\" }");
-        let narrow = table().lines_with("remedy", remedies(), page(20));
+        assert_eq!(table().lines_with("remedy", &remedies(), page(34))[1], "5.1 Mb/s  queue = { kind = \"las\" }");
+        let narrow = table().lines_with("remedy", &remedies(), page(20));
         assert_eq!(narrow[1..3], ["1  5.1 Mb/s", "2    4 Mb/s"]);
         assert_eq!(narrow[3..], ["   1: queue = { kind", "      = \"las\" }", "   2: nothing"]);
     }

@@ -51,8 +51,8 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     }
     let title = "What can be had: of these none has more goodput, more fairness and less delay than another:";
     lines.extend(page.wrapped(title).iter().map(|line| style.dim(line)));
-    let remedies = plan.front.iter().map(|point| short(&point.snippet)).collect();
-    lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", remedies, page));
+    let remedies: Vec<String> = plan.front.iter().map(|point| short(&point.snippet)).collect();
+    lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", &remedies, page));
     lines.push(String::new());
     let starved = "starved: stations below the floor in any replica, and flows of other stations";
     let title = format!("The best of each family; `short look`: it was not worth a longer one; {starved}:");
@@ -89,7 +89,7 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     );
     table
         .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
-    table.lines_with("remedy", text(&|row| short(&row.snippet)), page)
+    table.lines_with("remedy", &text(&|row| short(&row.snippet)), page)
 }
 
 fn yes(is: bool) -> String {
