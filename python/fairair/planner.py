@@ -165,7 +165,8 @@ class Plan:
     """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
     most goodput below; else what has more goodput and a longer delay. None when nothing that meets the requirements does."""
     doubtful: Point | None
-    """What has a tenth more goodput at least and all goals by its means, but not at the far end of all intervals."""
+    """What has a tenth more goodput at least and all goals by its means, but not at the far end of all intervals. Where
+    nothing meets the goals, else what has the most goodput of all that seem to."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""

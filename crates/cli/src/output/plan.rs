@@ -211,10 +211,13 @@ fn rate(mean: f64, ci95: Option<f64>) -> String {
 fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     let Some(point) = &plan.doubtful else { return Vec::new() };
     let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
-    let text = format!(
-        "Not proved: {remedy} has {has}. Its means meet this, but its replicas differ too much to be sure: simulate it for longer \
-         before you take it."
-    );
+    let share = 100.0 * point.goodput_bps / plan.as_is_goodput_bps.max(1e-9);
+    let doubt = if point.rung > 0 && share >= 10.0 {
+        "Its means meet this, but its replicas differ too much to be sure".to_owned()
+    } else {
+        format!("It met this when last looked at, at {share:.0} % of the goodput that the cell has as it is")
+    };
+    let text = format!("Not proved: {remedy} has {has}. {doubt}: simulate it for longer before you take it.");
     [vec![String::new()], page.wrapped(&text)].concat()
 }
 
@@ -423,6 +426,8 @@ mod tests {
     fn what_is_likely_but_not_proved_is_named() {
         let mut doubtful = plan(12.0, 0.1);
         assert!(table(&doubtful, Page::FILE).contains("Not proved: [ap] queue"));
+        doubtful.doubtful = doubtful.doubtful.map(|point| Point { goodput_bps: 0.2e6, rung: 0, ..point });
+        assert!(table(&doubtful, Page::FILE).contains("met this when last looked at, at 2 % of the goodput"));
         doubtful.doubtful = None;
         assert!(!table(&doubtful, Page::FILE).contains("Not proved"));
     }

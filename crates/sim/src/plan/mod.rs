@@ -75,7 +75,8 @@ pub struct Plan {
     /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
     pub alternative: Option<Point>,
     /// What has more goodput by the tenth at least, starves nobody and has all goals by its means, but not at the far end of every confidence
-    /// interval: more or longer replicas may tell. Null when there is none.
+    /// interval: more or longer replicas may tell. Where nothing meets the requirements and there is no such thing either, what has the most
+    /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has. Null when there is none.
     pub doubtful: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
@@ -282,12 +283,13 @@ fn alternative(found: &Found) -> Option<&Outcome> {
 fn doubtful<'a>(required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
     let proved = found.proved.first().filter(|first| first.meets).map_or(0.0, |first| first.goodput);
     let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
-    let in_doubt = |o: &&Outcome| {
-        let looked_at = o.rung >= LOOKED_AT && o.starved.is_nobody() && !o.risky;
-        looked_at && !o.meets && o.seems_met && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
+    let seems = |o: &&Outcome| {
+        o.seems_met && o.starved.is_nobody() && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
     };
-    let others = found.all.iter().filter(in_doubt).filter(|o| o.goodput > least);
-    others.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+    let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.risky && !o.meets && o.goodput > least;
+    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
+    let much = found.all.iter().filter(in_doubt).max_by(most);
+    much.or_else(|| found.all.iter().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
 }
 
 /// What the first row has of each goal, and what could be had without that goal.
