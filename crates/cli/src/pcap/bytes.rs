@@ -25,6 +25,8 @@ const BROADCAST: [u8; 6] = [0xff; 6];
 const TO_DS: u8 = 0x01;
 const FROM_DS: u8 = 0x02;
 const RETRY: u8 = 0x08;
+/// In the first byte of the QoS control field.
+const AMSDU_PRESENT: u8 = 0x80;
 
 /// Any source of payload is as good as any other; discard (RFC 863) has no protocol for Wireshark to look for.
 const DATA_RECEIVER_PORT: u16 = 9;
@@ -128,10 +130,16 @@ pub(super) fn mac_frame<P: Captured>(
             received.iter().take(if long { 4 } else { 1 }).for_each(|word| out.extend(word.to_le_bytes()));
             out.len()
         }
-        AirBody::Data { packet, sequence, retry } => {
-            data_header(out, frame, packet.beyond_ap(), *sequence, *retry);
+        AirBody::Data { packet, more, sequence, retry } => {
+            let beyond_ap = if more.is_empty() { packet.beyond_ap() } else { P::mac_of(NodeId::AP) };
+            data_header(out, frame, beyond_ap, *sequence, *retry);
             let header_end = out.len();
-            packet.write(out, flows)?;
+            if more.is_empty() {
+                packet.write(out, flows)?;
+            } else {
+                out[header_end - 2] |= AMSDU_PRESENT;
+                amsdu(out, frame, std::iter::once(packet).chain(more), flows)?;
+            }
             header_end
         }
     };
@@ -162,6 +170,30 @@ fn data_header<P: Captured>(out: &mut Vec<u8>, frame: &AirFrame<P>, beyond_ap: [
     if qos {
         out.extend([0, 0]); // TID 0, answered by ACK or BlockAck as the PPDU demands
     }
+}
+
+/// Appends an A-MSDU: each packet behind its destination, source and length, all but the last padded to four bytes.
+fn amsdu<'a, P: Captured + 'a>(
+    out: &mut Vec<u8>,
+    frame: &AirFrame<P>,
+    packets: impl Iterator<Item = &'a P>,
+    flows: &[Direction],
+) -> io::Result<()> {
+    let start = out.len();
+    for packet in packets {
+        out.resize(start + (out.len() - start).next_multiple_of(4), 0);
+        let (beyond, to_station) = (packet.beyond_ap(), frame.transmitter == NodeId::AP);
+        let (destination, source) =
+            if to_station { (P::mac_of(frame.receiver), beyond) } else { (beyond, P::mac_of(frame.transmitter)) };
+        out.extend([destination, source].as_flattened());
+        let length = out.len();
+        out.extend([0, 0]);
+        packet.write(out, flows)?;
+        let len = u16::try_from(out.len() - length - 2)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a packet is too long for an A-MSDU"))?;
+        out[length..length + 2].copy_from_slice(&len.to_be_bytes());
+    }
+    Ok(())
 }
 
 /// What the Duration field holds.

@@ -73,7 +73,7 @@ impl Air {
         };
         let len = Bytes(packet.ip_len().0 + LLC_SNAP + MAC_HEADER_FCS);
         let sequence = self.sequence[transmitter.index()];
-        let body = AirBody::Data { packet, sequence, retry };
+        let body = AirBody::Data { packet, more: Vec::new(), sequence, retry };
         self.put(transmitter, receiver, self.radio.tx(self.radio.rate), len, reception, body);
         if reception != Reception::Decoded {
             self.now += Duration::from_micros(364); // EIFS
@@ -82,7 +82,7 @@ impl Air {
 
     /// The ACK to the latest frame, after SIFS.
     pub(crate) fn mac_ack(&mut self, reception: Reception) {
-        let data = *self.frames.last().unwrap();
+        let data = self.frames.last().unwrap().clone();
         self.now += self.radio.phy.sifs(self.radio.band());
         let tx = data.tx.response(self.radio.basic_rate, self.radio.band());
         self.put(data.receiver, data.transmitter, tx, Bytes(MAC_ACK), reception, AirBody::Ack);

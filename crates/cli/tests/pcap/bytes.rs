@@ -24,7 +24,7 @@ fn ip_and_tcp(capture: &[u8]) -> (Ipv4Header, TcpHeader) {
 fn frame(packet: Segment) -> AirFrame<Segment> {
     let mut air = Air::new(Phy::B);
     air.attempt(packet, false, Reception::Decoded);
-    air.frames[0]
+    air.frames[0].clone()
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn golden_bytes_of_a_cts_to_self() {
         body: AirBody::CtsToSelf,
     };
     let data = Segment { payload: MSS, ..segment(0, Direction::Up, Kind::Data) };
-    let body = AirBody::Data { packet: data, sequence: 1, retry: false };
+    let body = AirBody::Data { packet: data, more: Vec::new(), sequence: 1, retry: false };
     let tx = mixed.tx(Bitrate::mbps(54));
     let (duration, nav) = (Duration::from_micros(254), Duration::from_micros(44));
     let data = AirFrame { at: at(1_258), duration, nav, receiver: NodeId::AP, tx, body, ..cts };

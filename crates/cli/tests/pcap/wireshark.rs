@@ -139,14 +139,14 @@ fn modern(radio: &str) -> (Vec<AirFrame<Segment>>, Vec<u8>) {
     );
     let scenario = Scenario::from_toml(&text, "modern.toml").unwrap();
     let mut frames = Vec::new();
-    fairair_sim::run_monitored(&scenario, 0, Some(&mut |frame| frames.push(*frame)));
+    fairair_sim::run_monitored(&scenario, 0, Some(&mut |frame| frames.push(frame.clone())));
     let flows: Vec<Direction> = scenario.flows().map(|(_, flow)| flow.direction).collect();
     let capture = write(&scenario.radio, &flows, &frames);
     (frames, capture)
 }
 
 /// Radio, and what tshark calls it: PHY of data frames, their MCS, streams, bandwidth, guard interval where it has such fields.
-const MODERN: [(&str, &str); 5] = [
+const MODERN: [(&str, &str); 7] = [
     (
         "phy = \"802.11n\"\nwidth = \"40 MHz\"\nmcs = 7\nstreams = 2\nguard_interval = \"0.4 us\"\ntxop = \"4 ms\"\nrts = true",
         "7",
@@ -154,6 +154,8 @@ const MODERN: [(&str, &str); 5] = [
     ("phy = \"802.11n\"\nband = \"2.4 GHz\"\nmcs = 3\naggregation = \"off\"", "7"),
     ("phy = \"802.11ac\"\nwidth = \"80 MHz\"\nmcs = 9\nstreams = 2\nrts = true", "8"),
     ("phy = \"802.11ax\"\nwidth = \"80 MHz\"\nmcs = 11\nguard_interval = \"0.8 us\"\ntxop = \"2 ms\"", "11"),
+    ("phy = \"802.11ac\"\nwidth = \"80 MHz\"\nmcs = 9\namsdu = \"11398 B\"", "8"),
+    ("phy = \"802.11n\"\nmcs = 7\namsdu = \"7935 B\"\naggregation = \"off\"", "7"),
     ("phy = \"802.11ax\"\nwidth = \"20 MHz\"\nmcs = 0\nguard_interval = \"3.2 us\"\nstreams = 3", "11"),
 ];
 
@@ -170,13 +172,21 @@ fn wireshark_decodes_modern_cells() {
             "radiotap.ampdu.reference",
             "radiotap.ampdu.flags.last",
             "_ws.expert.severity",
+            "ip.len",
+            "wlan.qos.amsdupresent",
+            "frame.len",
+            "radiotap.length",
         ];
         let Some(rows) = tshark(&capture, &fields) else { return };
         assert_eq!(rows.len(), frames.len(), "{radio}");
         let mut kinds = std::collections::BTreeMap::<String, usize>::new();
-        let mut aggregates = 0;
+        let (mut aggregates, mut joined) = (0, 0);
         for (index, (row, frame)) in rows.iter().zip(&frames).enumerate() {
-            let [malformed, kind, nav, seen, fcs, reference, last, severity] = row.as_slice() else { unreachable!() };
+            let [malformed, kind, nav, seen, fcs, reference, last, severity, lens, amsdu, frame_len, radiotap_len] =
+                row.as_slice()
+            else {
+                unreachable!()
+            };
             let place = format!("{radio}, frame {index}: {row:?} of {frame:?}");
             assert_eq!(malformed, "", "{place}");
             // 8388608: an error. A lost MPDU of a TCP segment is a warning of tshark's TCP analysis.
@@ -184,6 +194,20 @@ fn wireshark_decodes_modern_cells() {
             assert_eq!(nav.parse::<u64>(), Ok(frame.nav.as_nanos().div_ceil(1_000)), "{place}");
             let is_data = matches!(frame.body, AirBody::Data { .. });
             assert_eq!(seen == phy, is_data, "{place}");
+            if let AirBody::Data { packet, more, .. } = &frame.body
+                && frame.reception == Reception::Decoded
+            {
+                // The capture keeps the beginning of a frame, with its first packet.
+                assert_eq!(*lens, packet.ip_len().0.to_string(), "{place}");
+                assert_eq!(amsdu == "1", !more.is_empty(), "{place}");
+                // Addresses and length are 14 bytes, LLC/SNAP 8; QoS header and FCS 30.
+                let join = |bytes: u64, packet: &Segment| bytes.next_multiple_of(4) + 14 + 8 + packet.ip_len().0;
+                let body =
+                    if more.is_empty() { 8 + packet.ip_len().0 } else { more.iter().fold(join(0, packet), join) };
+                let len = |text: &str| text.parse::<u64>().unwrap();
+                assert_eq!(len(frame_len) - len(radiotap_len), 30 + body, "{place}");
+                joined += more.len();
+            }
             assert_ne!(fcs, "0", "{place}");
             assert_eq!(reference.is_empty(), frame.place == Place::Alone, "{place}");
             assert_eq!(last == "1", frame.place == Place::Last, "{place}");
@@ -202,6 +226,7 @@ fn wireshark_decodes_modern_cells() {
         expects("0x001c", radio.contains("rts"));
         expects("0x001e", radio.contains("txop"));
         assert_eq!(aggregates > 0, aggregation, "{radio}");
+        assert_eq!(joined > 0, radio.contains("amsdu"), "{radio}");
     }
 }
 
@@ -280,9 +305,9 @@ fn wireshark_agrees_on_the_timing() {
         ];
         let Some(rows) = tshark(&air.write(), &fields) else { return };
         for (row, pair) in rows[1..].iter().zip(air.frames.windows(2)) {
-            let (before, frame) = (pair[0], pair[1]);
+            let (before, frame) = (&pair[0], &pair[1]);
             let ifs = frame.at - (before.at + before.duration);
-            let (nav, mac_len) = match frame.body {
+            let (nav, mac_len) = match &frame.body {
                 AirBody::Ack => (0, MAC_ACK),
                 AirBody::Data { packet, .. } => (nav_of_data, packet.ip_len().0 + LLC_SNAP + MAC_HEADER_FCS),
                 other => panic!("a frame of EDCA in a cell under DCF: {other:?}"),

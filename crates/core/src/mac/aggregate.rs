@@ -1,9 +1,9 @@
 //! What one exchange carries at most: for who must reckon air beforehand, as weights and models do.
 
-use super::block_ack::{DELIMITER, MPDU_OVERHEAD};
+use super::block_ack::{DELIMITER, MPDU_OVERHEAD, mpdu_of};
 use super::edca::BLOCK_ACK;
 use super::params::MacParams;
-use super::phy::{MAC_ACK, PpduRules};
+use super::phy::{LONGEST_PPDU, MAC_ACK, PpduRules};
 use super::qos::Aggregation;
 use super::radio::Radio;
 use super::tx_vector::TxVector;
@@ -26,13 +26,14 @@ impl MacParams {
             return Exchange { packets: 1.0, air };
         };
         let limits = qos.aggregation.map(|aggregation| aggregation.within(tx.phy()));
-        let mpdu = len.0 + MPDU_OVERHEAD;
-        let subframe = (DELIMITER + mpdu).next_multiple_of(4);
-        let most = most_packets(limits, tx, len, &self.ppdu);
-        let packets = most.min(wanted.ceil() as u64).max(1);
-        let psdu = if packets > 1 { (packets - 1) * subframe + DELIMITER + mpdu } else { mpdu };
+        let longest = longest_mpdu(limits, tx, len, qos.most_amsdu(tx.phy()), &self.ppdu);
+        let packets = (longest.packets * longest.mpdus).min(wanted.ceil() as u64).max(1);
+        // Full MPDUs, then one with the rest.
+        let (full, rest) = ((packets - 1) / longest.packets, (packets - 1) % longest.packets + 1);
+        let last = mpdu_of(len.0, longest.amsdu, rest).0;
+        let psdu = if full > 0 { full * longest.subframe() + DELIMITER + last } else { last };
         let bitmap = if limits.is_some_and(|limits| limits.window > 64) { BLOCK_ACK.1 } else { BLOCK_ACK.0 };
-        let answer = Bytes(if packets > 1 { bitmap } else { MAC_ACK });
+        let answer = Bytes(if full > 0 { bitmap } else { MAC_ACK });
         let air = tx.ppdu_time(Bytes(psdu), &self.ppdu) + self.sifs + self.ack_tx(tx).ppdu_time(answer, &self.ppdu);
         Exchange { packets: packets as f64, air }
     }
@@ -42,19 +43,43 @@ impl Radio {
     /// Packets of `len` that a PPDU to a station of the usual modulation carries at most: 1 without aggregation.
     pub fn packets_in_ppdu(&self, len: Bytes) -> u64 {
         let limits = self.qos.and_then(|qos| qos.aggregation).map(|aggregation| aggregation.within(self.phy));
-        most_packets(limits, self.data(), len, &PpduRules::standard(self.band(), self.preamble)).max(1)
+        let amsdu =
+            self.qos.and_then(|qos| qos.amsdu).map_or(0, |amsdu| amsdu.0.min(self.phy.most_amsdu(limits.is_some())));
+        let longest = longest_mpdu(limits, self.data(), len, amsdu, &PpduRules::standard(self.band(), self.preamble));
+        longest.packets * longest.mpdus
     }
 }
 
-/// Packets of `len` that `limits` admit in a PPDU with `tx`.
-fn most_packets(limits: Option<Aggregation>, tx: TxVector, len: Bytes, rules: &PpduRules) -> u64 {
-    let mpdu = len.0 + MPDU_OVERHEAD;
-    let subframe = (DELIMITER + mpdu).next_multiple_of(4);
-    limits.map_or(1, |limits| {
-        let longest = tx.longest_psdu(limits.longest_ppdu(), rules).map_or(0, |bytes| bytes.0);
-        let room = longest.min(limits.max_bytes.0).saturating_sub(DELIMITER + mpdu);
-        (room / subframe + 1).min(limits.most_mpdus() as u64)
-    })
+/// The longest MPDU of packets of one size, and how many of it a PPDU carries.
+struct LongestMpdu {
+    /// Packets of an MPDU, and its bytes.
+    packets: u64,
+    bytes: u64,
+    /// Longest A-MSDU; 0: none.
+    amsdu: u64,
+    mpdus: u64,
+}
+
+impl LongestMpdu {
+    /// Bytes in an A-MPDU.
+    fn subframe(&self) -> u64 {
+        (DELIMITER + self.bytes).next_multiple_of(4)
+    }
+}
+
+/// The longest MPDU of packets of `len` with `tx`, where an A-MSDU may have `amsdu` bytes.
+fn longest_mpdu(limits: Option<Aggregation>, tx: TxVector, len: Bytes, amsdu: u64, rules: &PpduRules) -> LongestMpdu {
+    let duration = limits.map_or(LONGEST_PPDU, |limits| limits.longest_ppdu());
+    let by_duration = tx.longest_psdu(duration, rules).map_or(0, |bytes| bytes.0);
+    let longest = by_duration.min(limits.map_or(u64::MAX, |limits| limits.max_bytes.0));
+    let amsdu = amsdu.min(longest.saturating_sub(DELIMITER + MPDU_OVERHEAD));
+    let (bytes, packets) = mpdu_of(len.0, amsdu, u64::MAX);
+    let mut mpdu = LongestMpdu { packets, bytes, amsdu, mpdus: 1 };
+    if let Some(limits) = limits {
+        let room = longest.saturating_sub(DELIMITER + bytes);
+        mpdu.mpdus = (room / mpdu.subframe() + 1).min(limits.most_mpdus() as u64).max(1);
+    }
+    mpdu
 }
 
 #[cfg(test)]
@@ -79,6 +104,11 @@ mod tests {
         let one = Exchange { packets: 1.0, air: Duration::from_micros(228 + 44) };
         assert_eq!(exchange(n, 1500, 1.0), one);
         assert_eq!(exchange(&format!("{n}\naggregation = \"off\""), 1500, f64::INFINITY), one);
+        // A-MSDUs of two packets: 14 times 4 + 3076 bytes are 1327 symbols, and 3080 + 1542 bytes 143, both behind 36 us of preamble.
+        let joined = exchange(&format!("{n}\namsdu = \"3839 B\""), 1500, f64::INFINITY);
+        assert_eq!((joined.packets, joined.air), (28.0, Duration::from_micros(5_344 + 48)));
+        let three = exchange(&format!("{n}\namsdu = \"3839 B\""), 1500, 3.0);
+        assert_eq!((three.packets, three.air), (3.0, Duration::from_micros(608 + 48)));
         let short = exchange(&format!("{n}\naggregation = {{ max_duration = \"2 ms\" }}"), 1500, f64::INFINITY);
         assert_eq!(short.packets as u32, 10);
         assert_eq!(

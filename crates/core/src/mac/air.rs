@@ -28,12 +28,14 @@ pub enum Place {
 }
 
 /// The frame's content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AirBody<P> {
-    /// A data frame with an IP packet.
+    /// A data frame with an IP packet, or with several as an A-MSDU.
     Data {
-        /// The packet.
+        /// The packet, or the first.
         packet: P,
+        /// Those behind it in the A-MSDU.
+        more: Vec<P>,
         /// 802.11 sequence number, 12 bits, counted by the transmitter; a retry repeats it.
         sequence: u16,
         /// Whether it is a retransmission by the MAC.
@@ -64,7 +66,7 @@ pub enum AirBody<P> {
 }
 
 /// A frame on the air. The MPDUs of an A-MPDU are frames with the same start, transmitter and duration: that of the PPDU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AirFrame<P> {
     /// Start of the preamble.
     pub at: Instant,
@@ -97,7 +99,9 @@ impl<P> AirFrame<P> {
 impl<P> AirBody<P> {
     fn map<Q>(self, mut show: impl FnMut(P) -> Q) -> AirBody<Q> {
         match self {
-            AirBody::Data { packet, sequence, retry } => AirBody::Data { packet: show(packet), sequence, retry },
+            AirBody::Data { packet, more, sequence, retry } => {
+                AirBody::Data { packet: show(packet), more: more.into_iter().map(show).collect(), sequence, retry }
+            }
             AirBody::Ack => AirBody::Ack,
             AirBody::Rts => AirBody::Rts,
             AirBody::Cts => AirBody::Cts,

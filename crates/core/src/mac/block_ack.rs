@@ -5,13 +5,26 @@
 
 use std::collections::VecDeque;
 
+use super::phy::LLC_SNAP;
 use crate::packet::Packet;
 use crate::units::{Bytes, Duration, Instant};
 
+/// QoS header 26 and FCS 4 bytes around a packet with LLC/SNAP, or around an A-MSDU.
+const HEADER_FCS: u64 = 30;
 /// LLC/SNAP 8, QoS header 26 and FCS 4 bytes around an IP packet.
-pub(super) const MPDU_OVERHEAD: u64 = 38;
+pub(super) const MPDU_OVERHEAD: u64 = LLC_SNAP + HEADER_FCS;
+/// Destination, source, length and LLC/SNAP before an IP packet in an A-MSDU (802.11-2020 clause 9.3.2.2.2).
+const MSDU_OVERHEAD: u64 = 14 + LLC_SNAP;
 /// Delimiter before each MPDU of an A-MPDU.
 pub(super) const DELIMITER: u64 = 4;
+
+/// Bytes of the MPDU that carries as many packets of `len` as an A-MSDU of `most` bytes holds, at most `wanted`, and how many these are.
+pub(super) fn mpdu_of(len: u64, most: u64, wanted: u64) -> (u64, u64) {
+    let subframe = MSDU_OVERHEAD + len;
+    let packets = (most.saturating_sub(subframe) / subframe.next_multiple_of(4) + 1).min(wanted);
+    let amsdu = (packets.max(1) - 1) * subframe.next_multiple_of(4) + subframe;
+    if packets > 1 && amsdu <= most { (amsdu + HEADER_FCS, packets) } else { (len + MPDU_OVERHEAD, 1) }
+}
 
 /// What became of an MPDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +48,10 @@ struct Mpdu<P> {
     entered: Instant,
     /// IP bytes.
     len: u32,
+    /// Bytes of its A-MSDU.
+    amsdu: u32,
+    /// Packets of its A-MSDU behind the first that were not handed up or given up.
+    more: u16,
     fails: u16,
     fate: Fate,
 }
@@ -42,6 +59,16 @@ struct Mpdu<P> {
 impl<P> Mpdu<P> {
     fn len(&self) -> u64 {
         u64::from(self.len)
+    }
+
+    /// Bytes with MAC header and FCS.
+    fn bytes(&self) -> u64 {
+        if self.more > 0 { u64::from(self.amsdu) + HEADER_FCS } else { self.len() + MPDU_OVERHEAD }
+    }
+
+    /// Bytes of its A-MSDU with one more packet of `len`.
+    fn amsdu_with(&self, len: u64) -> u64 {
+        u64::from(self.amsdu).next_multiple_of(4) + MSDU_OVERHEAD + len
     }
 }
 
@@ -55,6 +82,8 @@ pub(super) struct Limits {
     pub(super) window: usize,
     /// Most MPDUs.
     pub(super) mpdus: usize,
+    /// Longest A-MSDU; 0: each packet is an MPDU.
+    pub(super) amsdu: u64,
     /// Bytes before a lone MPDU: a delimiter with VHT and HE, which send an S-MPDU.
     pub(super) alone: u64,
     /// Whether one MPDU may go in spite of `lone_psdu`.
@@ -85,6 +114,8 @@ pub(super) struct Settled {
 pub(super) struct Session<P> {
     /// From the oldest that is not acknowledged on.
     mpdus: VecDeque<Mpdu<P>>,
+    /// [`Mpdu::more`] packets of each, in order.
+    more: VecDeque<P>,
     /// Sequence number of the first of `mpdus`, 12 bits.
     sequence: u16,
     /// How many of the first `mpdus` the receiver has handed up.
@@ -104,6 +135,7 @@ impl<P: Packet> Session<P> {
     pub(super) fn new() -> Self {
         Session {
             mpdus: VecDeque::new(),
+            more: VecDeque::new(),
             sequence: 0,
             handed_up: 0,
             waiting: 0,
@@ -114,13 +146,27 @@ impl<P: Packet> Session<P> {
         }
     }
 
-    /// A packet leaves the queue.
-    pub(super) fn push(&mut self, packet: P) {
+    /// A packet leaves the queue: it joins the last MPDU if that was never sent and an A-MSDU of `most` bytes holds both. Tells whether it joined.
+    pub(super) fn push(&mut self, packet: P, most: u64) -> bool {
         let (len, entered) = (packet.ip_len().0, packet.enqueued_at());
-        self.waiting += 1;
         self.waiting_bytes += len;
         self.held += 1;
-        self.mpdus.push_back(Mpdu { packet: Some(packet), entered, len: len as u32, fails: 0, fate: Fate::Waiting });
+        if most > 0
+            && let Some(last) = self.mpdus.back_mut()
+            && (last.fate, last.fails) == (Fate::Waiting, 0)
+            && last.amsdu_with(len) <= most
+        {
+            last.amsdu = last.amsdu_with(len) as u32;
+            last.len += len as u32;
+            last.more += 1;
+            self.more.push_back(packet);
+            return true;
+        }
+        self.waiting += 1;
+        let (amsdu, len) = ((MSDU_OVERHEAD + len) as u32, len as u32);
+        let fate = Fate::Waiting;
+        self.mpdus.push_back(Mpdu { packet: Some(packet), entered, len, amsdu, more: 0, fails: 0, fate });
+        false
     }
 
     /// Packets that were not handed up or given up yet.
@@ -156,15 +202,14 @@ impl<P: Packet> Session<P> {
         let mut index = 0;
         while index < limits.window && (load.mpdus as usize) < limits.mpdus {
             if index == self.mpdus.len() {
-                match pull() {
-                    Some(packet) if packet.enqueued_at() < limits.expired => {
-                        self.expired.discarded += 1;
-                        self.expired.bytes += packet.ip_len();
-                        packet.discard();
-                        continue;
+                let Some(packet) = self.next(limits, &mut pull) else { break };
+                self.push(packet, 0);
+            }
+            if limits.amsdu > 0 && index + 1 == self.mpdus.len() {
+                while let Some(packet) = self.next(limits, &mut pull) {
+                    if !self.push(packet, limits.amsdu) {
+                        break;
                     }
-                    Some(packet) => self.push(packet),
-                    None => break,
                 }
             }
             let mpdu = &mut self.mpdus[index];
@@ -173,17 +218,15 @@ impl<P: Packet> Session<P> {
                 continue;
             }
             if mpdu.entered < limits.expired {
-                mpdu.fate = Fate::GivenUp;
-                mpdu.packet.take().into_iter().for_each(Packet::discard);
-                self.held -= 1;
-                self.expired.discarded += 1;
-                self.expired.bytes += Bytes(mpdu.len());
                 self.waiting -= 1;
                 self.waiting_bytes -= mpdu.len();
+                let gone = self.give_up(index);
+                self.expired.discarded += gone.discarded;
+                self.expired.bytes += gone.bytes;
                 index += 1;
                 continue;
             }
-            let bytes = mpdu.len() + MPDU_OVERHEAD;
+            let bytes = mpdu.bytes();
             let (psdu, fits) = if load.mpdus == 0 {
                 let psdu = limits.alone + bytes;
                 (psdu, psdu <= limits.lone_psdu || limits.first_always)
@@ -207,6 +250,35 @@ impl<P: Packet> Session<P> {
         load
     }
 
+    /// The next packet of the queue that has not outlived its time.
+    fn next(&mut self, limits: &Limits, pull: &mut impl FnMut() -> Option<P>) -> Option<P> {
+        loop {
+            let packet = pull()?;
+            if packet.enqueued_at() >= limits.expired {
+                return Some(packet);
+            }
+            self.expired.discarded += 1;
+            self.expired.bytes += packet.ip_len();
+            packet.discard();
+        }
+    }
+
+    /// Gives the packets of an MPDU up.
+    fn give_up(&mut self, index: usize) -> Settled {
+        let before: usize = self.mpdus.range(..index).map(|mpdu| usize::from(mpdu.more)).sum();
+        let mpdu = &mut self.mpdus[index];
+        mpdu.fate = Fate::GivenUp;
+        let bytes = Bytes(mpdu.len());
+        let more = usize::from(std::mem::take(&mut mpdu.more));
+        let mut discarded = 0;
+        for packet in mpdu.packet.take().into_iter().chain(self.more.drain(before..before + more)) {
+            packet.discard();
+            discarded += 1;
+        }
+        self.held -= discarded;
+        Settled { discarded: discarded as u32, bytes }
+    }
+
     /// The MPDUs that were loaded did not go: they wait again.
     pub(super) fn unload(&mut self) {
         for mpdu in self.mpdus.iter_mut().take(self.span).filter(|mpdu| mpdu.fate == Fate::OnAir) {
@@ -218,7 +290,7 @@ impl<P: Packet> Session<P> {
     }
 
     /// Decides for each MPDU on the air whether it is lost: `lose` gets its bytes. Calls `received` for each that is not with
-    /// the bytes of the PSDU up to its end, and the session. Tells how many are received and their IP bytes.
+    /// the bytes of the PSDU up to its end, and the session. Tells how many packets are received and their IP bytes.
     pub(super) fn receive(
         &mut self,
         mut lose: impl FnMut(u64) -> bool,
@@ -230,13 +302,13 @@ impl<P: Packet> Session<P> {
             if mpdu.fate != Fate::OnAir {
                 continue;
             }
-            let (len, own) = (mpdu.len(), mpdu.len() + MPDU_OVERHEAD);
+            let (len, own) = (mpdu.len(), mpdu.bytes());
             bytes += (DELIMITER + own).next_multiple_of(4);
             if lose(own) {
                 mpdu.fate = Fate::Lost;
             } else {
                 mpdu.fate = Fate::Received;
-                count += 1;
+                count += 1 + u32::from(mpdu.more);
                 ip += len;
                 received(self, bytes);
             }
@@ -244,12 +316,15 @@ impl<P: Packet> Session<P> {
         (count, Bytes(ip))
     }
 
-    /// Visits the packets of the MPDUs on the air: the packet, its sequence number, whether it is a retry.
-    pub(super) fn on_air(&self) -> impl Iterator<Item = (&P, u16, bool)> {
-        let mpdus = self.mpdus.iter().take(self.span).enumerate();
-        mpdus.filter(|(_, mpdu)| mpdu.fate == Fate::OnAir).filter_map(|(index, mpdu)| {
+    /// Visits the MPDUs on the air: the first packet, those behind it in its A-MSDU, the sequence number, whether it is a retry.
+    pub(super) fn on_air(&self) -> impl Iterator<Item = (&P, impl Iterator<Item = &P>, u16, bool)> {
+        let mut behind = 0;
+        self.mpdus.iter().take(self.span).enumerate().filter_map(move |(index, mpdu)| {
+            let more = behind..behind + usize::from(mpdu.more);
+            behind = more.end;
             let sequence = (self.sequence + index as u16) % 4096;
-            mpdu.packet.as_ref().map(|packet| (packet, sequence, mpdu.fails > 0))
+            let packet = mpdu.packet.as_ref().filter(|_| mpdu.fate == Fate::OnAir)?;
+            Some((packet, self.more.range(more), sequence, mpdu.fails > 0))
         })
     }
 
@@ -259,11 +334,16 @@ impl<P: Packet> Session<P> {
             if !matches!(mpdu.fate, Fate::Received | Fate::GivenUp) {
                 return None;
             }
-            self.handed_up += 1;
             if let Some(packet) = mpdu.packet.take() {
                 self.held -= 1;
                 return Some(packet);
             }
+            if mpdu.more > 0 {
+                mpdu.more -= 1;
+                self.held -= 1;
+                return self.more.pop_front();
+            }
+            self.handed_up += 1;
         }
         None
     }
@@ -292,23 +372,20 @@ impl<P: Packet> Session<P> {
     /// Packets behind one that is given up may be handed up at once: the BlockAckReq that moves the receiver's window takes no air here.
     pub(super) fn settle(&mut self, limit: u32) -> Settled {
         let mut settled = Settled::default();
-        for mpdu in self.mpdus.iter_mut().take(self.span) {
-            match mpdu.fate {
-                Fate::Lost => {
-                    mpdu.fails = mpdu.fails.saturating_add(1);
-                    if u32::from(mpdu.fails) < limit {
-                        mpdu.fate = Fate::Waiting;
-                        self.waiting += 1;
-                        self.waiting_bytes += mpdu.len();
-                    } else {
-                        mpdu.fate = Fate::GivenUp;
-                        mpdu.packet.take().into_iter().for_each(Packet::discard);
-                        self.held -= 1;
-                        settled.discarded += 1;
-                        settled.bytes += Bytes(mpdu.len());
-                    }
-                }
-                Fate::Waiting | Fate::OnAir | Fate::Received | Fate::GivenUp => {}
+        for index in 0..self.span {
+            let mpdu = &mut self.mpdus[index];
+            if mpdu.fate != Fate::Lost {
+                continue;
+            }
+            mpdu.fails = mpdu.fails.saturating_add(1);
+            if u32::from(mpdu.fails) < limit {
+                mpdu.fate = Fate::Waiting;
+                self.waiting += 1;
+                self.waiting_bytes += mpdu.len();
+            } else {
+                let gone = self.give_up(index);
+                settled.discarded += gone.discarded;
+                settled.bytes += gone.bytes;
             }
         }
         self.span = 0;

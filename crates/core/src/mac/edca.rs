@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::block_ack::{DELIMITER, Limits, Load, Session};
+use super::block_ack::{DELIMITER, Limits, Load, MPDU_OVERHEAD, Session};
 use super::counters::Delays;
 use super::link::Link;
 use super::medium::AccessId;
@@ -129,6 +129,8 @@ struct Times {
     /// BlockAck window, and MPDUs of an A-MPDU at most.
     window: usize,
     mpdus: usize,
+    /// Longest A-MSDU; 0: none.
+    amsdu: u64,
 }
 
 /// The QoS half of a cell.
@@ -200,13 +202,15 @@ impl<P: Packet> Edca<P> {
         let by_duration = link.tx.longest_psdu(longest, &params.ppdu).map_or(0, |bytes| bytes.0);
         let by_bytes = limits.map_or(u64::MAX, |limits| limits.max_bytes.0);
         let window = limits.map_or_else(|| self.params.window(), |limits| limits.window);
+        let longest = by_duration.min(by_bytes);
         Times {
             ack: answer(CTS),
             block_ack: answer(if window > 64 { BLOCK_ACK.1 } else { BLOCK_ACK.0 }),
-            longest: by_duration.min(by_bytes),
+            longest,
             alone: if matches!(phy, Phy::Ac | Phy::Ax) { DELIMITER } else { 0 },
             window,
             mpdus: limits.filter(|_| phy.has_mcs()).map_or(1, |limits| limits.most_mpdus()),
+            amsdu: self.params.most_amsdu(phy).min(longest.saturating_sub(DELIMITER + MPDU_OVERHEAD)),
         }
     }
 
@@ -226,7 +230,7 @@ impl<P: Packet> Edca<P> {
             let id = self.function(index, packet.category());
             let function = &mut self.functions[id];
             let peer = function.peer(packet.station());
-            let Times { longest, mpdus, .. } = self.times[function.station(peer)];
+            let Times { longest, mpdus, amsdu, .. } = self.times[function.station(peer)];
             let session = &mut function.sessions[peer];
             let (count, bytes) = session.waiting();
             let few = count < AGGREGATES_AHEAD;
@@ -236,7 +240,7 @@ impl<P: Packet> Edca<P> {
                 node.in_service = Some(packet);
                 return;
             }
-            session.push(packet);
+            session.push(packet, amsdu);
             if count == 0 {
                 function.take_turn(peer);
             }
@@ -301,6 +305,7 @@ impl<P: Packet> Edca<P> {
             lone_psdu: lone,
             window: times.window,
             mpdus: times.mpdus,
+            amsdu: times.amsdu,
             alone: times.alone,
             first_always: first,
             expired: Session::<P>::expiry(now, self.params.lifetime),

@@ -164,8 +164,11 @@ impl<P: Packet + Clone> Bss<P> {
         let start = now + protection;
         let session = &mut function.sessions[peer];
         if transmitter == NodeId::AP {
-            let first = session.on_air().filter(|(_, _, retry)| !retry);
-            first.for_each(|(packet, _, _)| edca.delays.record(start.saturating_since(packet.enqueued_at())));
+            for (packet, more, _, _) in session.on_air().filter(|(.., retry)| !retry) {
+                let mut waited = |packet: &P| edca.delays.record(start.saturating_since(packet.enqueued_at()));
+                waited(packet);
+                more.for_each(waited);
+            }
         }
         let reception = if collision { Reception::Collided } else { Reception::Decoded };
         let first_shown = air.as_mut().map(|air| {
@@ -186,7 +189,7 @@ impl<P: Packet + Clone> Bss<P> {
                 nav = nav.max(function.txop_end.saturating_since(start + duration));
             }
             let aggregate = load.mpdus > 1 || matches!(tx.phy(), Phy::Ac | Phy::Ax);
-            air.extend(session.on_air().map(|(packet, sequence, retry)| AirFrame {
+            air.extend(session.on_air().map(|(packet, more, sequence, retry)| AirFrame {
                 at: start,
                 duration,
                 nav,
@@ -195,7 +198,7 @@ impl<P: Packet + Clone> Bss<P> {
                 receiver,
                 tx,
                 reception,
-                body: AirBody::Data { packet: packet.clone(), sequence, retry },
+                body: AirBody::Data { packet: packet.clone(), more: more.cloned().collect(), sequence, retry },
             }));
             if let Some(last) = air[first..].last_mut().filter(|_| aggregate) {
                 last.place = Place::Last;

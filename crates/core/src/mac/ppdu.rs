@@ -60,7 +60,7 @@ impl<P: Packet + Clone> Bss<P> {
                 receiver: if id == NodeId::AP { peer } else { NodeId::AP },
                 tx: link.tx,
                 reception,
-                body: AirBody::Data { packet: packet.clone(), sequence: node.sequence, retry },
+                body: AirBody::Data { packet: packet.clone(), more: Vec::new(), sequence: node.sequence, retry },
             });
         }
         self.queue(NodeId::AP).observe_airtime(now, peer, direction, duration);

@@ -113,6 +113,8 @@ pub struct QosParams {
     pub categories: [bool; 4],
     /// `None`: one MPDU a PPDU.
     pub aggregation: Option<Aggregation>,
+    /// Longest A-MSDU; `None`: each packet is an MPDU.
+    pub amsdu: Option<Bytes>,
     /// Whether a missing BlockAck is asked for by a BlockAckReq; otherwise the data are sent again at once.
     pub bar: bool,
     /// PSDUs longer than this are announced by RTS; `None`: none.
@@ -139,6 +141,12 @@ impl QosParams {
     /// MPDUs that a PPDU carries at most.
     pub fn most_mpdus(&self) -> usize {
         self.aggregation.map_or(1, |aggregation| aggregation.most_mpdus())
+    }
+
+    /// Longest A-MSDU to and from a station of `phy`; 0: none. See [`Phy::most_amsdu`].
+    pub fn most_amsdu(&self, phy: Phy) -> u64 {
+        let most = phy.most_amsdu(self.aggregation.is_some());
+        self.amsdu.map_or(0, |amsdu| amsdu.0.min(most))
     }
 
     /// Only best effort is used.

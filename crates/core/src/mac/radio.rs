@@ -44,6 +44,9 @@ pub struct QosRadio {
     pub edca: EdcaParams,
     /// Limits of A-MPDUs; `None`: one MPDU a PPDU.
     pub aggregation: Option<Aggregation>,
+    /// Longest A-MSDU; `None`: each packet is an MPDU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amsdu: Option<Bytes>,
     /// Whether a missing BlockAck is asked for by a BlockAckReq; otherwise the data are sent again.
     pub bar: bool,
     /// PSDUs longer than this are announced by RTS; `None`: none.

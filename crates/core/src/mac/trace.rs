@@ -98,11 +98,11 @@ impl Trace {
 impl Ppdu {
     fn add<P: Packet>(&mut self, frame: &AirFrame<P>, kind: PpduKind) {
         self.collided |= frame.reception == Reception::Collided;
-        if let AirBody::Data { packet, retry, .. } = &frame.body {
+        if let AirBody::Data { packet, more, retry, .. } = &frame.body {
             self.mpdus += 1;
             self.lost += u16::from(frame.reception != Reception::Decoded);
             self.retries += u16::from(*retry);
-            self.bytes += packet.ip_len().0 as u32;
+            self.bytes += std::iter::once(packet).chain(more).map(|packet| packet.ip_len().0 as u32).sum::<u32>();
             // One segment with payload makes it data.
             self.kind = if self.kind == PpduKind::TcpAck { kind } else { self.kind };
         }

@@ -25,6 +25,7 @@ impl Scenario {
             edca: radio.edca,
             categories,
             aggregation: radio.aggregation,
+            amsdu: radio.amsdu,
             bar: radio.bar,
             rts_above: radio.rts_above,
             rts_longer: radio.rts_longer,

@@ -14,13 +14,28 @@ use crate::mac::{Aggregation, Band, LONGEST_PPDU, Modulation, Phy, Preamble, TxV
 use crate::units::{Bitrate, Bytes, Duration, Probability};
 
 /// Keys of `[radio]` that the other PHYs have not.
-pub(super) const KEYS: &[&str] =
-    &["band", "mcs", "streams", "width", "guard_interval", "aggregation", "bar", "rts", "txop", "lifetime", "edca"];
+pub(super) const KEYS: &[&str] = &[
+    "band",
+    "mcs",
+    "streams",
+    "width",
+    "guard_interval",
+    "aggregation",
+    "amsdu",
+    "bar",
+    "rts",
+    "txop",
+    "lifetime",
+    "edca",
+];
 /// Keys of `aggregation`.
 pub(super) const AGGREGATION: &[&str] = &["max_bytes", "window", "max_mpdus", "max_duration"];
 
 /// Attempts of an MPDU unless the file says otherwise: ath9k's with aggregation (`ATH_MAX_SW_RETRIES`), the standard's without.
 const USUAL_ATTEMPTS: (u32, u32) = (30, 7);
+
+/// The shortest limit of an A-MSDU that a file may name: it holds two packets without data.
+const SHORTEST_AMSDU: u64 = 256;
 
 /// The shortest limit of a PPDU's duration that a file may name.
 const SHORTEST_LIMIT: Duration = Duration::from_micros(100);
@@ -79,6 +94,7 @@ pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Ch
         mcs,
         edca: edca(table, preset)?,
         aggregation,
+        amsdu: amsdu(table, phy, aggregation.is_some())?,
         bar: table.or("bar", preset == Preset::Ns3)?,
         rts_above: rts.above,
         rts_longer: rts.longer,
@@ -135,6 +151,15 @@ fn aggregation(radio: &Table, phy: Phy, preset: Preset) -> Checked<Option<Aggreg
         max_mpdus: table.optional_within("max_mpdus", 1..=most_mpdus)?,
         max_duration: table.optional_within("max_duration", SHORTEST_LIMIT..=LONGEST_PPDU)?,
     }))
+}
+
+/// `amsdu = "off"`, or the longest.
+fn amsdu(radio: &Table, phy: Phy, in_ampdu: bool) -> Checked<Option<Bytes>> {
+    let most = phy.most_amsdu(in_ampdu);
+    if radio.is_string("amsdu") && radio.is("amsdu", "off") {
+        return Ok(None);
+    }
+    radio.optional_within("amsdu", Bytes(SHORTEST_AMSDU)..=Bytes(most))
 }
 
 /// The PHY and modulation of a station in a cell of `radio`; `None` where the cell has no MCSs.

@@ -33,6 +33,7 @@ pub(super) const RADIO: &[&str] = &[
     "width",
     "guard_interval",
     "aggregation",
+    "amsdu",
     "bar",
     "rts",
     "txop",

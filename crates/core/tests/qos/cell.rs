@@ -37,6 +37,7 @@ pub(crate) fn ns3(tx: TxVector) -> MacParams {
         edca: EdcaParams::NS3,
         categories: QosParams::BEST_EFFORT,
         aggregation: Some(Aggregation::new(Bytes(65_535), 64)),
+        amsdu: None,
         bar: true,
         rts_above: None,
         rts_longer: None,

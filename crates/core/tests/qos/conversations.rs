@@ -53,9 +53,10 @@ impl Cell {
         }
         let line = |frame: fairair_core::mac::AirFrame<Segment>| {
             let body = match frame.body {
-                AirBody::Data { packet, sequence, retry } => {
+                AirBody::Data { packet, more, sequence, retry } => {
                     let retry = if retry { " again" } else { "" };
-                    format!("{:?} {sequence}{retry}", packet.category)
+                    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+                    format!("{:?} {sequence}{more}{retry}", packet.category)
                 }
                 AirBody::BlockAck { start, received } => format!("BA from {start}: {:b}", received[0]),
                 AirBody::BlockAckReq { start } => format!("BAR from {start}"),
@@ -93,6 +94,22 @@ fn what_waits_goes_as_one_ppdu_and_is_acknowledged_as_one() {
     assert_eq!(cell.delivered.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(), [0, 1, 2]);
     assert!(cell.delivered[0].0 < 300.0 && (cell.delivered[2].0 - 651.0).abs() < 0.01, "{:?}", cell.delivered);
     assert_eq!(cell.bss.stats(NodeId(1)).qos.mpdus, 3);
+}
+
+#[test]
+fn packets_join_in_an_amsdu_as_long_as_it_may_be() {
+    let mut cell = Cell::new(|params| qos(params).amsdu = Some(Bytes(3_839)));
+    cell.data(us(0), 1, 3, BE);
+    // The A-MSDU has 1524 + 1522 B, and a third packet does not fit; 3080 + 1542 B are 143 symbols behind 36 us of preamble.
+    assert_eq!(
+        cell.watch(us(5_000)),
+        ["43-651 node1 BestEffort 0 and 1 more", "43-651 node1 BestEffort 1", "667-699 node0 BA from 0: 11"]
+    );
+    assert_eq!(cell.delivered.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(), [0, 1, 2]);
+    // Both packets of the A-MSDU arrive with its last byte.
+    assert_eq!(cell.delivered[0].0, cell.delivered[1].0);
+    let stats = cell.bss.stats(NodeId(1));
+    assert_eq!((stats.qos.mpdus, stats.delivered), (2, 3));
 }
 
 #[test]

@@ -112,23 +112,28 @@ fn printed_throughputs_of_ns3() {
     }
 }
 
-/// Bands that ns-3's examples assert, in Mbit/s (facts: `wifi-aggregation`, `wifi-txop-aggregation`, without A-MSDU).
+/// Bands that ns-3's examples assert, in Mbit/s (`wifi-aggregation`, `wifi-txop-aggregation`).
 #[test]
 fn bands_of_ns3() {
     let ht = crate::cell::one_stream(Phy::N, 7, Width::Mhz20);
-    let total = |aggregation: Option<u64>, txop_us: u64| {
+    let total = |aggregation: Option<u64>, amsdu: Option<u64>, txop_us: u64| {
         let mut params = ns3(ht);
         let qos = qos(&mut params);
         qos.aggregation = aggregation.map(|bytes| Aggregation::new(Bytes(bytes), 64));
+        qos.amsdu = amsdu.map(Bytes);
         qos.edca.stations[2].txop = Duration::from_micros(txop_us);
         saturated_for(&params, &[ht], 0.0, 10.0, 1).total
     };
-    for (aggregation, txop_us, low, high) in
-        [(None, 0, 30.0, 31.0), (None, 3_520, 38.0, 39.0), (Some(65_535), 3_520, 57.5, 58.5)]
-    {
+    for (aggregation, amsdu, txop_us, low, high) in [
+        (None, None, 0, 30.0, 31.0),
+        (None, None, 3_520, 38.0, 39.0),
+        (Some(65_535), None, 3_520, 57.5, 58.5),
+        (None, Some(7_935), 0, 51.0, 52.0),
+        (Some(32_768), Some(3_839), 0, 58.0, 59.0),
+    ] {
         // ns-3's beacons take 0.2 % of the air (column `air_other` of its grid); the cell has none.
-        let total = total(aggregation, txop_us) * 0.998;
-        println!("A-MPDU {aggregation:?}, TXOP {txop_us} us: {total:.2} of {low} to {high}");
+        let total = total(aggregation, amsdu, txop_us) * 0.998;
+        println!("A-MPDU {aggregation:?}, A-MSDU {amsdu:?}, TXOP {txop_us} us: {total:.2} of {low} to {high}");
         assert!((low..=high).contains(&total));
     }
 }

@@ -58,6 +58,17 @@ impl Phy {
         }
     }
 
+    /// Bytes of the longest A-MSDU: 7935 of HT, but 3839 within an A-MPDU, whose MPDUs have at most 4095; of VHT and HE what an MPDU of 11,454
+    /// leaves (802.11-2020 Table 9-25 and clause 10.12.2).
+    pub const fn most_amsdu(self, in_ampdu: bool) -> u64 {
+        match self {
+            Phy::B | Phy::A | Phy::G => 0,
+            Phy::N if in_ampdu => 3_839,
+            Phy::N => 7_935,
+            Phy::Ac | Phy::Ax => 11_398,
+        }
+    }
+
     /// The band that it uses unless the scenario says otherwise.
     pub const fn usual_band(self) -> Band {
         match self {

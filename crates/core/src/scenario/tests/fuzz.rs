@@ -151,6 +151,7 @@ const TOKENS: &[&str] = &[
     "width",
     "guard_interval",
     "aggregation",
+    "amsdu",
     "max_bytes",
     "max_mpdus",
     "max_duration",

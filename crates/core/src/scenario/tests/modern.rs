@@ -66,7 +66,7 @@ fn the_preset_ns3_chooses_what_ns3_does() {
 fn every_key_reaches_its_field() {
     let scenario = with(
         "phy = \"802.11ax\"\nband = \"5 GHz\"\nwidth = \"160 MHz\"\nstreams = 2\nguard_interval = \"1.6 us\"\nmcs = 10\n\
-         aggregation = { max_bytes = 65535, window = 32, max_mpdus = 16, max_duration = \"4 ms\" }\nbar = true\nrts = \"1000 B\"\ntxop = \"2528 us\"\n\
+         aggregation = { max_bytes = 65535, window = 32, max_mpdus = 16, max_duration = \"4 ms\" }\namsdu = \"3839 B\"\nbar = true\nrts = \"1000 B\"\ntxop = \"2528 us\"\n\
          retry_limit = 4\nlifetime = \"500 ms\"\nbasic_rate = \"12 Mbit/s\"\ncw_min = 31\n\
          [radio.edca]\npreset = \"openwrt\"\nap = { vo = { aifsn = 4 }, be = { txop = \"3 ms\" } }\n\
          stations = { bk = { cw_min = 31, cw_max = 63 } }",
@@ -78,7 +78,7 @@ fn every_key_reaches_its_field() {
         max_duration: Some(Duration::from_millis(4)),
         ..Aggregation::new(Bytes(65_535), 32)
     };
-    assert_eq!(qos.aggregation, Some(limits));
+    assert_eq!((qos.aggregation, qos.amsdu), (Some(limits), Some(Bytes(3839))));
     assert_eq!((qos.bar, qos.rts_above, qos.retry_limit), (true, Some(Bytes(1000)), Some(4)));
     assert_eq!((qos.lifetime, scenario.radio.basic_rate), (Some(Duration::from_millis(500)), Bitrate::mbps(12)));
     let be = Category::BestEffort.index();
@@ -87,7 +87,11 @@ fn every_key_reaches_its_field() {
     assert_eq!((ap[be].cw_min, ap[be].cw_max, stations[be].cw_min), (31, 63, 31));
     assert_eq!((ap[0].aifsn, ap[0].cw_max), (4, 7));
     assert_eq!((stations[3].cw_min, stations[3].cw_max, ap[3].cw_max), (31, 63, 1023));
-    let off = with("phy = \"802.11n\"\naggregation = \"off\"\nrts = true\nretry_limit = \"none\"").radio.qos.unwrap();
+    let off = with("phy = \"802.11n\"\naggregation = \"off\"\namsdu = \"off\"\nrts = true\nretry_limit = \"none\"")
+        .radio
+        .qos
+        .unwrap();
+    assert_eq!(off.amsdu, None);
     assert_eq!((off.aggregation, off.rts_above, off.retry_limit), (None, Some(Bytes(0)), None));
     let by_duration = with("phy = \"802.11n\"\nrts = \"2 ms\"").radio.qos.unwrap();
     assert_eq!((by_duration.rts_above, by_duration.rts_longer), (None, Some(Duration::from_millis(2))));
@@ -212,6 +216,8 @@ fn combinations_that_cannot_be_are_told_with_the_nearest_that_can() {
         ("[radio]\nphy = \"802.11n\"\naggregation = { max_bytes = 70000 }", "70000 is outside", "to 65535"),
         ("[radio]\nphy = \"802.11ac\"\naggregation = { window = 256 }", "256 is outside", "from 1 to 64"),
         ("[radio]\nphy = \"802.11ac\"\naggregation = { max_duration = \"6 ms\" }", "6 ms is outside", "to 5484 us"),
+        ("[radio]\nphy = \"802.11n\"\namsdu = \"7935 B\"", "7935 B is outside", "to 3839 B"),
+        ("[radio]\nphy = \"802.11ac\"\naggregation = \"off\"\namsdu = \"12 kB\"", "12000 B is outside", "to 11398 B"),
         ("width = \"160 MHz\"\n[radio]\nphy = \"802.11ac\"", "that of the cell has 80 MHz", "at most \"80 MHz\""),
         ("[radio]\nphy = \"802.11n\"\nrts = 1000", "1000 has no unit", "write true, false"),
         ("[radio]\nphy = \"802.11n\"\ntxop = \"9 ms\"", "9 ms is outside", "8160 us"),
