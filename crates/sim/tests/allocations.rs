@@ -43,7 +43,7 @@ fn run(radio: &str, seconds: u32) -> (usize, u64) {
     (change.allocations + change.reallocations, frames)
 }
 
-/// Another `seconds` in a cell with `radio` cost next to nothing. One test for both cells: the counter is the process's.
+/// Another `seconds` in a cell with `radio` cost next to nothing. One test for all cells: the counter is the process's.
 fn check(radio: &str, seconds: u32, frames: u64) {
     // The harness allocates in its own thread while a test starts: the first run is not counted.
     run(radio, 50);
@@ -59,4 +59,5 @@ fn check(radio: &str, seconds: u32, frames: u64) {
 fn a_steady_cell_allocates_nothing_per_packet() {
     check(DCF, 500, 300_000);
     check(QOS, 100, 20_000);
+    check(&format!("{QOS}\namsdu = \"3839 B\""), 100, 10_000);
 }
