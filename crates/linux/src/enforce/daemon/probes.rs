@@ -73,7 +73,7 @@ impl Probes {
         let neighbours = &self.neighbours;
         let may = |method, address| match method {
             ProbeMethod::Echo => neighbours.reaches(interface, address),
-            ProbeMethod::Neighbour => station.mac.is_some() && neighbours.may_ask(interface, address, now),
+            ProbeMethod::Neighbour => station.mac.is_some_and(|mac| neighbours.may_ask(interface, mac, address, now)),
         };
         let Some(question) = own.responder.ask(now, echo.id, &station.addresses, may) else { return Ok(()) };
         match (question.method, station.mac) {

@@ -19,10 +19,34 @@ use crate::enforce::packets::{HEAD, PacketSocket, bpf};
 /// For how long what is known of the interfaces counts.
 const FRESH: Duration = Duration::from_secs(1);
 /// A device that checks whether its new address is free would take an ARP probe of ours for a conflict and give the address up
-/// (RFC 5227 section 2.1.1). So the box does not probe such an address for this long. The device's own check takes at most 7 s.
+/// (RFC 5227 section 2.1.1). So the box does not ask that device for the address for this long. The device's own check takes at
+/// most 7 s.
 const QUIET: Duration = Duration::from_secs(10);
+/// Then it is asked for at least this long, whatever it says it checks: else forged checks would silence a station for good.
+const ASKED: Duration = Duration::from_mins(5);
 /// Addresses that are wanted are kept in mind up to this number.
 const ROOM: usize = 4096;
+
+/// Devices that want an address, and when they first asked for it. What one device wants says nothing of another one's address: the
+/// box asks a single MAC address.
+#[derive(Debug, Default)]
+struct Wanted(BTreeMap<(Mac, IpAddr), Instant>);
+
+impl Wanted {
+    fn note(&mut self, mac: Mac, address: IpAddr, now: Instant) {
+        if self.0.len() < ROOM {
+            self.0.entry((mac, address)).or_insert(now);
+        }
+    }
+
+    fn is_quiet(&self, mac: Mac, address: IpAddr, now: Instant) -> bool {
+        self.0.get(&(mac, address)).is_some_and(|at| now < *at + QUIET)
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.0.retain(|_, at| now < *at + QUIET + ASKED);
+    }
+}
 
 /// Sockets and what is known of the interfaces.
 #[derive(Debug)]
@@ -33,8 +57,7 @@ pub(super) struct Neighbours {
     links: Vec<Link>,
     addresses: Vec<OwnAddress>,
     looked_up: Option<Instant>,
-    /// Addresses that other devices want to take, and when they last asked for them: the box stays quiet about these.
-    wanted: BTreeMap<IpAddr, Instant>,
+    wanted: Wanted,
 }
 
 impl Neighbours {
@@ -54,7 +77,7 @@ impl Neighbours {
             socket.set_priority(BYPASS)?;
             register(socket)
         };
-        let (links, addresses, wanted) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (links, addresses, wanted) = (Vec::new(), Vec::new(), Wanted::default());
         let (arp, nd) = (open(ARP, &arp)?, open(IPV6, &nd)?);
         Ok(Neighbours { arp, nd, mode, links, addresses, looked_up: None, wanted })
     }
@@ -64,7 +87,7 @@ impl Neighbours {
         if self.looked_up.is_none_or(|at| at + FRESH <= now) {
             (self.links, self.addresses) = (links()?, own_addresses()?);
             self.looked_up = Some(now);
-            self.wanted.retain(|_, at| now < *at + QUIET);
+            self.wanted.forget(now);
         }
         Ok(())
     }
@@ -85,10 +108,20 @@ impl Neighbours {
             || self.ends(interface).is_some_and(|(_, link)| self.addresses.iter().any(|own| near(own, link)))
     }
 
-    /// Whether the station with `mac` may be asked whether it has `address`.
-    pub(super) fn may_ask(&self, interface: &str, address: IpAddr, now: Instant) -> bool {
-        let has_neighbours = self.ends(interface).is_some_and(|(own, _)| !own.is_without_neighbours);
-        has_neighbours && self.wanted.get(&address).is_none_or(|at| *at + QUIET <= now)
+    /// Whether the station with `mac` may be asked whether it has `address`. Only a question without an address of the asker looks
+    /// like a claim of that address.
+    pub(super) fn may_ask(&self, interface: &str, mac: Mac, address: IpAddr, now: Instant) -> bool {
+        self.ends(interface).is_some_and(|(own, upper)| {
+            let is_claim = || address.is_ipv4() && self.near(upper, address).is_none();
+            let is_taken_ill = self.wanted.is_quiet(mac, address, now) && is_claim();
+            !own.is_without_neighbours && !is_taken_ill
+        })
+    }
+
+    /// The own address of `link` in the network of `address`.
+    fn near(&self, link: &Link, address: IpAddr) -> Option<IpAddr> {
+        let own = self.addresses.iter().filter(|own| own.interface == link.index).map(|own| own.net);
+        own.filter(|net| net.contains(&address)).map(|net| net.addr()).next()
     }
 
     /// Asks `mac` behind `interface` whether it has `address`.
@@ -96,16 +129,16 @@ impl Neighbours {
         let missing = || io::Error::new(io::ErrorKind::NotFound, format!("{interface} has no MAC address"));
         let (own, upper) = self.ends(interface).ok_or_else(missing)?;
         let from = upper.mac.or(own.mac).ok_or_else(missing)?;
-        let addresses = self.addresses.iter().filter(|own| own.interface == upper.index).map(|own| own.net);
         match address {
             IpAddr::V4(target) => {
-                let near = addresses.filter(|net| net.contains(&address)).map(|net| net.addr()).next();
+                let near = self.near(upper, address);
                 let sender = near.and_then(|near| if let IpAddr::V4(near) = near { Some(near) } else { None });
                 let frame = arp_request(from, sender.unwrap_or(Ipv4Addr::UNSPECIFIED), mac, target);
                 self.arp.get_ref().send(own.index, ARP, mac, &frame)
             }
             IpAddr::V6(target) => {
-                let mut locals = addresses.filter_map(|net| match net.addr() {
+                let near = self.addresses.iter().filter(|own| own.interface == upper.index).map(|own| own.net);
+                let mut locals = near.filter_map(|net| match net.addr() {
                     IpAddr::V6(own) if own.is_unicast_link_local() => Some(own),
                     _ => None,
                 });
@@ -124,9 +157,7 @@ impl Neighbours {
             };
             match told {
                 Some((mac, AddressUse::Answers(address))) => return (mac, address),
-                Some((_, AddressUse::Wants(address))) if self.wanted.len() < ROOM => {
-                    self.wanted.insert(address, Instant::now());
-                }
+                Some((mac, AddressUse::Wants(address))) => self.wanted.note(mac, address, Instant::now()),
                 _ => {}
             }
         }
@@ -139,5 +170,34 @@ async fn receive(socket: &AsyncFd<PacketSocket>) -> Option<(Mac, AddressUse)> {
     match ready.try_io(|socket| socket.get_ref().receive(&mut head)) {
         Ok(read) => address_use(&head[..read.ok()?]),
         Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each two seconds somebody forges a check of a station's address, with a MAC address of its own or with the station's.
+    #[test]
+    fn forged_checks_of_an_address_do_not_silence_its_station() {
+        let (station, other) = (Mac([2, 0, 0, 0, 0, 1]), Mac([2, 0, 0, 0, 0, 2]));
+        let address = IpAddr::from([10, 1, 0, 2]);
+        let (mut wanted, begin) = (Wanted::default(), Instant::now());
+        let mut quiet = 0;
+        for second in (0..300).step_by(2) {
+            let now = begin + Duration::from_secs(second);
+            wanted.forget(now);
+            wanted.note(other, address, now);
+            assert!(second > 100 || !wanted.is_quiet(station, address, now));
+            if second >= 100 {
+                wanted.note(station, address, now);
+                quiet += u32::from(wanted.is_quiet(station, address, now));
+            }
+        }
+        assert_eq!(quiet, 5, "once, for ten seconds");
+        let now = begin + Duration::from_secs(420);
+        wanted.forget(now);
+        wanted.note(station, address, now);
+        assert!(wanted.is_quiet(station, address, now), "the device may have come again");
     }
 }
