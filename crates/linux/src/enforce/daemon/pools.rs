@@ -43,6 +43,8 @@ pub(super) struct PoolControl {
     recorder: Recorder,
     /// What the machine had found when the rules and classes of the box were whole last.
     sound: Option<Kept>,
+    /// What passes is not counted for a while: the machine is shown nothing.
+    stands_still: bool,
 }
 
 impl PoolControl {
@@ -72,7 +74,18 @@ impl PoolControl {
                 Recorder::default()
             },
             sound: None,
+            stands_still: false,
         }
+    }
+
+    /// Whether the machine is shown nothing.
+    pub(super) const fn stands_still(&self) -> bool {
+        self.stands_still
+    }
+
+    /// Stops the machine, or lets it go on; whether that is news.
+    pub(super) const fn stand_still(&mut self, stands_still: bool) -> bool {
+        std::mem::replace(&mut self.stands_still, stands_still) != stands_still
     }
 
     /// Goes on with what another machine has learned of the same cell.
@@ -104,6 +117,10 @@ impl PoolControl {
 
     /// Judges whether the box is the bottleneck: twice a second.
     pub(super) fn judge(&mut self, now: Instant, c: Bitrate) {
+        if self.stands_still {
+            self.verdict = None;
+            return;
+        }
         let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
         self.verdict = self.watch.observe(now, c, self.capacity.state(), &self.views).or(elsewhere);
     }
@@ -269,9 +286,9 @@ impl PoolControl {
         self.capacity.grow(self.positions.len());
     }
 
-    /// When the machine is due; a fixed C never is.
+    /// When the machine is due; one that stands still never is.
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
-        self.capacity.poll_timeout()
+        self.capacity.poll_timeout().filter(|_| !self.stands_still)
     }
 
     /// The Internet link is the bottleneck: an empty pool says nothing of C.
@@ -281,7 +298,7 @@ impl PoolControl {
 
     /// Does what is due.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
-        if self.capacity.poll_timeout().is_some_and(|at| at <= now) {
+        if self.poll_timeout().is_some_and(|at| at <= now) {
             self.recorder.timeout(now, &self.views);
             self.capacity.handle_timeout(now, &self.views);
         }

@@ -173,7 +173,7 @@ impl Daemon {
         let is_counted = self.count().is_some();
         let now = self.now();
         let wan_binds = self.wan_binds();
-        for pool in &mut self.pools {
+        for pool in self.pools.iter_mut().filter(|pool| !pool.stands_still()) {
             if pool.is_fixed() && wan_binds {
                 pool.stand_by(now);
             }
@@ -244,7 +244,7 @@ impl Daemon {
         if self.count_again().is_none() {
             return;
         }
-        if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool) {
+        if let Some(pool) = self.pools.iter_mut().find(|pool| pool.id == echo.pool && !pool.stands_still()) {
             if !pool.is_fixed() {
                 let arrivals = self.counts.arrivals.get(&pool.id).copied().unwrap_or_default();
                 pool.observe(&self.counts.classes, arrivals, &self.counts.udp);
@@ -314,15 +314,23 @@ impl Daemon {
         }
     }
 
-    /// Keeps what the machines have found while nothing was missing; else they go on with what they had found before.
+    /// Keeps what the machines have found while nothing was missing; else they go on with what they had found before. Those of pools
+    /// whose traffic passes uncounted stand still.
     fn vouch(&mut self, health: &Health) {
-        if health.mended.is_empty() && health.adopted.is_empty() {
-            self.pools.iter_mut().for_each(PoolControl::vouch);
-        } else {
-            let (now, seed) = (self.now(), u64::from(std::process::id()));
-            self.pools.iter_mut().for_each(|pool| pool.recount(now, seed));
-            self.act();
+        let (now, seed) = (self.now(), u64::from(std::process::id()));
+        let is_whole = health.mended.is_empty() && health.adopted.is_empty();
+        let layout = self.engine.layout();
+        for pool in &mut self.pools {
+            let aps = layout.pools.get(&pool.id).into_iter().flat_map(|own| &own.ap_interfaces);
+            let mut interfaces = aps.map(|ap| &ap.interface).chain(&layout.uplinks);
+            let is_uncounted = interfaces.any(|name| health.uncounted.contains(name));
+            if pool.stand_still(is_uncounted) || !is_whole {
+                pool.recount(now, seed);
+            } else if !is_uncounted {
+                pool.vouch();
+            }
         }
+        self.act();
         if !health.mended.is_empty() {
             self.removed = Some(std::time::Instant::now());
         }

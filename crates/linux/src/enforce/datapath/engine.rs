@@ -200,16 +200,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives pool `id` the capacity `rate`.
+    /// Gives pool `id` the capacity `rate`. If the kernel refuses, [`Self::repair`] tries again.
     ///
     /// # Errors
     /// Netlink's.
     pub fn set_capacity(&mut self, id: u16, rate: Bitrate) -> io::Result<()> {
-        self.classes.set_capacity(id, rate)?;
         if let Some(Pool { rate: own, .. }) = self.layout.pools.get_mut(&id) {
             *own = rate;
         }
-        Ok(())
+        self.classes.set_capacity(id, rate)
     }
 
     /// Counters of all classes, by minor number.

@@ -25,6 +25,8 @@ pub struct Health {
     pub retuned: Vec<String>,
     /// What only the operator can mend.
     pub troubles: Vec<String>,
+    /// Interfaces that have another name now: the rules do not count what passes there.
+    pub uncounted: Vec<String>,
 }
 
 impl Engine {
@@ -139,6 +141,7 @@ impl Engine {
             let bound = self.watch.bound.get(name).copied();
             let Some(link) = links.iter().find(|link| link.name == *name) else {
                 let renamed = links.iter().find(|link| Some(link.index) == bound);
+                health.uncounted.extend(renamed.map(|_| name.clone()));
                 health.troubles.push(match renamed {
                     Some(link) => format!(
                         "{name} is called {} now and is not shaped: rename it back, or write the new name and reload",

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use fairair_core::units::Bitrate;
+
 use super::*;
 use crate::enforce::config::Config;
 use crate::enforce::site::Site;
@@ -43,6 +45,39 @@ fn mended(engine: &mut Engine) -> Vec<String> {
     let health = engine.repair(&links().unwrap(), &counters).unwrap();
     assert_eq!(health.troubles, Vec::<String>::new());
     health.mended
+}
+
+/// A trial ends while the classes are gone: they come back with C, not with the rate of the trial.
+#[test]
+fn what_is_made_anew_has_the_rate_that_was_refused() {
+    in_namespace(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut engine = started(directory.path());
+        engine.set_capacity(0, Bitrate::mbps(6)).unwrap();
+        tools::Tools.clear_ifb(IFB).unwrap();
+        assert!(engine.set_capacity(0, Bitrate::mbps(8)).is_err());
+        assert_eq!(mended(&mut engine), ["the classes of fairair0 were gone: made anew"]);
+        let mut counters = BTreeMap::new();
+        engine.read(&mut counters).unwrap();
+        assert_eq!(counters[&pool_minor(0)].parameters.rate, 1_000_000);
+        engine.stop().unwrap();
+    });
+}
+
+/// A renamed interface passes what nobody counts; of one that is gone nothing passes.
+#[test]
+fn the_name_of_what_passes_uncounted_is_told() {
+    in_namespace(|| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut engine = started(directory.path());
+        ip("link set lan name other\n");
+        let health = engine.repair(&links().unwrap(), &BTreeMap::new()).unwrap();
+        assert_eq!((health.uncounted, health.troubles.len()), (vec!["lan".to_owned()], 1));
+        ip("link del other\n");
+        let health = engine.repair(&links().unwrap(), &BTreeMap::new()).unwrap();
+        assert_eq!((health.uncounted, health.troubles.len()), (Vec::new(), 1));
+        engine.stop().unwrap();
+    });
 }
 
 /// An AP that is back before its classes have gone.
