@@ -35,3 +35,15 @@ pub(crate) fn ends_quietly() {
         let _ = ctrlc::set_handler(|| std::process::exit(i32::from(Exit::Success.code())));
     });
 }
+
+/// A signal ends this process with the words for it; while there are none, somebody else handles signals.
+pub(crate) fn ends_saying(words: fn() -> Option<&'static str>) {
+    HANDLER.call_once(|| {
+        let _ = ctrlc::set_handler(move || {
+            if let Some(words) = words() {
+                say(words);
+                std::process::exit(i32::from(Exit::Interrupted.code()));
+            }
+        });
+    });
+}

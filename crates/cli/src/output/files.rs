@@ -42,6 +42,13 @@ impl Pending {
         self.file.persist(self.path)?;
         Ok(())
     }
+
+    /// Gives it its name if no file has it already.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn persist_new(self) -> io::Result<()> {
+        self.file.persist_noclobber(self.path)?;
+        Ok(())
+    }
 }
 
 /// A directory that is known to be writable.

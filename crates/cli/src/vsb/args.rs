@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use fairair_core::units::{Bitrate, Duration};
 
 use crate::args::ManArgs;
@@ -19,6 +20,11 @@ pub struct VsbArgs {
 /// The subcommands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum VsbCommand {
+    /// Write the configuration of this box, guided: which interface is towards the gateway, which lead to access points, and why.
+    ///
+    /// It looks at interfaces, routes, bridges and radios, proposes a value for each key, asks in a terminal, writes the file whole or
+    /// not at all, and checks it as `check` does. Nothing is shaped before `run`. Exit code 2 if it lacks something, or the check fails.
+    Init(InitArgs),
     /// Check a configuration and this box, and print what `run` would do and change, without doing it.
     ///
     /// If a daemon runs: what `reload` with this configuration would change. Exit code 2 if something is wrong with the
@@ -58,6 +64,100 @@ pub enum VsbCommand {
     ///
     /// Exit code 1 if another program has changed something meanwhile. What the box had added is removed in any case.
     Stop(ClientArgs),
+}
+
+/// Options of `fairair vsb init`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct InitArgs {
+    /// File to write.
+    #[arg(value_name = "CONFIG", default_value = "vsb.toml")]
+    pub config: PathBuf,
+
+    /// Replace the file if it is there.
+    #[arg(long)]
+    pub force: bool,
+
+    /// Name of the site; that of the machine without it.
+    #[arg(long, value_name = "SITE")]
+    pub name: Option<String>,
+
+    /// Interface towards the gateway; more than once, or with commas, for several.
+    #[arg(long, value_name = "INTERFACE", value_delimiter = ',')]
+    pub uplink: Vec<String>,
+
+    /// An access point: its name, if it is not the interface's, and the interface towards it; more than once for several.
+    #[arg(long, value_name = "[NAME=]INTERFACE")]
+    pub ap: Vec<NamedAp>,
+
+    /// How packets pass the box, to be sure: it follows from the interfaces.
+    #[arg(long, value_enum)]
+    pub mode: Option<ModeArg>,
+
+    /// The most that a cell carries, such as "300 Mbit/s": the box finds the capacity below it. What one station alone measures beside
+    /// the access point, both directions at once.
+    #[arg(long, value_name = "[AP=]RATE")]
+    pub max: Vec<ForAp<Bitrate>>,
+
+    /// A fixed capacity, a little below what the cell carries, in place of one that the box finds.
+    #[arg(long, value_name = "[AP=]RATE")]
+    pub capacity: Vec<ForAp<Bitrate>>,
+
+    /// Ask nothing: take what is proposed where no option says otherwise.
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Then run it, taken back after 60 s unless `fairair vsb confirm` is run.
+    #[arg(long)]
+    pub start: bool,
+}
+
+/// `routed` or `bridged`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// The box is the stations' router.
+    Routed,
+    /// All interfaces are ports of one bridge.
+    Bridged,
+}
+
+/// `NAME=INTERFACE` or `INTERFACE`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedAp {
+    /// Name, if it is not the interface's.
+    pub name: Option<String>,
+    /// The interface.
+    pub interface: String,
+}
+
+impl FromStr for NamedAp {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        // Whatever is after the last `=`: names of interfaces that have one are refused.
+        let (name, interface) = text.rsplit_once('=').map_or((None, text), |(name, own)| (Some(name.to_owned()), own));
+        if interface.is_empty() {
+            return Err("write NAME=INTERFACE, such as lobby=eth1".to_owned());
+        }
+        Ok(NamedAp { name, interface: interface.to_owned() })
+    }
+}
+
+/// A value for one AP, or for all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ForAp<T> {
+    /// The AP; `None`: all.
+    pub ap: Option<String>,
+    /// The value.
+    pub value: T,
+}
+
+impl<T: FromStr<Err: std::fmt::Display>> FromStr for ForAp<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (ap, value) = text.rsplit_once('=').map_or((None, text), |(ap, value)| (Some(ap.to_owned()), value));
+        Ok(ForAp { ap, value: value.parse().map_err(|error: T::Err| error.to_string())? })
+    }
 }
 
 /// Options of `fairair vsb check`.

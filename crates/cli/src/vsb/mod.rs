@@ -3,6 +3,7 @@
 mod args;
 mod client;
 mod dashboard;
+mod init;
 mod replay;
 mod text;
 
@@ -33,6 +34,7 @@ const AWAY: Duration = Duration::from_secs(10);
 /// The configuration is wrong, no daemon answers, or the kernel refuses.
 pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
     match &args.command {
+        VsbCommand::Init(args) => init::init_command(args, run),
         VsbCommand::Check(args) => check(&args.config),
         VsbCommand::Run(args) => run(args),
         VsbCommand::Status(args) => show(args, Ask::Status),

@@ -20,6 +20,7 @@ mod disk;
 mod faults;
 mod flood;
 mod hostile;
+mod init;
 mod install;
 mod late;
 mod latency;

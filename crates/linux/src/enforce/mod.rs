@@ -14,6 +14,7 @@ pub mod preflight;
 pub mod protocol;
 mod rehearsal;
 pub mod settings;
+pub mod setup;
 pub mod site;
 pub mod state;
 #[cfg(test)]

@@ -57,7 +57,8 @@ impl fmt::Display for Channel {
 }
 
 impl Channel {
-    fn parse(text: &str) -> Option<Channel> {
+    /// A number, or a number and its band, as `36/5`.
+    pub fn parse(text: &str) -> Option<Channel> {
         let (number, band) = text.split_once('/').map_or((text, None), |(number, band)| (number, Some(band)));
         let number = number.parse().ok()?;
         let is_it = |own: &Band| own.has(number) && band.map_or(*own != Band::High, |name| own.name() == name);

@@ -42,14 +42,18 @@ pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
     Err(table.blame(key, Reason::new("not an absolute path", "write a path that begins with /")))
 }
 
-/// An interface's name, safe to be part of a command.
-pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
+/// Whether it is an interface's name that is safe to be part of a command.
+pub(in crate::enforce) fn is_interface(name: &str) -> bool {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-@".contains(&byte);
-    if (1..=15).contains(&name.len())
+    (1..=15).contains(&name.len())
         && name.bytes().all(good)
         && !name.starts_with(['-', '.'])
         && !name.starts_with("fairair")
-    {
+}
+
+/// An interface's name, safe to be part of a command.
+pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String> {
+    if is_interface(name) {
         return Ok(name.to_owned());
     }
     Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))

@@ -95,6 +95,14 @@ impl Tools {
         forgive(run("ip", &["link", "del", device], ""), &["Cannot find device"])
     }
 
+    /// What `tool` prints: a look that changes nothing.
+    ///
+    /// # Errors
+    /// It is not there, or does not know these words.
+    pub(in crate::enforce) fn show(tool: &'static str, words: &[&str]) -> Result<String, DatapathError> {
+        run(tool, words, "")
+    }
+
     /// Does `lines`, all or up to the first that fails.
     ///
     /// # Errors

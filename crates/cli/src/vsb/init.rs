@@ -1,0 +1,449 @@
+//! `fairair vsb init`: the first configuration of a box, guided.
+
+use std::io::{self, BufRead, IsTerminal as _, Write};
+use std::path::Path;
+use std::str::FromStr as _;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use fairair_core::units::{Bitrate, Duration};
+use fairair_linux::enforce::config::Mode;
+use fairair_linux::enforce::preflight::preflight;
+use fairair_linux::enforce::setup::{Capacity, Choice, ChosenAp, Lack, Machine, Role, Roles, Wish};
+use fairair_linux::enforce::state::Lock;
+
+use super::args::{ForAp, InitArgs, ModeArg, NamedAp, RunArgs};
+use super::client::failed;
+use crate::error::{CliError, Exit};
+use crate::interrupt;
+use crate::output::files::Pending;
+use crate::output::{print, say};
+
+/// Within this somebody has to confirm what `--start` began, in seconds.
+const CONFIRM: u64 = 60;
+/// Why a capacity is what it is, if it was not guessed.
+const SAID: &str = "as you said";
+/// Where Ctrl-C finds it: asking, written, running.
+static STAGE: AtomicU8 = AtomicU8::new(0);
+
+/// What runs a box.
+type Run = fn(&RunArgs) -> Result<Exit, CliError>;
+
+/// Looks, proposes, asks, writes and checks.
+///
+/// # Errors
+/// The machine lacks something, options do not fit it, or the file cannot be written: nothing is written then.
+pub(super) fn init_command(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
+    can_be_written(&args.config, args.force)?;
+    let may_ask = !args.yes && io::stdin().is_terminal();
+    if !may_ask && !args.yes {
+        enough(args)?;
+    }
+    interrupt::ends_saying(|| match STAGE.load(Ordering::SeqCst) {
+        0 => Some("\ninterrupted: nothing was written"),
+        1 => Some("\ninterrupted: the file is written, nothing was started"),
+        _ => None,
+    });
+    let machine = Machine::read().map_err(lacking)?;
+    let mut asking = Asking { answers: io::stdin().lock(), paper: io::stderr(), may_ask };
+    let Some(text) = asking.configuration(&machine, args)? else {
+        say("nothing was written");
+        return Ok(Exit::BadInput);
+    };
+    written(&args.config, &text, args.force)?;
+    STAGE.store(1, Ordering::SeqCst);
+    started(args, run)
+}
+
+/// Checks what was written, and runs it or says how.
+fn started(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
+    let file = args.config.display();
+    say(&format!("{file} is written. What `fairair vsb check` finds:"));
+    let preflight = preflight(&args.config).map_err(failed)?;
+    for finding in &preflight.findings {
+        say(finding);
+    }
+    if !preflight.is_good {
+        say(&format!("Mend what says FAIL, then run `fairair vsb check {file}`. Nothing was started."));
+        return Ok(Exit::BadInput);
+    }
+    if args.start {
+        say(&format!(
+            "It starts. Run `fairair vsb confirm` in a second terminal within {CONFIRM} s: else everything is taken back."
+        ));
+        STAGE.store(2, Ordering::SeqCst);
+        let confirm_within = Some(Duration::from_secs(CONFIRM));
+        return run(&RunArgs { config: args.config.clone(), confirm_within, json: false });
+    }
+    if Lock::is_held() {
+        say(
+            "A box runs here already: `fairair vsb stop` ends it; if this is its file, `fairair vsb reload` is enough.",
+        );
+    }
+    say(&format!("Try it, as root. It is taken back after {CONFIRM} s unless `fairair vsb confirm` is run:"));
+    print(&format!("fairair vsb run {file} --confirm-within {CONFIRM}s\n"))?;
+    Ok(Exit::Success)
+}
+
+/// Whether the file can be written is known before anything is asked.
+fn can_be_written(path: &Path, force: bool) -> Result<(), CliError> {
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(CliError::Usage {
+            what: format!("{} is there already", path.display()),
+            help: "name another file, or replace this one with --force; `fairair vsb check` looks at it".to_owned(),
+        });
+    }
+    Pending::create(path).map(drop).map_err(|error| CliError::unwritable(path, &error))
+}
+
+/// The whole file, or none.
+fn written(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
+    let pending = Pending::create(path).and_then(|mut pending| {
+        pending.writer().write_all(text.as_bytes())?;
+        if force { pending.persist() } else { pending.persist_new() }
+    });
+    pending.map_err(|error| CliError::write(path, &error))
+}
+
+/// Without a terminal options have to say what would be asked.
+fn enough(args: &InitArgs) -> Result<(), CliError> {
+    let asked = [
+        ("--uplink", args.uplink.is_empty()),
+        ("--ap", args.ap.is_empty()),
+        ("--max or --capacity", args.max.is_empty() && args.capacity.is_empty()),
+    ];
+    let missing: Vec<_> = asked.iter().filter(|(_, is_missing)| *is_missing).map(|(option, _)| *option).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Usage {
+        what: format!("there is no terminal to ask in, and no {}", missing.join(", no ")),
+        help: "write these options, or take what is proposed with --yes".to_owned(),
+    })
+}
+
+fn lacking(lack: Lack) -> CliError {
+    CliError::Box { what: lack.what, help: lack.fix, is_input: true }
+}
+
+/// Who answers, and where questions are written.
+struct Asking<R, W> {
+    answers: R,
+    paper: W,
+    may_ask: bool,
+}
+
+impl<R: BufRead, W: Write> Asking<R, W> {
+    /// The text of the file; `None`: it is not wanted.
+    fn configuration(&mut self, machine: &Machine, args: &InitArgs) -> Result<Option<String>, CliError> {
+        let mut roles = Roles::of(machine, &args.uplink);
+        self.show(&roles);
+        if self.may_ask && args.uplink.is_empty() {
+            roles = self.roles(machine, roles)?;
+        }
+        let choice = self.choice(machine, &roles, args)?;
+        let text = choice.checked(&args.config)?;
+        if self.may_ask {
+            self.tell(&format!("\n{text}"));
+            let question = format!("Write this to {}? yes or no", args.config.display());
+            let is_wanted = self.ask(&question, "yes", |answer| match answer {
+                "yes" | "y" => Ok(true),
+                "no" | "n" => Ok(false),
+                _ => Err("write yes or no".to_owned()),
+            })?;
+            return Ok(is_wanted.then_some(text));
+        }
+        self.guesses(&choice, args);
+        Ok(Some(text))
+    }
+
+    /// What nobody said, where nobody is asked.
+    fn guesses(&mut self, choice: &Choice, args: &InitArgs) {
+        if args.uplink.is_empty() {
+            self.tell(&format!("guessed: {} is towards the gateway", choice.uplinks.join(", ")));
+        }
+        for ChosenAp { found, capacity, why } in &choice.aps {
+            if args.ap.is_empty() {
+                self.tell(&format!("guessed: {} leads to the access point {}", found.interface, found.name));
+            }
+            if let Capacity::Adaptive(max) = capacity
+                && why != SAID
+            {
+                self.tell(&format!("guessed: the cell of {} carries at most {max}: {why}", found.name));
+            }
+        }
+    }
+
+    fn show(&mut self, roles: &Roles) {
+        self.tell("What this machine has:");
+        for verdict in &roles.verdicts {
+            let role = match verdict.role {
+                Role::Up => "up",
+                Role::Ap => "AP?",
+                Role::Neither => "-",
+            };
+            self.tell(&format!("  {:<15} {role:<4} {}", verdict.name, verdict.why));
+        }
+    }
+
+    /// With the uplinks that somebody said.
+    fn roles(&mut self, machine: &Machine, proposed: Roles) -> Result<Roles, CliError> {
+        let usual = match &proposed.uplinks {
+            Ok(uplinks) => uplinks.join(" "),
+            Err(lack) => {
+                let told = format!("{}: {}", lack.what, lack.fix);
+                self.tell(&told);
+                String::new()
+            }
+        };
+        let roles = self.ask("Which interface is towards the gateway?", &usual, |answer| {
+            let wanted: Vec<String> =
+                answer.split([' ', ',']).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            if wanted.is_empty() {
+                return Err("name an interface".to_owned());
+            }
+            if proposed.uplinks.as_ref() == Ok(&wanted) {
+                return Ok(proposed.clone());
+            }
+            let roles = Roles::of(machine, &wanted);
+            roles.uplinks.clone().map(|_| roles).map_err(|lack| format!("{}: {}", lack.what, lack.fix))
+        })?;
+        if roles != proposed {
+            self.show(&roles);
+        }
+        Ok(roles)
+    }
+
+    /// APs, capacities and name.
+    fn choice(&mut self, machine: &Machine, roles: &Roles, args: &InitArgs) -> Result<Choice, CliError> {
+        let mode = args.mode.map(|mode| match mode {
+            ModeArg::Routed => Mode::Routed,
+            ModeArg::Bridged => Mode::Bridged,
+        });
+        let choose = |aps: &[NamedAp]| {
+            let aps = aps.iter().map(|ap| (ap.name.clone(), ap.interface.clone())).collect();
+            Choice::new(machine, roles, &Wish { aps, mode })
+        };
+        let mut choice = if self.may_ask && args.ap.is_empty() {
+            let usual: Vec<_> = roles.aps.iter().map(|ap| ap.name.as_str()).collect();
+            let question = "Which lead to access points (INTERFACE or NAME=INTERFACE, with spaces between)?";
+            self.ask(question, &usual.join(" "), |answer| {
+                let aps: Result<Vec<NamedAp>, _> = answer.split_whitespace().map(NamedAp::from_str).collect();
+                choose(&aps?).map_err(|lack| format!("{}: {}", lack.what, lack.fix))
+            })?
+        } else {
+            choose(&args.ap).map_err(lacking)?
+        };
+        if let Some(name) = &args.name {
+            choice.name.clone_from(name);
+        }
+        self.capacities(&mut choice, args)?;
+        if self.may_ask && args.name.is_none() {
+            choice.name =
+                self.ask("What is the name of this site?", &choice.name.clone(), |answer| Ok(answer.to_owned()))?;
+        }
+        Ok(choice)
+    }
+
+    fn capacities(&mut self, choice: &mut Choice, args: &InitArgs) -> Result<(), CliError> {
+        let adaptive = args.max.iter().map(|max| (max, Capacity::Adaptive(max.value)));
+        let fixed = args.capacity.iter().map(|fixed| (fixed, Capacity::Fixed(fixed.value)));
+        let given: Vec<(&ForAp<Bitrate>, Capacity)> = adaptive.chain(fixed).collect();
+        if let Some(name) = given
+            .iter()
+            .filter_map(|(given, _)| given.ap.as_ref())
+            .find(|name| choice.aps.iter().all(|ap| ap.found.name != **name))
+        {
+            let names: Vec<_> = choice.aps.iter().map(|ap| ap.found.name.as_str()).collect();
+            return Err(CliError::Usage {
+                what: format!("a capacity is for {name}, and no AP has this name"),
+                help: format!("name one of {}", names.join(", ")),
+            });
+        }
+        let mut is_told = false;
+        for ap in &mut choice.aps {
+            let is_its =
+                |(given, _): &&(&ForAp<Bitrate>, Capacity)| given.ap.as_deref() == Some(ap.found.name.as_str());
+            let own = given.iter().find(is_its).or(given.iter().find(|(given, _)| given.ap.is_none()));
+            if let Some((_, capacity)) = own {
+                ap.capacity = *capacity;
+                SAID.clone_into(&mut ap.why);
+            } else if self.may_ask {
+                if !is_told {
+                    self.tell(
+                        "The box has to be a little slower than the cell. It finds out how much that is, below a maximum: what one station\n\
+                         beside the AP measures alone, both directions at once (iperf3 --bidir, the sum), without the box.",
+                    );
+                    is_told = true;
+                }
+                let Capacity::Adaptive(usual) = ap.capacity else { continue };
+                let question = format!("What does the cell of {} carry at most?", ap.found.name);
+                let said = self.ask(&question, &usual.to_string(), |answer| {
+                    answer.parse::<Bitrate>().map_err(|error| error.to_string())
+                })?;
+                if said != usual {
+                    ap.capacity = Capacity::Adaptive(said);
+                    SAID.clone_into(&mut ap.why);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The answer to `question`, asked until it can be read; an empty one is `usual`.
+    fn ask<T>(&mut self, question: &str, usual: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, CliError> {
+        loop {
+            let default = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
+            let _ = write!(self.paper, "{question}{default} ").and_then(|()| self.paper.flush());
+            let mut line = String::new();
+            let length = self.answers.read_line(&mut line).map_err(|error| CliError::Usage {
+                what: format!("the answer cannot be read: {error}; nothing was written"),
+                help: "answer in text, or take what is proposed with --yes".to_owned(),
+            })?;
+            if length == 0 {
+                return Err(CliError::Usage {
+                    what: "the answers ended before the questions; nothing was written".to_owned(),
+                    help: "answer all, write options, or take what is proposed with --yes".to_owned(),
+                });
+            }
+            let answer = if line.trim().is_empty() { usual } else { line.trim() };
+            match read(answer) {
+                Ok(value) => return Ok(value),
+                Err(problem) => self.tell(&format!("  {problem}")),
+            }
+        }
+    }
+
+    /// Nobody reads any more: no error.
+    fn tell(&mut self, line: &str) {
+        let _ = writeln!(self.paper, "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fairair_linux::enforce::setup::Interface;
+
+    use super::*;
+
+    /// A router with the uplink `wan` and the network `lan`.
+    fn router() -> Machine {
+        let own = |name: &str, net: &str| Interface {
+            name: name.to_owned(),
+            is_up: true,
+            has_carrier: true,
+            addresses: vec![net.parse().unwrap()],
+            ..Interface::default()
+        };
+        Machine {
+            interfaces: vec![own("wan", "203.0.113.2/30"), own("lan", "10.1.0.1/24"), own("office", "10.2.0.1/24")],
+            defaults: vec![("wan".to_owned(), Some("203.0.113.1".parse().unwrap()))],
+            host: "hotel".to_owned(),
+            ..Machine::default()
+        }
+    }
+
+    /// What is written, and what was told; an empty text of answers is what nobody answers.
+    fn talk(machine: &Machine, args: &InitArgs, answers: &str) -> (Result<Option<String>, CliError>, String) {
+        let mut asking = Asking { answers: answers.as_bytes(), paper: Vec::new(), may_ask: !args.yes };
+        let text = asking.configuration(machine, args);
+        (text, String::from_utf8(asking.paper).unwrap())
+    }
+
+    #[test]
+    fn return_alone_takes_what_is_proposed() {
+        let (text, told) = talk(&router(), &InitArgs::default(), &"\n".repeat(7));
+        let text = text.unwrap().unwrap();
+        let (taken, guessed) = talk(&router(), &InitArgs { yes: true, ..InitArgs::default() }, "");
+        assert_eq!(text, taken.unwrap().unwrap(), "{told}");
+        let cell = "the cell of office carries at most 300 Mbit/s: a usual cell of today, not measured";
+        for words in ["wan is towards the gateway", "lan leads to the access point lan", cell] {
+            assert!(guessed.contains(&format!("guessed: {words}")), "{guessed}");
+        }
+        assert!(text.contains("name = \"hotel\"") && text.contains("uplink = \"wan\""), "{text}");
+        assert!(text.contains("interface = \"lan\"") && text.contains("interface = \"office\""), "{text}");
+        assert!(told.contains("the default route goes by it, to 203.0.113.1"), "{told}");
+        assert!(told.contains("[wan]") && told.contains("[lan office]") && told.contains("--bidir"), "{told}");
+    }
+
+    #[test]
+    fn answers_take_the_place_of_what_is_proposed_and_wrong_ones_are_asked_again() {
+        let answers = "nosuch0\nwan\nlobby=wan\nlobby=lan\nfast\n20 Mbit/s\nsea side\nperhaps\ny\n";
+        let (text, told) = talk(&router(), &InitArgs::default(), answers);
+        let text = text.unwrap().unwrap();
+        for words in ["name = \"sea side\"", "name = \"lobby\"", "max = \"20 Mbit/s\" }", "# as you said"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("office"), "{text}");
+        assert!(told.contains("there is no interface nosuch0: name one of wan, lan, office"), "{told}");
+        assert!(told.contains("wan is towards the gateway, so no AP is behind it"), "{told}");
+        assert!(told.contains("write yes or no"), "{told}");
+    }
+
+    #[test]
+    fn who_does_not_answer_or_says_no_gets_nothing() {
+        for answers in ["", "wan\n", "\n\n\n"] {
+            let error = talk(&router(), &InitArgs::default(), answers).0.unwrap_err();
+            assert!(error.to_string().contains("nothing was written") && error.exit() == Exit::BadInput);
+        }
+        assert_eq!(talk(&router(), &InitArgs::default(), "\n\n\n\n\nno\n").0.unwrap(), None);
+    }
+
+    #[test]
+    fn without_a_default_route_the_question_has_no_default() {
+        let machine = Machine { defaults: Vec::new(), ..router() };
+        let (text, told) = talk(&machine, &InitArgs::default(), "\noffice\n\n\n\n\n\n");
+        let text = text.unwrap().unwrap();
+        assert!(text.contains("uplink = \"office\"") && text.contains("interface = \"wan\""), "{text}");
+        assert!(told.contains("no default route") && told.contains("name an interface"), "{told}");
+        let error = talk(&machine, &InitArgs { yes: true, ..InitArgs::default() }, "").0.unwrap_err();
+        assert!(error.to_string().contains("no default route"), "{error}");
+    }
+
+    #[test]
+    fn options_answer_questions_for_one_ap_or_for_all() {
+        let args = InitArgs {
+            yes: true,
+            name: Some("pier".to_owned()),
+            ap: vec!["one=lan".parse().unwrap(), "office".parse().unwrap()],
+            max: vec!["40 Mbit/s".parse().unwrap()],
+            capacity: vec!["one=5 Mbit/s".parse().unwrap()],
+            ..InitArgs::default()
+        };
+        let (text, told) = talk(&router(), &args, "");
+        let text = text.unwrap().unwrap();
+        assert!(text.contains("capacity = \"5 Mbit/s\"") && text.contains("max = \"40 Mbit/s\""), "{text}");
+        assert_eq!(told.matches("guessed").count(), 1, "the uplink: {told}");
+        let args = InitArgs { capacity: vec!["two=5 Mbit/s".parse().unwrap()], ..args };
+        let error = talk(&router(), &args, "").0.unwrap_err();
+        assert!(error.to_string().contains("two"), "{error}");
+        let args = InitArgs { capacity: Vec::new(), name: Some("a\"b\n".to_owned()), ..args };
+        assert!(matches!(talk(&router(), &args, "").0, Err(CliError::Scenario(_))));
+        assert!("=".parse::<NamedAp>().is_err() && "lan=fast".parse::<ForAp<Bitrate>>().is_err());
+    }
+
+    #[test]
+    fn a_script_is_told_which_options_it_lacks() {
+        let what = |args: &InitArgs| enough(args).unwrap_err().to_string();
+        let args = InitArgs { uplink: vec!["wan".to_owned()], ..InitArgs::default() };
+        assert!(what(&args).ends_with("no --ap, no --max or --capacity"), "{}", what(&args));
+        assert!(what(&InitArgs::default()).contains("no --uplink"));
+        let args = InitArgs { ap: vec!["lan".parse().unwrap()], max: vec!["1 Mbit/s".parse().unwrap()], ..args };
+        assert!(enough(&args).is_ok());
+    }
+
+    #[test]
+    fn a_file_is_whole_or_not_there_and_is_replaced_by_force_only() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("vsb.toml");
+        can_be_written(&file, false).unwrap();
+        written(&file, "one", false).unwrap();
+        assert!(can_be_written(&file, false).unwrap_err().to_string().contains("is there already"));
+        assert!(written(&file, "two", false).is_err(), "somebody was faster");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
+        can_be_written(&file, true).and_then(|()| written(&file, "two", true)).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
+        let nowhere = place.path().join("none/vsb.toml");
+        assert!(can_be_written(&nowhere, true).unwrap_err().to_string().contains("cannot write"));
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
+    }
+}

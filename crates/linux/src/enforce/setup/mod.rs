@@ -1,0 +1,34 @@
+//! First set-up: what this machine has, which way is up, and the configuration that follows.
+//!
+//! [`Machine`] reads the machine, [`Roles`] says what each interface is and why, [`Choice`] is what the operator took and writes
+//! it as TOML.
+
+mod choice;
+mod lists;
+mod machine;
+mod roles;
+#[cfg(test)]
+mod tests;
+
+pub use choice::{Capacity, Choice, ChosenAp, Wish};
+pub use lists::Lists;
+pub use machine::{Interface, Machine, Radio};
+pub use roles::{Candidate, Role, Roles, Verdict};
+
+use std::fmt;
+
+/// Why there is no configuration, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Lack {
+    /// What is missing or wrong.
+    pub what: String,
+    /// What to do about it.
+    pub fix: String,
+}
+
+impl Lack {
+    fn new(what: impl fmt::Display, fix: impl fmt::Display) -> Lack {
+        Lack { what: what.to_string(), fix: fix.to_string() }
+    }
+}
