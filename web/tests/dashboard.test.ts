@@ -163,6 +163,13 @@ describe.skipIf(!isRoot)("the dashboard beside a live box", { timeout: 60_000 },
         expect(errors).toEqual([]);
     });
 
+    it("has a station's rates from the journal, once a minute is over", { timeout: 120_000 }, async () => {
+        await page.getByTestId("past").waitFor({ timeout: 90_000 });
+        await page.getByTestId("rate-curve").press("ArrowLeft");
+        await page.getByText(/, 1 min: [\d.]+ [kM]bit\/s/).waitFor();
+        await shot("dashboard-past");
+    });
+
     it("has no serious violation of accessibility, light and dark, and fits a phone", async () => {
         for (const colorScheme of ["light", "dark"] as const) {
             await page.emulateMedia({ colorScheme });

@@ -75,12 +75,24 @@ export interface Decided {
     of: number;
 }
 
+/** What a station got in a span of time. */
+export interface Got {
+    name: string;
+    bytes: number;
+    dropped: number;
+    /** Mean rates of equal parts, in bit/s, both directions; the oldest first. */
+    bps: number[];
+}
+
 export interface Past {
     now_s: number;
     span_s: number;
     part_s: number;
     decisions: Decided[];
-    goodput: { at_s: number; name: string; bytes: number; dropped: number }[];
+    goodput: Got[];
+    /** End of the last part with rates, and the length of a part, in seconds. */
+    goodput_to_s: number;
+    goodput_part_s: number;
     events: { at_s: number; name: string; what: string }[];
     changes: { at_s: number; name: string; what: string }[];
 }
@@ -139,6 +151,14 @@ export function rate(value: number): string {
     if (value >= 999_500)
         return `${(value / 1e6).toFixed(value >= 99.95e6 ? 0 : value >= 9.995e6 ? 1 : 2)} Mbit/s`;
     return value >= 1000 ? `${(value / 1e3).toFixed(0)} kbit/s` : `${value.toFixed(0)} bit/s`;
+}
+
+/** Steps as high as `values` of `most`, as an SVG path that is closed along the bottom. */
+export function steps(values: number[], width: number, height: number, most: number): string {
+    const wide = width / Math.max(1, values.length);
+    const y = (value: number) => (height - (value / Math.max(1, most)) * height).toFixed(1);
+    const path = values.map((value, index) => `V${y(value)}H${((index + 1) * wide).toFixed(1)}`);
+    return `M0 ${height}${path.join("")}V${height}Z`;
 }
 
 const REASONS: Record<string, string> = {

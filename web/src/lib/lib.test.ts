@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { firstFrom, hit, parse, shares, step, within, words, zoomed } from "./air";
 import { EventReader, type Answer } from "./api";
+import { steps } from "./box";
 import { answerSvg, csvCell } from "./export";
 import { mbps, percent, spread, time, times } from "./format";
 import { fromFragment, toFragment } from "./share";
@@ -119,6 +120,13 @@ describe("the air", () => {
         expect(close.to - close.from).toBeCloseTo(90e-6);
         expect(close.from).toBeLessThan(0.5);
         expect(step(1, 8)).toBeCloseTo(0.2);
+    });
+});
+
+describe("a station's past", () => {
+    it("is drawn as steps as high as its rates", () => {
+        expect(steps([0, 50, 100], 30, 10, 100)).toBe("M0 10V10.0H10.0V5.0H20.0V0.0H30.0V10Z");
+        expect(steps([0, 0], 30, 10, 0)).toBe("M0 10V10.0H15.0V10.0H30.0V10Z");
     });
 });
 

@@ -1,15 +1,18 @@
 //! The past of the box, read from its journal while the daemon writes it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Row, params};
 use serde::{Deserialize, Serialize};
 
-/// Parts of a span: of each part and AP one decision is given, of each part and station one sum.
+/// Parts of a span: of each part and AP one decision is given, of each part and station one rate.
 const PARTS: u32 = 240;
-/// Stations with sums: those with the most bytes.
+/// Stations with rates: those with the most bytes.
 const STATIONS: u32 = 50;
+/// Seconds that a line of goodput tells of: the shortest part with a rate.
+const LINE_S: f64 = 60.0;
 /// Changes and events of stations: the latest.
 const EVENTS: u32 = 200;
 
@@ -24,8 +27,12 @@ pub struct History {
     pub part_s: f64,
     /// What the controllers decided, the oldest first: the last decision of a part.
     pub decisions: Vec<Decided>,
-    /// What stations got, the oldest first.
+    /// What stations got, the one with the most bytes first.
     pub goodput: Vec<Got>,
+    /// End of the last part with rates, in seconds since 1970: the latest line of goodput, if it is new.
+    pub goodput_to_s: f64,
+    /// Length of a part with rates, in seconds.
+    pub goodput_part_s: f64,
     /// Stations that came and went, and settings that ended; the oldest first.
     pub events: Vec<Event>,
     /// What was changed over the control socket, the oldest first.
@@ -49,17 +56,17 @@ pub struct Decided {
     pub of: i64,
 }
 
-/// What a station got in a part.
+/// What a station got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Got {
-    /// Begin of the part, in seconds since 1970.
-    pub at_s: f64,
     /// Name of the station.
     pub name: String,
-    /// IP bytes of both directions.
+    /// IP bytes of both directions in the span.
     pub bytes: i64,
-    /// Packets dropped.
+    /// Packets dropped in the span.
     pub dropped: i64,
+    /// Mean rate of each part, in bit/s of IP packets of both directions; the oldest first.
+    pub bps: Vec<u64>,
 }
 
 /// Something that happened.
@@ -104,15 +111,14 @@ fn at(connection: &Connection, now_s: f64, span_s: u32) -> rusqlite::Result<Hist
         })
     })?;
     let decisions = decisions.collect::<Result<_, _>>()?;
-    let mut query = connection.prepare(
-        "SELECT ?1 + ?3 * CAST((at_s - ?1) / ?3 AS INTEGER) AS part, name, sum(bytes), sum(dropped) FROM goodput \
-         WHERE at_s >= ?1 AND at_s <= ?2 AND name IN (SELECT name FROM goodput WHERE at_s >= ?1 AND at_s <= ?2 \
-         GROUP BY name ORDER BY sum(bytes) DESC LIMIT ?4) GROUP BY name, part ORDER BY part",
+    let goodput_to_s = connection.query_row(
+        "SELECT max(at_s) FROM goodput WHERE at_s > ?1 AND at_s <= ?2",
+        params![now_s - 2.0 * LINE_S, now_s],
+        |row| row.get::<_, Option<f64>>(0),
     )?;
-    let goodput = query.query_map(params![from_s, now_s, part_s, STATIONS], |row| {
-        Ok(Got { at_s: row.get(0)?, name: row.get(1)?, bytes: row.get(2)?, dropped: row.get(3)? })
-    })?;
-    let goodput = goodput.collect::<Result<_, _>>()?;
+    let goodput_to_s = goodput_to_s.unwrap_or(now_s);
+    let goodput_part_s = part_s.max(LINE_S);
+    let goodput = rates(connection, goodput_to_s, span_s, goodput_part_s)?;
     let events = |sql: &str| -> rusqlite::Result<Vec<Event>> {
         let take = |row: &Row<'_>| -> rusqlite::Result<Event> {
             Ok(Event { at_s: row.get(0)?, name: row.get(1)?, what: row.get(2)? })
@@ -128,6 +134,8 @@ fn at(connection: &Connection, now_s: f64, span_s: u32) -> rusqlite::Result<Hist
         part_s,
         decisions,
         goodput,
+        goodput_to_s,
+        goodput_part_s,
         events: events(
             "SELECT at_s, name, event FROM station WHERE at_s >= ?1 AND at_s <= ?2 ORDER BY at_s DESC LIMIT ?3",
         )?,
@@ -135,6 +143,39 @@ fn at(connection: &Connection, now_s: f64, span_s: u32) -> rusqlite::Result<Hist
             "SELECT at_s, '', what FROM change WHERE at_s >= ?1 AND at_s <= ?2 ORDER BY at_s DESC LIMIT ?3",
         )?,
     })
+}
+
+/// What the stations with the most bytes got in the parts of the `span_s` seconds before `to_s`. A line tells of the
+/// minute before it, which may reach into two parts.
+fn rates(connection: &Connection, to_s: f64, span_s: f64, part_s: f64) -> rusqlite::Result<Vec<Got>> {
+    let from_s = to_s - span_s;
+    let count = (span_s / part_s).ceil() as usize;
+    let mut query = connection.prepare(
+        "SELECT name, sum(bytes), sum(dropped) FROM goodput WHERE at_s > ?1 AND at_s <= ?2 GROUP BY name \
+         ORDER BY 2 DESC LIMIT ?3",
+    )?;
+    let most = query.query_map(params![from_s, to_s, STATIONS], |row| {
+        Ok(Got { name: row.get(0)?, bytes: row.get(1)?, dropped: row.get(2)?, bps: Vec::new() })
+    })?;
+    let mut most: Vec<Got> = most.collect::<Result<_, _>>()?;
+    let places: BTreeMap<String, usize> = most.iter().enumerate().map(|(at, got)| (got.name.clone(), at)).collect();
+    let mut sums = vec![vec![0.0; count]; most.len()];
+    let mut query = connection.prepare("SELECT at_s, name, bytes FROM goodput WHERE at_s > ?1 AND at_s <= ?2")?;
+    let mut lines = query.query(params![from_s, to_s])?;
+    while let Some(line) = lines.next()? {
+        let Some(place) = places.get(line.get_ref(1)?.as_str()?) else { continue };
+        let (end, bytes) = (line.get::<_, f64>(0)? - from_s, line.get::<_, i64>(2)? as f64);
+        let first = ((end - LINE_S).max(0.0) / part_s) as usize;
+        for (part, sum) in sums[*place].iter_mut().enumerate().skip(first).take(2) {
+            let begin = part as f64 * part_s;
+            let shared = end.min(begin + part_s) - (end - LINE_S).max(begin);
+            *sum += bytes * shared.max(0.0) / LINE_S;
+        }
+    }
+    for (got, sums) in most.iter_mut().zip(sums) {
+        got.bps = sums.into_iter().map(|bytes| (bytes * 8.0 / part_s).round() as u64).collect();
+    }
+    Ok(most)
 }
 
 #[cfg(test)]
@@ -168,15 +209,59 @@ mod tests {
         let last = past.decisions.last().unwrap();
         assert_eq!((last.capacity_bps, last.reason.as_str()), (6_000_000, "delay-low"));
         assert_eq!(past.decisions.iter().map(|decided| decided.of).sum::<i64>(), 3);
-        assert_eq!(
-            past.goodput.iter().map(|got| (got.bytes, got.dropped)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1)),
-            (1500, 3)
-        );
+        assert_eq!(past.goodput.iter().map(|got| (got.bytes, got.dropped)).collect::<Vec<_>>(), [(1500, 3)]);
         assert_eq!(past.changes[0].what, "{\"unset-station\":\"a\"}");
         // An hour ago nothing had happened.
         let connection = Connection::open(&file).unwrap();
         let before = at(&connection, past.now_s - 3600.0, 3600).unwrap();
         assert!(before.decisions.is_empty() && before.goodput.is_empty() && before.changes.is_empty());
         assert!(history(&directory.path().join("none.db"), 3600).is_err());
+    }
+
+    /// Lines every minute, a millisecond early or late, are flat parts; of a minute that reaches into two parts each
+    /// has its share, and what no part has is no rate.
+    #[test]
+    fn rates_are_of_the_minutes_before_the_lines() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch("CREATE TABLE goodput (at_s REAL, name TEXT, bytes INTEGER, dropped INTEGER)")
+            .unwrap();
+        let put = |at_s: f64, name: &str, bytes: i64| {
+            connection.execute("INSERT INTO goodput VALUES (?1, ?2, ?3, 0)", params![at_s, name, bytes]).unwrap();
+        };
+        for minute in 0..60 {
+            let late = if minute % 2 == 0 { 0.001 } else { -0.001 };
+            put(7260.0 + 60.0 * f64::from(minute) + late, "steady", 7_500_000);
+        }
+        put(9030.0, "once", 600_000);
+        let found = rates(&connection, 7200.0 + 3600.0, 3600.0, 60.0).unwrap();
+        assert_eq!(found.iter().map(|got| got.name.as_str()).collect::<Vec<_>>(), ["steady", "once"]);
+        let steady = &found[0].bps;
+        assert_eq!(steady.len(), 60);
+        assert!(steady.iter().all(|bps| bps.abs_diff(1_000_000) < 100), "{steady:?}");
+        let once: Vec<_> = found[1].bps.iter().enumerate().filter(|(_, bps)| **bps > 0).collect();
+        assert_eq!(once, [(29, &40_000), (30, &40_000)]);
+        let hours = rates(&connection, 10_800.0, 24.0 * 3600.0, 360.0).unwrap();
+        let once: Vec<_> = hours[1].bps.iter().enumerate().filter(|(_, bps)| **bps > 0).collect();
+        assert_eq!(
+            (hours[1].bps.len(), once),
+            (240, vec![(234, &6_667), (235, &6_667)]),
+            "half of 600 kB in 360 s each"
+        );
+    }
+
+    /// More stations than are shown: those with the most bytes.
+    #[test]
+    fn the_answer_is_bounded() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection
+            .execute_batch("CREATE TABLE goodput (at_s REAL, name TEXT, bytes INTEGER, dropped INTEGER)")
+            .unwrap();
+        for station in 1..=i64::from(2 * STATIONS) {
+            let line = params![100.0, format!("s{station}"), station];
+            connection.execute("INSERT INTO goodput VALUES (?1, ?2, ?3, 0)", line).unwrap();
+        }
+        let found = rates(&connection, 100.0, 3600.0, 60.0).unwrap();
+        assert_eq!((found.len(), found[0].bytes), (STATIONS as usize, i64::from(2 * STATIONS)));
     }
 }

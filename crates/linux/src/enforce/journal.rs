@@ -20,6 +20,8 @@ use super::writer::Writer;
 
 /// Entries that are kept while the disk refuses; the oldest go.
 const WAITING: usize = 10_000;
+/// Lines of each kind that a database keeps at most; the oldest go.
+const LINES: i64 = 2_000_000;
 /// How often what waits is written.
 const BATCH: Duration = Duration::from_secs(1);
 const SCHEMA: &str = "\
@@ -174,7 +176,7 @@ fn write(
         if batch.is_empty() {
             continue;
         }
-        if store(&mut connection, &batch, oldest_s()).is_ok() {
+        if store(&mut connection, &batch, oldest_s(), LINES).is_ok() {
             batch.clear();
             failed.store(false, Ordering::Relaxed);
         } else {
@@ -187,7 +189,8 @@ fn write(
     }
 }
 
-fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64) -> rusqlite::Result<()> {
+/// Writes `batch`, and removes what is older than `oldest_s` and, of each kind, all but the latest `most` lines.
+fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64, most: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for (at_s, entry) in batch {
         match entry {
@@ -207,6 +210,8 @@ fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64) -> 
     }
     for table in ["decision", "station", "goodput", "change"] {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest_s])?;
+        let excess = format!("DELETE FROM {table} WHERE rowid <= (SELECT max(rowid) FROM {table}) - ?1");
+        transaction.prepare_cached(&excess)?.execute(params![most])?;
     }
     transaction.commit()
 }
@@ -273,6 +278,22 @@ mod tests {
         let mut query = connection.prepare("SELECT at_s FROM station ORDER BY at_s").unwrap();
         let found: Vec<f64> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert_eq!(found, [1_700_000_000.0, 1_700_000_060.0, 2_000_000_000.0], "1970 is older than an hour");
+    }
+
+    #[test]
+    fn of_each_kind_the_latest_lines_stay() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut connection = connect(&directory.path().join("journal.db")).unwrap();
+        for round in 0..5 {
+            let station = |at: i32| (f64::from(at), Entry::Station { name: format!("s{at}"), event: "found" });
+            let mut batch: Vec<_> = (3 * round..3 * round + 3).map(station).collect();
+            batch.push((0.5, Entry::Change { what: "stop".to_owned() }));
+            store(&mut connection, &batch, 0.0, 10).unwrap();
+        }
+        let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(count("SELECT count(*) FROM station"), 10);
+        assert_eq!(count("SELECT count(*) FROM station WHERE at_s >= 5"), 10, "the oldest went");
+        assert_eq!(count("SELECT count(*) FROM change"), 5, "each kind has its own");
     }
 
     #[test]
