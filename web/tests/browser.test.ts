@@ -245,6 +245,41 @@ describe("the lab", { timeout: 180_000 }, () => {
     it("exports a Python cell that gives the same numbers", async () => {
         await page.getByLabel("Examples").selectOption("hotspot-802.11bg");
         await settled();
+    it("exports the air with the queue below it, as PNG and SVG", async () => {
+        await page.getByLabel("Examples").selectOption("ha2009-table1");
+        await settled();
+        await page.waitForFunction(
+            () => Number(document.querySelector<HTMLElement>("[data-testid=air]")?.dataset["rows"]) > 0,
+        );
+        const air = page.getByTestId("air");
+        const saved = async (name: string) => {
+            const button = air.getByRole("button", { name, exact: true });
+            const [file] = await Promise.all([page.waitForEvent("download"), button.click()]);
+            expect(file.suggestedFilename()).toBe(`ha2009-table1-air.${name.toLowerCase()}`);
+            return readFileSync(await file.path());
+        };
+        const svg = (await saved("SVG")).toString();
+        expect(svg).toMatch(/^<svg .*AP queue, packets by flow.*congestion windows.*<\/svg>\n$/s);
+        expect(svg.split("<g ").length).toBe(svg.split("</g>").length);
+        const png = await saved("PNG");
+        const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+        // Frames above, queue below: the last two charts are as wide, and neither is blank.
+        const colours = await page.evaluate(
+            async ([data, w, h]) => {
+                const image = await createImageBitmap(
+                    new Blob([Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0))]),
+                );
+                const context = new OffscreenCanvas(w, h).getContext("2d");
+                context?.drawImage(image, 0, 0);
+                const below = context?.getImageData(264, h - 420, w - 264, 168).data;
+                return new Set(new Uint32Array(below?.buffer ?? new ArrayBuffer(0))).size;
+            },
+            [png.toString("base64"), width, height] as const,
+        );
+        expect(colours).toBeGreaterThan(5);
+        await expect(air.getAttribute("data-rows")).resolves.not.toBe("0");
+    });
+
         const shown = await figure("goodput_bps");
         const [file] = await Promise.all([
             page.waitForEvent("download"),

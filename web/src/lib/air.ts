@@ -176,6 +176,30 @@ export function rateColours(scale: string[], count: number, used: number[]): str
     return colours;
 }
 
+/** What is used of a canvas, so that something else can take a drawing down. */
+export type Pen = Pick<
+    CanvasRenderingContext2D,
+    | "fillStyle"
+    | "strokeStyle"
+    | "lineWidth"
+    | "font"
+    | "textAlign"
+    | "textBaseline"
+    | "save"
+    | "restore"
+    | "translate"
+    | "beginPath"
+    | "moveTo"
+    | "lineTo"
+    | "stroke"
+    | "setLineDash"
+    | "fillRect"
+    | "fillText"
+> & {
+    rect(x: number, y: number, width: number, height: number): void;
+    clip(): void;
+};
+
 export const LANE = 26;
 export const AXIS = 22;
 
@@ -183,7 +207,7 @@ export const AXIS = 22;
  * Draws `view` of the trace. Where PPDUs are narrower than a pixel, a column shows how much of its time each kind takes.
  */
 export function draw(
-    context: CanvasRenderingContext2D,
+    context: Pen,
     trace: Trace,
     view: View,
     width: number,
@@ -212,14 +236,7 @@ export function draw(
     context.restore();
 }
 
-function axis(
-    context: CanvasRenderingContext2D,
-    view: View,
-    width: number,
-    left: number,
-    height: number,
-    colours: Colours,
-): void {
+function axis(context: Pen, view: View, width: number, left: number, height: number, colours: Colours): void {
     const span = view.to - view.from;
     const size = step(span, Math.max(2, (width - left) / 110));
     context.fillStyle = colours.faint;
@@ -247,7 +264,7 @@ function colour(trace: Trace, i: number, colours: Colours): string {
 }
 
 function bars(
-    context: CanvasRenderingContext2D,
+    context: Pen,
     trace: Trace,
     view: View,
     begin: number,
@@ -296,7 +313,7 @@ function bars(
 }
 
 function columns(
-    context: CanvasRenderingContext2D,
+    context: Pen,
     trace: Trace,
     view: View,
     begin: number,

@@ -55,7 +55,8 @@ export function pythonCell(toml: string, answer: Answer): string {
     );
 }
 
-function xml(text: string): string {
+/** `text` in XML: no letter of it is markup. */
+export function xml(text: string): string {
     return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
 }
 

@@ -1,11 +1,13 @@
 // The AP's queue by flow and the congestion windows: what stands under the air.
 
-import { step, type Colours, type Trace, type View } from "./air";
+import { step, type Colours, type Pen, type Trace, type View } from "./air";
 import { time } from "./format";
 
 /** Height of each of the two charts, and the room for drops above the queue. */
-export const CHART = 84;
-export const DROPS = 10;
+const CHART = 84;
+const DROPS = 10;
+/** Height of all of it. */
+export const WAITING = DROPS + 2 * CHART + 14;
 /** Flows that are named on hover. */
 const NAMED = 6;
 
@@ -23,14 +25,7 @@ export function flowColour(trace: Trace, flow: number, isDark: boolean): string 
 
 const x = (view: View, width: number, at: number) => ((at - view.from) / (view.to - view.from)) * width;
 
-function frame(
-    context: CanvasRenderingContext2D,
-    top: number,
-    width: number,
-    most: number,
-    title: string,
-    colours: Colours,
-) {
+function frame(context: Pen, top: number, width: number, most: number, title: string, colours: Colours) {
     context.font = "11px ui-sans-serif, system-ui, sans-serif";
     context.textAlign = "left";
     context.textBaseline = "top";
@@ -58,7 +53,7 @@ function seen(at: number[], view: View): [number, number] {
 
 /** Draws `view` of queue and windows below each other. */
 export function drawWaiting(
-    context: CanvasRenderingContext2D,
+    context: Pen,
     trace: Trace,
     view: View,
     width: number,
@@ -67,7 +62,7 @@ export function drawWaiting(
 ): void {
     const { at_s, packets, cwnd, drops } = trace.queue;
     context.fillStyle = colours.ground;
-    context.fillRect(0, 0, width, DROPS + 2 * CHART + 16);
+    context.fillRect(0, 0, width, WAITING);
     const [from, to] = seen(at_s, view);
     const sums = new Float64Array(at_s.length);
     for (const column of packets) column.forEach((one, i) => (sums[i] = (sums[i] ?? 0) + one));
