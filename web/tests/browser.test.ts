@@ -211,6 +211,10 @@ describe("the lab", { timeout: 180_000 }, () => {
         await page.getByLabel("Figure").selectOption("fig06");
         await page.getByLabel("Series").selectOption("down");
         await page.getByLabel("Place on the x axis").selectOption("2");
+        for (const colorScheme of ["dark", "light"] as const) {
+            await page.emulateMedia({ colorScheme });
+            expect(await serious(page)).toEqual([]);
+        }
         await shot("gallery");
         await page.getByRole("button", { name: "Open this scenario" }).click();
         await page.getByText("pokhrel2016/fig06: down").waitFor();
