@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The page of `fairair lab` (web/): checks its sources, runs its tests, fails when crates/web/assets is not what they
-# build, and drives it in Chromium. With the argument `build` it only builds the assets anew.
+# build, and drives it in Chromium. With the argument `build` it only builds the assets anew, with `pictures DIRECTORY` it
+# takes the pictures of the docs, with `measure` it prints how fast page and answers are (docs/lab.md).
 set -euo pipefail
 cd "$(dirname "$0")/../web"
 
@@ -17,6 +18,11 @@ skip() {
 fits() {
     command -v npm >/dev/null && node -e 'const [a, b] = process.versions.node.split("."); process.exit(+(a < 20 || (+a === 20 && b < 19)))'
 }
+chromium=
+for name in chromium chromium-browser google-chrome; do
+    chromium=$(command -v "$name") && break
+done
+
 fits || skip "Node 20.19 or later with npm"
 
 # Packages of the lock file, unless they are there already.
@@ -27,6 +33,18 @@ fi
 
 if [ "${1:-}" = build ]; then
     npm run --silent build -- --logLevel warn
+    exit
+fi
+
+if [ "${1:-}" = pictures ]; then
+    [ -n "$chromium" ] || skip "Chromium"
+    CHROMIUM=$chromium FAIRAIR=${FAIRAIR:-../target/debug/fairair} node pictures.js "$2"
+    exit
+fi
+
+if [ "${1:-}" = measure ]; then
+    [ -n "$chromium" ] || skip "Chromium"
+    CHROMIUM=$chromium FAIRAIR=${FAIRAIR:-../target/release/fairair} npm run --silent browser -- browser -t "answers in time"
     exit
 fi
 
@@ -43,10 +61,6 @@ size=$(cat ../crates/web/assets/* | gzip -9 | wc -c)
 echo "assets: $size bytes compressed"
 [ "$size" -lt 400000 ]
 
-chromium=
-for name in chromium chromium-browser google-chrome; do
-    chromium=$(command -v "$name") && break
-done
 [ -n "$chromium" ] || skip "Chromium"
 # With the package built, the exported Python cell runs, too.
 own=$PWD/../.venv/bin/python

@@ -27,8 +27,12 @@ export class Lab {
     trouble = $state.raw<Refusal | null>(null);
     /** Goes up with every text that was simulated: what was made of an earlier one is out of date. */
     version = $state(0);
-    /** How long the last answers took, in ms. */
-    took = $state.raw<{ model: number | null; first: number | null }>({ model: null, first: null });
+    /** How long the last answers took, in ms; `of` is the simulation that `first` is of. */
+    took = $state.raw<{ model: number | null; first: number | null; of: number }>({
+        model: null,
+        first: null,
+        of: 0,
+    });
 
     private past = $state.raw<string[]>([]);
     private future = $state.raw<string[]>([]);
@@ -139,7 +143,7 @@ export class Lab {
         this.isRunning = true;
         this.isPrecise = false;
         this.progress = null;
-        this.version += 1;
+        const of = (this.version += 1);
         const began = performance.now();
         let first = true;
         try {
@@ -148,7 +152,7 @@ export class Lab {
                 if (event === "progress") this.progress = data as Progress;
                 if (event === "done") this.isPrecise = (data as { precise: boolean }).precise;
                 if (event !== "answer") return;
-                if (first) this.took = { ...this.took, first: performance.now() - began };
+                if (first) this.took = { ...this.took, first: performance.now() - began, of };
                 first = false;
                 this.simulated = data as Answer;
                 this.simulatedToml = toml;
