@@ -64,7 +64,7 @@ plots: ## draw the plots of docs/models.md anew from the committed data (Python 
 release: setup-release ## build the packages (deb, wheel, sdist, SBOM, checksums) into dist/ and check them (root for the clean Debian)
 	scripts/release.sh
 
-pictures: python ## draw the pictures of README.md anew (seconds)
+pictures: python ## make the pictures of README.md and docs/lab.md anew (a minute; the lab's need Node and Chromium)
 	$(VENV)/python scripts/pictures.py
 
 install: setup ## install the fairair command for this user

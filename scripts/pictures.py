@@ -1,16 +1,22 @@
-"""Draws the pictures of README.md from simulation: docs/assets/cafe.svg and docs/assets/sweep.svg (`make pictures`)."""
+"""Makes the pictures of README.md and docs/lab.md in docs/assets anew: charts from simulation, and the lab in Chromium."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from PIL import Image
 
 import fairair
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSETS = ROOT / "docs" / "assets"
+COLOURS = 64
 BOX = {"policy": "per-station", "capacity": "340 Mbit/s", "queue": "auto", "leaf": "auto"}
 
 
@@ -50,7 +56,21 @@ def sweep() -> None:
     figure.savefig(ASSETS / "sweep.svg", metadata={"Date": None})
 
 
+def lab() -> None:
+    """The lab on a desk and on a phone, in few enough colours to be small."""
+    with tempfile.TemporaryDirectory() as directory:
+        environment = {"FAIRAIR": str(Path(sys.executable).with_name("fairair")), **os.environ}
+        subprocess.run([ROOT / "scripts" / "lab.sh", "pictures", directory], check=True, env=environment)
+        for shot in Path(directory).glob("*.png"):
+            with Image.open(shot) as picture:
+                few = picture.convert("RGB").quantize(
+                    COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+                )
+            few.save(ASSETS / shot.name, optimize=True)
+
+
 mpl.rcParams["svg.hashsalt"] = "fairair"
 with fairair.plot.style():
     cafe()
     sweep()
+lab()
