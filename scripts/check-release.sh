@@ -15,18 +15,27 @@ skipped() {
 say "checksums, wheel and source distribution"
 (cd dist && sha256sum --quiet --check SHA256SUMS)
 "$tools/twine" check --strict "$wheel" "$sdist"
-"$tools/auditwheel" show "$wheel" | grep -o 'consistent with.*' || true
+"$tools/auditwheel" show "$wheel" | tr '\n' ' ' | grep -o 'consistent with[^.]*' || true
 case $wheel in
 *-cp310-abi3-manylinux_*) ;;
 *) echo "not an abi3 wheel for manylinux: $wheel" >&2; exit 1 ;;
 esac
 
+say "no path of this machine in what is packed"
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+"$tools/python" -m zipfile -e "$wheel" "$room/packed/wheel"
+if command -v dpkg-deb >/dev/null; then dpkg-deb -x "$deb" "$room/packed/deb"; else skipped dpkg-deb "the Debian package's paths"; fi
+tar -xzf "$sdist" -C "$room/packed"
+if grep -rlaF -e "$PWD" -e "${CARGO_HOME:-$HOME/.cargo}" "$room/packed" dist/*.json; then
+    echo "these name a folder of this machine" >&2
+    exit 1
+fi
+
 say "the wheel in clean environments"
 scripts/check-wheel.sh "$wheel"
 
 say "a wheel out of the source distribution"
-room=$(mktemp -d)
-trap 'rm -rf "$room"' EXIT
 .venv/bin/python -m venv "$room/venv"
 # As a user has it: no repository around, no commit named. Compiled crates of others are shared with the build.
 (

@@ -53,14 +53,7 @@ PATH=$root/$tools:$PATH maturin build --manifest-path python/Cargo.toml --profil
 "$tools/maturin" sdist --manifest-path python/Cargo.toml --out "$dist"
 
 say "software bill of materials, notices, checksums"
-"$tools/python" - "$dist" <<'PYTHON'
-import pathlib, sys, zipfile
-dist = pathlib.Path(sys.argv[1])
-(wheel,) = dist.glob("*.whl")
-with zipfile.ZipFile(wheel) as archive:
-    (name,) = [name for name in archive.namelist() if name.endswith("cyclonedx.json")]
-    (dist / "fairair.cyclonedx.json").write_bytes(archive.read(name))
-PYTHON
+"$tools/python" scripts/sbom.py "$dist"/*.whl "$dist/fairair.cyclonedx.json"
 cp "$stage/THIRD-PARTY-NOTICES.txt" "$dist/"
 (cd "$dist" && sha256sum -- *.deb *.whl *.tar.gz *.json *.txt >SHA256SUMS)
 [ "${1:-}" = build ] || scripts/check-release.sh

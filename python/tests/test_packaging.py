@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import os
 import re
 import shlex
@@ -9,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +174,21 @@ def test_there_is_one_version() -> None:
         found = re.search(pattern, (REPOSITORY / name).read_text(), re.MULTILINE)
         assert found, f"{name} has no version"
         assert found[1] == version, name
+
+
+def test_the_sbom_of_a_wheel_names_no_folder(tmp_path: Path) -> None:
+    wheel, beside = tmp_path / "a-1-py3-none-any.whl", tmp_path / "a.cyclonedx.json"
+    inside = "a-1.dist-info/sboms/a.cyclonedx.json"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.py", "a = 1\n")
+        archive.writestr(inside, f'{{"bom-ref": "path+{REPOSITORY.resolve().as_uri()}/crates/core#a@1"}}')
+        archive.writestr("a-1.dist-info/RECORD", f"a.py,sha256=x,6\n{inside},sha256=old,1\na-1.dist-info/RECORD,,\n")
+    subprocess.run([sys.executable, REPOSITORY / "scripts/sbom.py", wheel, beside], check=True)
+    mended = beside.read_bytes()
+    assert mended == b'{"bom-ref": "path+file:///fairair/crates/core#a@1"}'
+    digest = base64.urlsafe_b64encode(hashlib.sha256(mended).digest()).decode().rstrip("=")
+    with zipfile.ZipFile(wheel) as archive:
+        assert archive.namelist() == ["a.py", inside, "a-1.dist-info/RECORD"]
+        assert archive.read(inside) == mended
+        rows = archive.read("a-1.dist-info/RECORD").decode().splitlines()
+    assert rows == ["a.py,sha256=x,6", f"{inside},sha256={digest},{len(mended)}", "a-1.dist-info/RECORD,,"]
