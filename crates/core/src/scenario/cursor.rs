@@ -57,9 +57,10 @@ impl<'t> Table<'t> {
         &self.span
     }
 
-    /// The table that `key` belongs in, for a key that stands in another.
-    fn home(&self, key: &str) -> Option<&'static str> {
-        self.known_keys.iter().find(|(_, keys)| keys.contains(&key)).map(|(home, _)| *home)
+    /// The tables that `key` belongs in, for a key that stands in another; nothing if there is none.
+    fn homes(&self, key: &str) -> String {
+        let homes = self.known_keys.iter().filter(|(_, keys)| keys.contains(&key)).map(|(home, _)| *home);
+        homes.collect::<Vec<_>>().join(" or ")
     }
 
     fn entry(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
@@ -111,10 +112,12 @@ impl<'t> Table<'t> {
             Some(At { value, span }) => {
                 let problem = format!("unknown key {} in {}", quote(value), self.title);
                 let list = known.join(", ");
-                let fix = match (nearest(value, known), self.home(value)) {
-                    (Some(near), _) => format!("did you mean `{near}`? Valid keys: {list}"),
-                    (None, Some(home)) => format!("it belongs in {home}; valid keys here: {list}"),
-                    (None, None) => format!("valid keys: {list}"),
+                let homes = self.homes(value);
+                let fix = match nearest(value, known) {
+                    Some(near) if homes.is_empty() => format!("did you mean `{near}`? Valid keys: {list}"),
+                    Some(near) => format!("it belongs in {homes}, or did you mean `{near}`? Valid keys here: {list}"),
+                    None if homes.is_empty() => format!("valid keys: {list}"),
+                    None => format!("it belongs in {homes}; valid keys here: {list}"),
                 };
                 Err(Mistake::new(&span, problem, fix))
             }

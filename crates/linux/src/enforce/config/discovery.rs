@@ -122,14 +122,28 @@ pub struct RateColumn {
     pub unit: Bitrate,
 }
 
-pub(super) fn read(root: &Table, aps: &[Ap]) -> Checked<Discovery> {
+fn hostapds<'t>(table: &Table<'t>) -> Checked<Vec<Table<'t>>> {
+    let example = "[[discovery.hostapd]] with socket = \"/run/hostapd/wlan0\"";
+    Ok(table.tables("hostapd", "[[discovery.hostapd]]", example)?.unwrap_or_default())
+}
+
+fn agents<'t>(table: &Table<'t>) -> Checked<Vec<Table<'t>>> {
+    let example = "[[discovery.snmp]] with agent = \"10.0.0.5\", community = \"public\" and table = \"mikrotik\"";
+    Ok(table.tables("snmp", "[[discovery.snmp]]", example)?.unwrap_or_default())
+}
+
+/// Refuses keys that stand in the wrong table.
+pub(super) fn placed(root: &Table) -> Checked<()> {
     let table = root.table("discovery", "[discovery]")?;
     table.allow(KEYS)?;
+    hostapds(&table)?.iter().try_for_each(|table| table.allow(HOSTAPD))?;
+    agents(&table)?.iter().try_for_each(|table| table.allow(SNMP))
+}
+
+pub(super) fn read(root: &Table, aps: &[Ap]) -> Checked<Discovery> {
+    let table = root.table("discovery", "[discovery]")?;
     let radios = table.or::<Vec<String>>("iw", Vec::new())?;
-    let example = "[[discovery.hostapd]] with socket = \"/run/hostapd/wlan0\"";
-    let hostapds = table.tables("hostapd", "[[discovery.hostapd]]", example)?.unwrap_or_default();
-    let example = "[[discovery.snmp]] with agent = \"10.0.0.5\", community = \"public\" and table = \"mikrotik\"";
-    let agents = table.tables("snmp", "[[discovery.snmp]]", example)?.unwrap_or_default();
+    let (hostapds, agents) = (hostapds(&table)?, agents(&table)?);
     Ok(Discovery {
         dnsmasq: path(&table, "dnsmasq")?,
         kea: path(&table, "kea")?,
@@ -158,7 +172,6 @@ fn ap(table: &Table, aps: &[Ap]) -> Checked<String> {
 }
 
 fn hostapd(table: &Table, aps: &[Ap]) -> Checked<HostapdConfig> {
-    table.allow(HOSTAPD)?;
     let socket = path(table, "socket")?.ok_or_else(|| table.lacks("socket", "socket = \"/run/hostapd/wlan0\""))?;
     // sockaddr_un has room for 107 bytes.
     if socket.as_os_str().len() > 107 {
@@ -168,7 +181,6 @@ fn hostapd(table: &Table, aps: &[Ap]) -> Checked<HostapdConfig> {
 }
 
 fn snmp(table: &Table, aps: &[Ap]) -> Checked<SnmpConfig> {
-    table.allow(SNMP)?;
     let agent = table.required::<String>("agent", "agent = \"10.0.0.5\", its address")?.value;
     let at = agent.parse::<SocketAddr>().ok().or_else(|| Some(SocketAddr::new(agent.parse::<IpAddr>().ok()?, 161)));
     let agent = at.ok_or_else(|| no(table, "agent", &agent, "an address", "\"10.0.0.5\" or \"10.0.0.5:161\""))?;

@@ -46,7 +46,7 @@ const AP: &[&str] = &["name", "interface", "prefixes", "channel", "capacity", "p
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
 const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
-const KNOWN_KEYS: KnownKeys = &[
+pub(super) const KNOWN_KEYS: KnownKeys = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
     ("[[plan]]", PLAN),
@@ -81,8 +81,20 @@ impl Config {
     }
 }
 
-fn config(root: &Table) -> Checked<Config> {
+/// Refuses keys that stand in the wrong table, before one of them is missed where it belongs.
+fn placed(root: &Table) -> Checked<()> {
     root.allow(ROOT)?;
+    for (key, title, keys) in [("ap", "[[ap]]", AP), ("plan", "[[plan]]", PLAN), ("station", "[[station]]", STATION)] {
+        let tables = root.tables(key, title, &format!("{title} and its keys below"))?;
+        tables.iter().flatten().try_for_each(|table| table.allow(keys))?;
+    }
+    root.table("journal", "[journal]")?.allow(JOURNAL)?;
+    root.table("wan", "[wan]")?.allow(wan::KEYS)?;
+    discovery::placed(root)
+}
+
+fn config(root: &Table) -> Checked<Config> {
+    placed(root)?;
     let name = checked_name(root, "name = \"lobby\"")?.value;
     let mode = match root.optional::<String>("mode")?.map(|mode| mode.value).as_deref() {
         None | Some("routed") => Mode::Routed,
@@ -211,7 +223,6 @@ fn basic_rate(table: &Table, phy: Option<Phy>) -> Checked<Option<Bitrate>> {
 
 /// An AP after `others`: what is left out is as at the first on its channel.
 fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
-    table.allow(AP)?;
     let name = checked_name(table, "name = \"ap1\"")?.value;
     let device = table.required::<String>("interface", "interface = \"eth1\"")?.value;
     let channel = channel::read(table)?;
@@ -283,7 +294,6 @@ fn plans(root: &Table) -> Checked<BTreeMap<String, Plan>> {
     let mut plans = BTreeMap::new();
     let example = "[[plan]] with name = \"gold\" and weight = 2";
     for table in root.tables("plan", "[[plan]]", example)?.unwrap_or_default() {
-        table.allow(PLAN)?;
         let name = checked_name(&table, "name = \"gold\"")?.value;
         if plans.insert(name, plan(&table, Plan::default())?).is_some() {
             return Err(table.blame("name", Reason::new("another plan has this name", "give each its own")));
@@ -341,7 +351,6 @@ fn station(
     discovery: &Discovery,
     plans: &BTreeMap<String, Plan>,
 ) -> Checked<At<Station>> {
-    table.allow(STATION)?;
     let name = checked_name(table, "name = \"desk\"")?.value;
     let mac = parsed::<Mac>(table, "mac", "a MAC address", "\"02:00:5e:10:00:01\"")?;
     let addresses = list::<IpAddr>(table, "addresses", "an address", "[\"10.1.0.2\"]")?;
@@ -396,7 +405,6 @@ fn journal(root: &Table) -> Checked<Option<Journal>> {
         return Ok(None);
     }
     let table = root.table("journal", "[journal]")?;
-    table.allow(JOURNAL)?;
     let file = path(&table, "file")?.ok_or_else(|| table.lacks("file", "file = \"/var/lib/fairair/journal.db\""))?;
     let keep = Duration::from_secs(60)..=Duration::from_secs(3650 * 86_400);
     let keep = table.within("keep", keep, Duration::from_secs(30 * 86_400))?;

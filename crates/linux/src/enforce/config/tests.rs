@@ -4,6 +4,7 @@ use fairair_core::control::CapacityParams;
 use fairair_core::shaper::QueueRule;
 use fairair_core::units::Bitrate;
 
+use super::read::KNOWN_KEYS;
 use super::{Config, Gso, MacPlace, Mode};
 
 const GOOD: &str = r#"
@@ -68,6 +69,35 @@ fn aps_of_a_channel_are_one_pool() {
     let apart = apart.replace("capacity = {", "channel = \"5/6\"\ncapacity = {");
     let names: Vec<_> = Config::from_toml(&apart, "vsb.toml").unwrap().pools().into_iter().map(|own| own.0).collect();
     assert_eq!(names, ["channel 5/2.4", "channel 5/6"]);
+}
+
+/// Each key under each wrong header, also one that is then missing at its place.
+#[test]
+fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
+    let whole = format!(
+        "{GOOD}[wan]\nup = \"9 Mbit/s\"\n[journal]\nfile = \"/x\"\n[discovery]\nage = \"9 s\"\n[[discovery.hostapd]]\nsocket = \"/x\"\n\
+         ap = \"ap1\"\n[[discovery.snmp]]\nagent = \"10.0.0.5\"\ncommunity = \"x\"\ntable = \"mikrotik\"\nap = \"ap1\"\n"
+    );
+    Config::from_toml(&whole, "vsb.toml").unwrap();
+    let mut told = 0;
+    for (home, keys) in KNOWN_KEYS {
+        for (place, own) in KNOWN_KEYS {
+            for key in keys.iter().filter(|key| !own.contains(key)) {
+                let line = format!("{key} = \"x\"\n");
+                let without =
+                    whole.replace("uplink = \"eth0\"\n", if *key == "uplink" { "" } else { "uplink = \"eth0\"\n" });
+                let text = match without.split_once(&format!("{place}\n")) {
+                    Some((before, after)) => format!("{before}{place}\n{line}{after}"),
+                    None => format!("{line}{without}"),
+                };
+                let error = Config::from_toml(&text, "vsb.toml").expect_err(&line);
+                let words = format!("{error} {}", error.fix());
+                assert!(words.contains(&format!("unknown key `{key}`")) && words.contains(home), "{words}");
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 250, "{told}");
 }
 
 #[test]

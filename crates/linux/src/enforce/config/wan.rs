@@ -22,7 +22,6 @@ pub(super) fn read(root: &Table) -> Checked<Option<Wan>> {
         return Ok(None);
     }
     let table = root.table("wan", "[wan]")?;
-    table.allow(KEYS)?;
     let wan = Wan { up: table.optional_within("up", RATES)?, down: table.optional_within("down", RATES)? };
     if wan.up.is_none() && wan.down.is_none() {
         let fix = "write up = \"10 Mbit/s\", down = \"50 Mbit/s\" or both: about 95 % of what the link carries";
