@@ -160,6 +160,16 @@ impl Bitrate {
         self.0
     }
 
+    /// To so many significant digits, for a text: a rate that was measured over a second has no more.
+    #[must_use]
+    pub const fn rounded(self, digits: u32) -> Bitrate {
+        let excess = match self.0.checked_ilog10() {
+            Some(last) if last >= digits => 10_u64.pow(last + 1 - digits),
+            _ => 1,
+        };
+        Bitrate((self.0 / excess + self.0 % excess * 2 / excess) * excess)
+    }
+
     /// Whole bytes that pass in `time`, rounded down.
     pub const fn bytes_in(self, time: Duration) -> Bytes {
         Bytes((self.0 as u128 * time.0 as u128 / (8 * NANOS as u128)) as u64)
@@ -305,6 +315,14 @@ impl fmt::Display for Bitrate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rate_for_a_text_has_the_digits_that_were_measured() {
+        let told = |bps, digits| Bitrate::from_bps(bps).rounded(digits).to_string();
+        let all =
+            [told(4_987_654, 3), told(4_987_654, 4), told(999_960, 3), told(123_456, 3), told(847, 3), told(0, 3)];
+        assert_eq!(all, ["4.99 Mbit/s", "4.988 Mbit/s", "1 Mbit/s", "123 kbit/s", "847 bit/s", "0 bit/s"]);
+    }
 
     #[test]
     fn sending_time_rounds_up_and_bytes_in_time_round_down() {

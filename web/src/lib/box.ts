@@ -43,6 +43,7 @@ export interface Station {
     backlog: number;
     wan_backlog: number;
     drops: number;
+    wan_drops: number;
 }
 
 export interface Status {

@@ -7,6 +7,9 @@ use fairair_linux::enforce::protocol::{Answer, Explanation, StationReport, Statu
 use fairair_linux::enforce::settings::Setting;
 use unicode_width::UnicodeWidthStr as _;
 
+/// Digits of a rate that was measured; C has one more.
+const MEASURED: u32 = 3;
+
 /// As JSON, the way the daemon sent it.
 pub(super) fn json(answer: &Answer) -> String {
     let text = serde_json::to_string_pretty(answer).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
@@ -60,11 +63,11 @@ fn status(status: &Status) -> String {
         [
             printable(&pool.ap),
             pool.interface.clone(),
-            pool.capacity.to_string(),
+            pool.capacity.rounded(MEASURED + 1).to_string(),
             pool.control.clone(),
             word(&pool.state),
             word(&pool.reason),
-            pool.rate.to_string(),
+            pool.rate.rounded(MEASURED).to_string(),
             pool.stations.to_string(),
             pool.backlog.to_string(),
             pool.drops.to_string(),
@@ -85,7 +88,7 @@ fn wan(links: &[WanReport]) -> String {
         [
             word(&link.direction),
             link.capacity.to_string(),
-            link.rate.to_string(),
+            link.rate.rounded(MEASURED).to_string(),
             if link.binds { "yes" } else { "no" }.to_owned(),
             link.waiting.to_string(),
             link.backlog.to_string(),
@@ -114,9 +117,9 @@ fn stations(stations: &[StationReport]) -> String {
             addresses,
             station.weight.to_string(),
             station.cap.map_or_else(|| "-".to_owned(), |cap| cap.to_string()),
-            station.rate.to_string(),
-            station.backlog.to_string(),
-            station.drops.to_string(),
+            station.rate.rounded(MEASURED).to_string(),
+            (station.backlog + station.wan_backlog).to_string(),
+            (station.drops + station.wan_drops).to_string(),
             word(&station.source),
             match &station.setting {
                 None => "-".to_owned(),
@@ -157,7 +160,7 @@ fn explain(explanation: &Explanation) -> String {
             "{} at {}: {}, class {}, {} B a round\n",
             printable(&station.name),
             printable(&station.ap),
-            station.rate,
+            station.rate.rounded(MEASURED),
             station.class,
             station.quantum
         ),

@@ -257,6 +257,9 @@ pub struct StationReport {
     pub wan_backlog: u32,
     /// Packets dropped since the class was made.
     pub drops: u64,
+    /// Packets that waited for the Internet link and were dropped.
+    #[serde(default)]
+    pub wan_drops: u64,
     /// In which way it answers probes; `None`: it was not asked, or answers none.
     #[serde(default)]
     pub answers: Option<ProbeMethod>,

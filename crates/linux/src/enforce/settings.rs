@@ -245,12 +245,17 @@ fn end(text: &str, now: Timestamp) -> Result<Timestamp, SettingError> {
         _ => return Err(SettingError::Until),
     };
     if until <= now {
-        return Err(SettingError::Passed(now));
+        return Err(SettingError::Passed(whole(now)));
     }
     if until.as_second() - now.as_second() > FARTHEST * 366 * 86_400 {
         return Err(SettingError::Far);
     }
-    Ok(until)
+    Ok(whole(until))
+}
+
+/// `time` to the second: settings are looked at once a second.
+fn whole(time: Timestamp) -> Timestamp {
+    time.round(jiff::Unit::Second).unwrap_or(time)
 }
 
 /// Whether `text` would be a moment with a smaller number in front: another year, or fewer hours.

@@ -1,6 +1,7 @@
 //! What the daemon counts, and what follows from it.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use fairair_core::packet::Direction;
@@ -9,6 +10,7 @@ use super::limits::Smoothed;
 use super::rates::{Drops, Rates};
 use super::station_log::StationLog;
 use super::wan::LinkCounts;
+use crate::enforce::config::Mac;
 use crate::enforce::datapath::{Arrivals, ClassStats, Key};
 use crate::enforce::journal::Journal;
 use crate::enforce::log::ControlLog;
@@ -34,8 +36,20 @@ pub(super) struct Counts {
     pub(super) udp_before: BTreeMap<Key, u64>,
     /// What classes had sent at the last look for silent stations.
     pub(super) sent_before: BTreeMap<u16, u64>,
+    /// When a station of each pool answered a probe last.
+    pub(super) answered: BTreeMap<u16, Instant>,
     /// When the classes were read, and how long that took; `None`: the last time failed.
     pub(super) read: Option<(Instant, Duration)>,
+}
+
+/// A round-trip time is shown for so long: a fixed C is probed in trials only, and what was measured before says nothing of now.
+const SHOWN: Duration = Duration::from_secs(10);
+
+impl Counts {
+    /// Whether a station of `pool` answered a probe so recently that its round-trip time is that of now.
+    pub(super) fn is_heard(&self, pool: u16, now: Instant) -> bool {
+        self.answered.get(&pool).is_some_and(|at| now < *at + SHOWN)
+    }
 }
 
 /// What the daemon writes down.
@@ -47,6 +61,21 @@ pub(super) struct Records {
     pub(super) stations: StationLog,
     /// For `replay`.
     pub(super) log: ControlLog,
+    /// Addresses that moved to a MAC address, and when that was told.
+    pub(super) claims: BTreeMap<(IpAddr, Mac), u64>,
     /// What the journal knows of each slot: bytes, drops.
     pub(super) noted: BTreeMap<u16, (u64, u32)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_round_trip_time_is_not_that_of_now() {
+        let (mut counts, now) = (Counts::default(), Instant::now());
+        assert!(!counts.is_heard(0, now));
+        counts.answered.insert(0, now);
+        assert!(counts.is_heard(0, now + SHOWN / 2) && !counts.is_heard(1, now) && !counts.is_heard(0, now + SHOWN));
+    }
 }

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use fairair_core::units::word;
-use tracing::info;
+use tracing::{info, warn};
 
 use super::Daemon;
 use super::troubles::Trouble;
 use crate::enforce::datapath::links;
-use crate::enforce::discovery::{Report, Workers, ways};
+use crate::enforce::discovery::{Report, Sighting, Workers, ways};
 use crate::enforce::site::{Site, Source};
+
+/// That an address has moved to a MAC address is told again after this time, in seconds.
+const CLAIM_S: u64 = 600;
+/// Most such moves that are told in that time.
+const CLAIMS: usize = 100;
 
 impl Daemon {
     /// Starts the discovery workers of the configuration and ends all earlier ones.
@@ -55,6 +60,7 @@ impl Daemon {
             }
         }
         for sighting in seen {
+            self.warn_of_claim(&site, sighting, now_s);
             match site.sight(sighting, report.source, &interfaces, now_s) {
                 Ok(is_new) => changed |= is_new,
                 Err(error) => full = Some(error.to_string()),
@@ -86,6 +92,25 @@ impl Daemon {
                 }
                 self.records.journal.station(&station.name, event);
             }
+        }
+    }
+
+    /// Warns once in a while of an address with a class that another device has now.
+    fn warn_of_claim(&mut self, site: &Site, sighting: &Sighting, now_s: u64) {
+        let Some((own, address, mac)) =
+            site.claimed(sighting).and_then(|own| Some((own, sighting.address?, sighting.mac?)))
+        else {
+            return;
+        };
+        let claims = &mut self.records.claims;
+        claims.retain(|_, told_s| now_s < *told_s + CLAIM_S);
+        if claims.len() < CLAIMS && !claims.contains_key(&(address, mac)) {
+            claims.insert((address, mac), now_s);
+            let before = own.mac.map_or_else(String::new, |mac| mac.to_string());
+            warn!(
+                station = own.name,
+                "{address} was at {before} and is at {mac} now: a class goes by address, so find out who claims it if that is no new device"
+            );
         }
     }
 

@@ -16,6 +16,7 @@ mod settings;
 mod station_log;
 mod troubles;
 mod wan;
+mod why;
 mod work;
 
 use std::path::PathBuf;
@@ -209,7 +210,10 @@ impl Daemon {
                     let (status, stations) = (self.status(), self.stations());
                     scrape.reply(&status, &stations);
                 }
-                echo = self.probes.next() => self.echo(echo),
+                echo = self.probes.next() => {
+                    self.counts.answered.insert(echo.pool, Instant::now());
+                    self.echo(echo);
+                }
                 report = self.workers.next() => self.found(&report),
                 _ = self.ticks.tick() => self.tick(),
                 () = due => self.control(),

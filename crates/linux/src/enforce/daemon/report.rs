@@ -14,6 +14,7 @@ use super::super::site::{SitePool, Source, Station};
 use super::Daemon;
 use super::pools::{PoolControl, UDP_LOAD};
 use super::refused::Refused;
+use super::why::{Case, MEASURED, limit};
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -39,6 +40,7 @@ impl Daemon {
         let leaves = self.engine.layout().leaves.iter().filter(|(_, leaf)| leaf.pool == pool.id);
         let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counts.classes.get(minor)).collect();
         let control = self.pool_control(pool.id);
+        let heard = control.filter(|_| self.counts.is_heard(pool.id, std::time::Instant::now()));
         let newcomers = self.counts.classes.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
         let interfaces: std::collections::BTreeSet<_> = pool.aps.iter().map(|ap| ap.interface.as_str()).collect();
         PoolReport {
@@ -59,8 +61,8 @@ impl Daemon {
             rate: self.counts.rates.of_pool(pool.id),
             backlog: counters.iter().map(|class| u64::from(class.backlog)).sum(),
             drops: self.counts.drops.of_pool(pool.id),
-            rtt_s: control.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
-            rtt_above_baseline_s: control
+            rtt_s: heard.and_then(|control| control.rtt).map(fairair_core::units::Duration::as_secs_f64),
+            rtt_above_baseline_s: heard
                 .and_then(|control| control.delay)
                 .map(fairair_core::units::Duration::as_secs_f64),
             probes: control.map_or([0; 3], PoolControl::probes),
@@ -80,6 +82,7 @@ impl Daemon {
     fn station_report(&self, station: &Station) -> StationReport {
         let minor = leaf_minor(station.slot);
         let class = self.counts.classes.get(&minor).copied().unwrap_or_default();
+        let on_wan = self.on_wan(minor);
         StationReport {
             name: station.name.clone(),
             ap: station.ap.clone(),
@@ -94,8 +97,9 @@ impl Daemon {
             rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
             backlog: class.backlog,
-            wan_backlog: self.waits_for_wan(minor),
+            wan_backlog: on_wan.waiting,
             drops: u64::from(class.drops),
+            wan_drops: on_wan.drops,
             answers: self.probes.method(station.slot),
         }
     }
@@ -109,6 +113,7 @@ impl Daemon {
     fn newcomers_of(&self, pool: &SitePool) -> Option<StationReport> {
         let minor = newcomers_minor(pool.id);
         let class = self.counts.classes.get(&minor).filter(|class| class.bytes > 0)?;
+        let on_wan = self.on_wan(minor);
         Some(StationReport {
             name: NEWCOMERS.to_owned(),
             ap: pool.ap_names(),
@@ -124,7 +129,8 @@ impl Daemon {
             bytes: class.bytes,
             backlog: class.backlog,
             drops: u64::from(class.drops),
-            wan_backlog: self.waits_for_wan(minor),
+            wan_backlog: on_wan.waiting,
+            wan_drops: on_wan.drops,
             answers: None,
         })
     }
@@ -167,33 +173,27 @@ impl Daemon {
         };
         let sum: f64 = busy.iter().map(|other| quanta(other)).sum();
         let others = busy.iter().filter(|other| other.slot != station.slot).count();
-        if report.wan_backlog > 0 {
-            let link = "packets of it wait for the Internet link ([wan]), which all stations share by weight";
-            because.push(format!("{} {link}: `fairair vsb status` has its rates", report.wan_backlog));
-        } else if report.backlog == 0 {
-            because.push(format!("nothing of it waits in the box: it gets the {} that it asks for", report.rate));
-        } else if station.plan.cap.is_some_and(|cap| report.rate.as_bps() as f64 > 0.9 * cap.as_bps() as f64) {
-            because.push(format!("it has {}, all that its cap allows", report.rate));
-        } else {
-            let share = quanta(station) / sum.max(1.0) * capacity.as_bps() as f64;
-            let share = Bitrate::from_bps(share as u64);
-            because.push(format!(
-                "its queue has {}: it shares {capacity} with {}; its weight makes that \
-                 {share} if all of them want as much, and what they leave comes on top",
-                plural(report.backlog as usize, "packet"),
-                plural(others, "other active station")
-            ));
-        }
-        let control = self.pool_control(pool.id);
-        because.extend(control.and_then(|control| control.trouble(capacity)));
+        let trouble = self.pool_control(pool.id).and_then(|control| control.trouble(capacity));
+        because.push(limit(
+            report,
+            &Case {
+                capacity,
+                share: Bitrate::from_bps((quanta(station) / sum.max(1.0) * capacity.as_bps() as f64) as u64),
+                others,
+                on_wan: self.on_wan(leaf_minor(station.slot)),
+                is_doubtful: trouble.is_some(),
+            },
+        ));
+        because.extend(trouble);
         let place = match pool.aps[0].channel {
             None => pool.ap_names(),
             Some(channel) => format!("channel {channel}, whose air all stations of {} share", pool.ap_names()),
         };
-        because.push(format!("{in_use} of {capacity} is in use at {place}"));
+        let (used, all) = (in_use.rounded(MEASURED), capacity.rounded(MEASURED + 1));
+        because.push(format!("{used} of {all} is in use at {place}"));
         let bypassing = self.counts.udp.get(&station.slot).copied().unwrap_or_default();
         if bypassing > UDP_LOAD {
-            let rate = Bitrate::from_bps(bypassing * 8);
+            let rate = Bitrate::from_bps(bypassing * 8).rounded(MEASURED);
             because.push(format!(
                 "it sends {rate} of UDP, which passes the box by and takes air from all: no class can hold back what has been on the air"
             ));
@@ -210,6 +210,10 @@ impl Daemon {
                 "{} dropped since its queue of {queue} was full",
                 plural(report.drops as usize, "packet")
             ));
+        }
+        if report.wan_drops > 0 {
+            let dropped = plural(report.wan_drops as usize, "packet");
+            because.push(format!("{dropped} dropped since its queue for the Internet link was full"));
         }
         because
     }
@@ -241,7 +245,11 @@ impl Daemon {
             because.extend(self.newcomers().iter().map(|class| {
                 format!(
                     "at {} those that have no class of their own share class {}: {} now, {} packets wait, {} dropped",
-                    class.ap, class.class, class.rate, class.backlog, class.drops
+                    class.ap,
+                    class.class,
+                    class.rate.rounded(MEASURED),
+                    class.backlog + class.wan_backlog,
+                    class.drops + class.wan_drops
                 )
             }));
             because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());

@@ -47,6 +47,17 @@ impl LinkCounts {
     }
 }
 
+/// A class on the link, both directions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnWan {
+    /// Packets that wait.
+    pub(super) waiting: u32,
+    /// Packets dropped.
+    pub(super) drops: u64,
+    /// The rate of the faster of the directions in which something waits.
+    pub(super) rate: Bitrate,
+}
+
 impl Daemon {
     /// Reads the counters of the link's stages.
     pub(super) fn look_at_wan(&mut self) {
@@ -93,10 +104,18 @@ impl Daemon {
         self.counts.links.values().any(LinkCounts::binds)
     }
 
-    /// Packets of class `minor` that wait for the link.
-    pub(super) fn waits_for_wan(&self, minor: u16) -> u32 {
-        let own = self.counts.links.values().filter_map(|link| link.classes.get(&minor));
-        own.map(|class| class.backlog).sum()
+    /// What class `minor` has on the link.
+    pub(super) fn on_wan(&self, minor: u16) -> OnWan {
+        let mut own = OnWan::default();
+        for link in self.counts.links.values() {
+            let class = link.classes.get(&minor).copied().unwrap_or_default();
+            own.waiting += class.backlog;
+            own.drops += u64::from(class.drops);
+            if class.backlog > 0 {
+                own.rate = own.rate.max(link.rates.of_class(minor));
+            }
+        }
+        own
     }
 
     pub(super) fn wan_reports(&self) -> Vec<WanReport> {

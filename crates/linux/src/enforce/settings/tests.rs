@@ -94,6 +94,10 @@ fn a_name_from_a_lease_takes_no_setting() {
 #[test]
 fn an_end_is_a_time_or_a_duration() {
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let later: Timestamp = "2026-01-01T00:00:00.123456789Z".parse().unwrap();
+    assert_eq!(super::end("2h", later).unwrap().to_string(), "2026-01-01T02:00:00Z");
+    let passed = super::end("2025-01-01T00:00:00Z", later).unwrap_err().to_string();
+    assert!(passed.contains("it is 2026-01-01T00:00:00Z now"), "{passed}");
     for (text, end) in [
         ("2h", "2026-01-01T02:00:00Z"),
         ("90 s", "2026-01-01T00:01:30Z"),

@@ -155,6 +155,14 @@ impl Site {
         })
     }
 
+    /// Who has `sighting`'s address under another MAC address, where classes go by address: that one is the other's now, or somebody
+    /// claims what is not his.
+    pub fn claimed(&self, sighting: &Sighting) -> Option<&Station> {
+        let (address, mac) = (sighting.address?, sighting.mac?);
+        let is_other = |own: &&Station| own.addresses.contains(&address) && own.mac.is_some_and(|own| own != mac);
+        self.stations.iter().find(is_other).filter(|_| self.config.mode == Mode::Routed)
+    }
+
     /// Gives station `position` the address, if it has room for it; answers whether it has the address now.
     pub(super) fn give(&mut self, position: usize, address: IpAddr, source: Source, now_s: u64) -> bool {
         let is_proven = is_list(source) || source == Source::FirstSight;
@@ -237,6 +245,24 @@ mod tests {
             ["desk", "02:00:00:00:00:00", "02:00:00:00:00:01", "02:00:00:00:00:02", "phone", "02:00:00:00:00:04"];
         assert_eq!(names[..6], expected);
         assert_eq!(names[6], "02:00:00:00:00:05");
+    }
+
+    #[test]
+    fn an_address_that_another_device_claims_is_told() {
+        let mut site = Site::new(Config::from_toml(TWO, "test").unwrap()).unwrap();
+        let told = |address: &str, low: u8| Sighting {
+            address: Some(address.parse().unwrap()),
+            mac: Some(Mac([2, 0, 0, 0, 0, low])),
+            interface: Some(1),
+            ..Sighting::default()
+        };
+        for (address, low) in [("10.1.0.1", 1), ("10.1.0.7", 7)] {
+            assert!(site.claimed(&told(address, low)).is_none(), "nobody has it under a MAC address");
+            site.sight(&told(address, low), Source::Neighbours, &[(1, "eth1".to_owned())].into(), 0).unwrap();
+            assert!(site.claimed(&told(address, low)).is_none());
+        }
+        assert_eq!(site.claimed(&told("10.1.0.1", 9)).map(|own| own.name.as_str()), Some("desk"));
+        assert_eq!(site.claimed(&told("10.1.0.7", 9)).map(|own| own.name.as_str()), Some("02:00:00:00:00:07"));
     }
 
     /// Somebody sends with a station's MAC address and a thousand addresses, or claims its address among as many of his own.
