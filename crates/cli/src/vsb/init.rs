@@ -138,7 +138,7 @@ impl<R: BufRead, W: Write> Asking<R, W> {
         let mut roles = Roles::of(machine, &args.uplink);
         self.show(&roles);
         if self.may_ask && args.uplink.is_empty() {
-            roles = self.roles(machine, roles)?;
+            roles = self.roles(machine, &roles)?;
         }
         let choice = self.choice(machine, &roles, args)?;
         let text = choice.checked(&args.config)?;
@@ -186,7 +186,7 @@ impl<R: BufRead, W: Write> Asking<R, W> {
     }
 
     /// With the uplinks that somebody said.
-    fn roles(&mut self, machine: &Machine, proposed: Roles) -> Result<Roles, CliError> {
+    fn roles(&mut self, machine: &Machine, proposed: &Roles) -> Result<Roles, CliError> {
         let usual = match &proposed.uplinks {
             Ok(uplinks) => uplinks.join(" "),
             Err(lack) => {
@@ -207,7 +207,7 @@ impl<R: BufRead, W: Write> Asking<R, W> {
             let roles = Roles::of(machine, &wanted);
             roles.uplinks.clone().map(|_| roles).map_err(|lack| format!("{}: {}", lack.what, lack.fix))
         })?;
-        if roles != proposed {
+        if roles != *proposed {
             self.show(&roles);
         }
         Ok(roles)

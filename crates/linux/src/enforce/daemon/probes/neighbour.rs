@@ -195,7 +195,7 @@ mod tests {
             }
         }
         assert_eq!(quiet, 5, "once, for ten seconds");
-        let now = begin + Duration::from_secs(420);
+        let now = begin + Duration::from_mins(7);
         wanted.forget(now);
         wanted.note(station, address, now);
         assert!(wanted.is_quiet(station, address, now), "the device may have come again");
