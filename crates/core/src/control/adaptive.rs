@@ -196,7 +196,7 @@ impl Adaptive {
             return;
         }
         self.next_tick = now + self.params.interval;
-        self.signal.observe(now, stations);
+        self.signal.observe(now, stations, self.c);
         let passed = self.signal.down + self.signal.up;
         self.occupancy.observe(now, self.signal.backlog, passed, self.c, stations);
         while let Some(lost) = self.prober.poll_lost(now) {
@@ -216,7 +216,7 @@ impl Adaptive {
     /// A reply is back.
     pub fn handle_reply(&mut self, now: Instant, id: u64, stations: &[StationView]) {
         let Some(probe) = self.prober.take(id) else { return };
-        self.signal.observe(now, stations);
+        self.signal.observe(now, stations, self.c);
         self.signal.heard(now);
         self.answered_at = now;
         if probe.sent_at < self.signal.evidence_from() {

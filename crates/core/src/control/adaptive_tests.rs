@@ -206,6 +206,28 @@ fn a_minority_that_answers_late_does_not_lower_c() {
     }
 }
 
+/// Somebody sends a little UDP in the names of all others and answers late: the others are asked all the same, and they are the majority.
+#[test]
+fn forged_udp_keeps_no_station_from_being_asked() {
+    for greedy in [true, false] {
+        for late in [0.15, 0.6] {
+            let mut cell = cell(5);
+            if greedy {
+                cell.load_greedily(5.0 * MBPS, 75.0, 5);
+                cell.is_on = true;
+            }
+            cell.run(8.0);
+            cell.udp[..4].fill(1000.0);
+            cell.late[4] = late;
+            for _ in 0..400 {
+                cell.run(0.1);
+                let share = cell.c() / cell.carries;
+                assert!(share > 0.8, "greedy {greedy}, {late} s late: C is {share:.2} of what the cell carries");
+            }
+        }
+    }
+}
+
 /// A firewall is loaded anew: for up to a second all passes and nothing is counted. C is what it was, and the queue drains.
 #[test]
 fn what_nobody_counted_is_no_evidence() {

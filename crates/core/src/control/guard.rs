@@ -156,7 +156,7 @@ impl Guard {
         if now < self.next_tick {
             return;
         }
-        self.signal.observe(now, stations);
+        self.signal.observe(now, stations, self.c);
         let passed = self.signal.down + self.signal.up;
         self.occupancy.observe(now, self.signal.backlog, passed, self.c, stations);
         while let Some(lost) = self.prober.poll_lost(now) {

@@ -10,6 +10,8 @@ use crate::units::{Bytes, Duration, Instant};
 
 /// For how long a station counts as active after its last packet.
 const ACTIVE: Duration = Duration::from_secs(1);
+/// UDP past the box of more than this share of an equal part of C may wait at its sender; less, such as calls, does not.
+const LOAD: f64 = 0.25;
 /// Without a packet from any station for so long, the cell is silent.
 const SILENCE: Duration = Duration::from_millis(250);
 
@@ -56,6 +58,9 @@ struct Seen {
     totals: Totals,
     active_at: Option<Instant>,
     udp_at: Option<Instant>,
+    /// UDP past the box until about a second ago, and when that was.
+    #[serde(default)]
+    udp_before: (Bytes, Instant),
 }
 
 fn recent(at: Option<Instant>, now: Instant) -> bool {
@@ -91,14 +96,19 @@ impl Signal {
         self.stations.resize(stations, Seen::default());
     }
 
-    /// A look at the counters.
-    pub(super) fn observe(&mut self, now: Instant, views: &[StationView]) {
+    /// A look at the counters, at a C of `c` bit/s.
+    pub(super) fn observe(&mut self, now: Instant, views: &[StationView], c: f64) {
         let mut is_heard = false;
+        let load = LOAD * c / 8.0 * ACTIVE.as_secs_f64() / self.active(now).max(1) as f64;
         (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
         for (seen, view) in self.stations.iter_mut().zip(views) {
             is_heard |= view.totals.up > seen.totals.up;
-            if view.totals.up_bypassing > seen.totals.up_bypassing {
+            let bypassing = view.totals.up_bypassing;
+            if bypassing > seen.totals.up_bypassing && (bypassing.0 - seen.udp_before.0.0) as f64 > load {
                 seen.udp_at = Some(now);
+            }
+            if now >= seen.udp_before.1 + ACTIVE {
+                seen.udp_before = (bypassing, now);
             }
             if view.totals != seen.totals || view.backlog > 0 {
                 seen.active_at = Some(now);
@@ -184,7 +194,7 @@ impl Signal {
         (0..self.stations.len()).filter(|station| self.is_active(*station, now)).count()
     }
 
-    /// The station sends UDP past the box: its delay is its own doing (detti2011 App. IV).
+    /// The station sends a load of UDP past the box: its delay is its own doing (detti2011 App. IV).
     pub(super) fn sends_udp(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].udp_at, now)
     }

@@ -94,18 +94,18 @@ fn a_late_look_is_no_silence() {
     for (at, bytes) in [(0, 0), (100, 1000), (600, 5000), (700, 6000)] {
         view.totals.up = Bytes(bytes);
         let now = Instant::ZERO + Duration::from_millis(at);
-        signal.observe(now, &[view]);
+        signal.observe(now, &[view], MBPS);
         assert!(!signal.is_silent(now) && !signal.is_recovering(now), "{at} ms");
     }
     for at in [800, 900, 1000, 1100] {
         // Something was sent, and nobody answers: who is idle is not silent.
         view.totals.down += Bytes(1500);
-        signal.observe(Instant::ZERO + Duration::from_millis(at), &[view]);
+        signal.observe(Instant::ZERO + Duration::from_millis(at), &[view], MBPS);
     }
     let now = Instant::ZERO + Duration::from_millis(1200);
     assert!(signal.is_silent(now), "half a second of looks that found nothing");
     view.totals.up = Bytes(7000);
-    signal.observe(now, &[view]);
+    signal.observe(now, &[view], MBPS);
     assert!(signal.is_recovering(now));
 }
 

@@ -78,6 +78,8 @@ pub(super) struct Cell {
     pub(super) deaf: Vec<bool>,
     /// Seconds that each station's answers are late.
     pub(super) late: Vec<f64>,
+    /// Bytes of UDP that somebody sends past the box in each station's name, in a second.
+    pub(super) udp: Vec<f64>,
     pub(super) decisions: Vec<Decision>,
     pub(super) recorder: Recorder,
     now: f64,
@@ -109,6 +111,7 @@ impl Cell {
             uncounted: false,
             deaf: vec![false; stations],
             late: vec![0.0; stations],
+            udp: vec![0.0; stations],
             decisions: Vec::new(),
             recorder: Recorder::default(),
             now: 0.0,
@@ -162,6 +165,10 @@ impl Cell {
             None => 0,
         };
         let mut views = vec![view; self.deaf.len()];
+        for (view, udp) in views.iter_mut().zip(&self.udp) {
+            let bytes = Bytes((udp * self.now) as u64);
+            (view.totals.up, view.totals.up_bypassing) = (view.totals.up + bytes, bytes);
+        }
         if let Some(uploads) = self.uploads {
             views[0].totals = Totals { up: Bytes(self.uploaded as u64), ..Totals::default() };
             views[0].backlog = (uploads.waits / 1500.0).round() as usize;
