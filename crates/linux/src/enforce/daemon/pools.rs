@@ -10,6 +10,7 @@ use fairair_core::rng::Rng;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
 use super::passed::Passed;
+use super::why::MEASURED;
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor};
 use crate::enforce::site::{Site, SitePool};
 
@@ -130,15 +131,17 @@ impl PoolControl {
         let c = self.without_trials(c);
         Some(match (self.verdict?, self.params) {
             (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) => {
-                let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64 / 1000 * 1000);
+                let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64).rounded(MEASURED);
+                let rate = rate.rounded(MEASURED);
                 format!(
                     "C = {c} is above what the cell carries, about {rate}: the queue stands there and the box divides \
                      nothing. Write capacity = \"{less}\", or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}"
                 )
             }
             (Verdict::Elsewhere(rate), _) => format!(
-                "stations compete for about {rate} and C is {c}: the queue stands elsewhere and the box divides nothing. \
-                 If it stands in the cell write a `max` below {rate}; else in the uplink, which then limits all"
+                "stations compete for about {0} and C is {c}: the queue stands elsewhere and the box divides nothing. \
+                 If it stands in the cell write a `max` below {0}; else in the uplink, which then limits all",
+                rate.rounded(MEASURED)
             ),
             (Verdict::Blind, _) => format!(
                 "stations send and none answers a probe: C = {c} follows only what waits in the box, so a faster cell \
@@ -151,13 +154,13 @@ impl PoolControl {
     fn without_trials(&self, c: Bitrate) -> Bitrate {
         match self.params {
             CapacityParams::Fixed { rate } => rate,
-            _ => self.capacity.settled().map_or(c, |kept| kept.capacity),
+            _ => self.capacity.settled().map_or(c, |kept| kept.capacity).rounded(MEASURED + 1),
         }
     }
 
     /// That the cell carries more than `c`, which is C, and what to do. The box divides all the same.
     pub(super) fn note(&self, now: Instant, c: Bitrate) -> Option<String> {
-        let spare = self.capacity.spare(now)?;
+        let spare = self.capacity.spare(now)?.rounded(MEASURED);
         Some(match self.params {
             CapacityParams::Fixed { rate } => format!(
                 "the cell carries more than C = {rate}: {spare} passed without a queue in it. Unless C is a limit on purpose write a \
