@@ -23,6 +23,14 @@ for name in chromium chromium-browser google-chrome; do
     chromium=$(command -v "$name") && break
 done
 
+# Debian 12 has Node 18; npm has later ones as a package.
+if ! fits && command -v npm >/dev/null; then
+    later=$PWD/../target/node
+    [ -x "$later/node_modules/.bin/node" ] ||
+        npm install --silent --no-audit --no-fund --no-save --prefix "$later" node@22.23.3 ||
+        rm -rf "$later"
+    PATH=$later/node_modules/.bin:$PATH
+fi
 fits || skip "Node 20.19 or later with npm"
 
 # Packages of the lock file, unless they are there already.
