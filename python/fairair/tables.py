@@ -131,6 +131,7 @@ class Radio(TypedDict, total=False):
     width: Width
     guard_interval: str
     aggregation: Aggregation | Literal["off"]
+    amsdu: str
     bar: bool
     rts: bool | str
     txop: str
