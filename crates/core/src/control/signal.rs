@@ -104,7 +104,7 @@ impl Signal {
         for (seen, view) in self.stations.iter_mut().zip(views) {
             is_heard |= view.totals.up > seen.totals.up;
             let bypassing = view.totals.up_bypassing;
-            if bypassing > seen.totals.up_bypassing && (bypassing.0 - seen.udp_before.0.0) as f64 > load {
+            if bypassing > seen.totals.up_bypassing && bypassing.0.saturating_sub(seen.udp_before.0.0) as f64 > load {
                 seen.udp_at = Some(now);
             }
             if now >= seen.udp_before.1 + ACTIVE {
