@@ -1,7 +1,6 @@
 //! What is measured, and the bars.
 
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
@@ -209,10 +208,9 @@ pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bo
 /// Does all of `work`, `jobs` at a time.
 pub(crate) fn side_by_side<T: Sync>(work: &[T], jobs: usize, run: impl Fn(usize, &T) + Sync) {
     let (next, run) = (AtomicUsize::new(0), &run);
-    let all = Mutex::new(());
     std::thread::scope(|scope| {
         for job in 0..jobs.max(1) {
-            let (next, _) = (&next, &all);
+            let next = &next;
             scope.spawn(move || {
                 // Cells do not all begin at the same moment.
                 sleep(Duration::from_millis(700 * job as u64));

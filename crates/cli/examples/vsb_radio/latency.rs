@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ const PAPER: &str = "queue = 200\nleaf = \"fifo\"\n";
 const SETTLES: u64 = 8;
 /// A path is long from here on, in ms.
 const LONG: u64 = 30;
+/// A long path that carries this much and more needs the machine to itself, in Mbit/s.
+const FAST: u32 = 100;
 /// With a larger share of late frames the machine was too busy for its path: a row says nothing of the box.
 const DOUBTFUL: f64 = 0.05;
 /// Least goodput over that with the paper's queues.
@@ -153,7 +156,11 @@ pub(crate) fn latency(
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let missed = AtomicBool::new(false);
+    let machine = RwLock::new(());
     side_by_side(&work, jobs, |number, case| {
+        let is_heavy = case.mbps >= FAST && case.path.iter().any(|rtt| *rtt >= LONG);
+        let _alone = is_heavy.then(|| machine.write().unwrap_or_else(PoisonError::into_inner));
+        let _beside = (!is_heavy).then(|| machine.read().unwrap_or_else(PoisonError::into_inner));
         let path = case.path.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
         let [without, auto, paper] = match run(fairair, case, number, seconds) {
             Ok(shown) => shown,
