@@ -87,6 +87,11 @@ fn who_starves_or_has_little_is_named() {
         &report,
         "4 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1, and others in turns: uploads",
     );
+    report.indices.starved_flows = sure(1.0);
+    says(
+        &report,
+        "1 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns: other-1, flow 1 of sta1: uploads",
+    );
     report.indices.starved_flows = sure(2.0);
     assert!(said.contains("; other-2, other-3, other-4 have at most 9.1 % of the max-min share"), "{said}");
     for index in 2..5 {

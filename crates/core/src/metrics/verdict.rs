@@ -79,6 +79,10 @@ fn starved_by_name(report: &Report, shares: &MaxMin) -> String {
     if names.is_empty() {
         return ", in turns".to_owned();
     }
+    // Below the floor on average are more than starve in a replica.
+    if report.indices.starved_flows.mean.is_some_and(|mean| mean + 0.5 < starved.flows.len() as f64) {
+        return format!(", in turns: {}", some(&names));
+    }
     // Who starves in some replicas only is not below the floor on average.
     let in_turns = report.indices.starved_flows.mean.is_some_and(|mean| mean > starved.flows.len() as f64 + 0.5);
     format!(": {}{}", some(&names), if in_turns { ", and others in turns" } else { "" })
