@@ -3,8 +3,11 @@
 use fairair_sim::plan::{Plan, Point};
 use plotters::prelude::*;
 
-/// Size in pixels.
-const SIZE: (u32, u32) = (760, 480);
+/// Size in pixels, and of that the key beside the chart.
+const SIZE: (u32, u32) = (1040, 480);
+const KEY: u32 = 300;
+/// Height of a line of the key.
+const LINE: u32 = 16;
 /// Delays below this many milliseconds are drawn here: an axis of decades has no zero.
 const LEAST_MS: f64 = 1.0;
 
@@ -19,10 +22,13 @@ pub(crate) fn svg(plan: &Plan) -> String {
 fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     let at = |point: &Point| (point.goodput_bps / 1e6, (point.delay_s * 1e3).max(LEAST_MS));
     let most = plan.front.iter().map(at).fold((1e-3, 10.0), |most: (f64, f64), (x, y)| (most.0.max(x), most.1.max(y)));
-    let root = SVGBackend::with_string(into, SIZE).into_drawing_area();
+    // The key has a line a point.
+    let size = (SIZE.0, SIZE.1.max(80 + LINE * plan.front.len() as u32));
+    let root = SVGBackend::with_string(into, size).into_drawing_area();
     root.fill(&WHITE)?;
+    let (left, key) = root.split_horizontally(size.0 - KEY);
     let title = format!("{}: {}", plan.name, plan.goals.join(" and "));
-    let mut chart = ChartBuilder::on(&root)
+    let mut chart = ChartBuilder::on(&left)
         .caption(title, ("sans-serif", 18))
         .margin(16)
         .x_label_area_size(40)
@@ -33,11 +39,14 @@ fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>
         .x_desc("goodput of the cell, Mbit/s")
         .y_desc("delay: p95 at the AP + mean in the box, ms")
         .draw()?;
-    for point in &plan.front {
+    for (number, point) in (1..).zip(&plan.front) {
         let (x, y) = at(point);
         chart.draw_series(std::iter::once(Circle::new((x, y), 6, colour(point.fairness).filled())))?;
-        let label = format!("{} (fairness {:.2})", point.family, point.fairness);
-        chart.draw_series(std::iter::once(Text::new(label, (x, y * 1.12), ("sans-serif", 11))))?;
+        // Points lie close to each other: a number fits, and the key says whose it is.
+        chart.draw_series(std::iter::once(Text::new(number.to_string(), (x, y * 1.12), ("sans-serif", 11))))?;
+        let line = format!("{number} {}, {x:.2} Mbit/s, {y:.0} ms, fairness {:.2}", point.family, point.fairness);
+        let place = (0, 50 + (LINE as i32) * (number - 1));
+        key.draw(&Text::new(line, place, ("sans-serif", 11)))?;
     }
     let first = plan.rows.first().filter(|row| row.meets);
     if let Some(row) = first {
@@ -45,10 +54,10 @@ fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>
         chart.draw_series(std::iter::once(Circle::new(place, 11, BLACK.stroke_width(2))))?;
     }
     let legend = "red: unfair, green: fair; ring: recommended";
-    root.draw(&Text::new(legend, (80, SIZE.1 as i32 - 14), ("sans-serif", 12)))?;
+    root.draw(&Text::new(legend, (80, size.1 as i32 - 14), ("sans-serif", 12)))?;
     root.present()?;
     drop(chart);
-    drop(root);
+    drop((root, left, key));
     Ok(())
 }
 
