@@ -7,7 +7,7 @@ use fairair_core::packet::{Direction, FlowId, Kind, NodeId, Packet, Segment};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::tcp::Sender;
-use fairair_core::units::Instant;
+use fairair_core::units::{Bytes, Instant};
 
 use crate::flow::{BLANK, Flow, Next};
 use crate::parcel::{self, Parcel};
@@ -169,7 +169,10 @@ impl<'a> Simulation<'a> {
         if sources.is_empty() {
             return;
         }
-        let enough = self.cell.busy_backlog().max(2 * sources.len());
+        let rate = self.cell.rate(station);
+        let payloads = sources.iter().filter_map(|flow| self.flows[flow.index()].datagrams(rate));
+        let least = payloads.map(|(payload, _)| payload).min().unwrap_or(Bytes(0));
+        let enough = self.cell.busy_backlog(least).max(2 * sources.len());
         while self.cell.backlog(node) < enough && self.cell.waiting(node) < room {
             let flow = &mut self.flows[sources[0].index()];
             sources.rotate_left(1);

@@ -32,7 +32,7 @@ use crate::mac::{AirFrame, Bss, Delivery, TxVector};
 use crate::packet::{Direction, NodeId};
 use crate::record::Series;
 use crate::scenario::Scenario;
-use crate::units::{Bitrate, Instant};
+use crate::units::{Bitrate, Bytes, Instant};
 
 /// Where the step under way may have more to give.
 #[derive(Clone, Copy, Debug)]
@@ -239,9 +239,9 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
         self.bss.backlog(node)
     }
 
-    /// Packets at a node that keep its transmitter busy until it asks for more ([`Output::Fetched`]).
-    pub fn busy_backlog(&self) -> usize {
-        self.bss.busy_backlog()
+    /// Packets of at least `len` at a node that keep its transmitter busy until it asks for more ([`Output::Fetched`]).
+    pub fn busy_backlog(&self, len: Bytes) -> usize {
+        self.bss.busy_backlog(len)
     }
 
     /// Packets that wait in the queue of a node.

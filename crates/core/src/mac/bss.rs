@@ -20,7 +20,7 @@ use super::tx_vector::TxVector;
 use crate::packet::{Category, NodeId, Packet};
 use crate::qdisc::Queue;
 use crate::rng::Rng;
-use crate::units::{Duration, Instant};
+use crate::units::{Bytes, Duration, Instant};
 
 /// A Basic Service Set over packets `P`.
 ///
@@ -188,9 +188,10 @@ impl<P: Packet + Clone> Bss<P> {
         node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(Session::held).sum::<usize>()
     }
 
-    /// Packets at a node that keep it busy from one fetch to the next: those of two PPDUs.
-    pub fn busy_backlog(&self) -> usize {
-        2 * self.params.qos.map_or(1, |qos| qos.most_mpdus())
+    /// Packets of at least `len` at a node that keep it busy from one fetch to the next: those of two PPDUs.
+    pub fn busy_backlog(&self, len: Bytes) -> usize {
+        let joined = |amsdu: Bytes| (amsdu.0 / len.0.max(1)).max(1) as usize;
+        2 * self.params.qos.map_or(1, |qos| qos.most_mpdus() * qos.amsdu.map_or(1, joined))
     }
 
     /// MAC counters of a node.
