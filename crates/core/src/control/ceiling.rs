@@ -24,6 +24,8 @@ const BELOW: f64 = 0.97;
 const SAME: f64 = 0.1;
 /// C above the ceiling by this with packets waiting: the cell carries more than it did.
 const BEYOND: f64 = 1.1;
+/// From then on C rises twice as fast, each time that this happens, up to this share in a decision.
+const FASTEST: f64 = 0.04;
 /// Without a queue in the box for so long C is too high; nor is it judged earlier after a cut.
 const VANISHED: Duration = Duration::from_millis(600);
 /// What passed in this time is what the cell carries.
@@ -50,6 +52,16 @@ pub(super) struct Ceiling {
     met_at: Instant,
     /// Delay above the baseline that says that the AP's queue fills up, in seconds, where that can be told.
     pub(super) target: Option<f64>,
+    /// How often in a row the cell turned out to carry more.
+    #[serde(default)]
+    exceeded: i32,
+}
+
+impl Ceiling {
+    /// The share by which C rises near the ceiling in a decision: `gently`, until the cell turned out to carry more.
+    fn rise(&self, gently: f64) -> f64 {
+        (gently * 2_f64.powi(self.exceeded)).min(FASTEST)
+    }
 }
 
 impl Adaptive {
@@ -106,7 +118,7 @@ impl Adaptive {
         let target = full.map(|(seconds, error)| (seconds * HALF).max(SURE * error));
         let target = target.or(before.and_then(|old| old.target));
         let (drains_until, is_met) = (None, false);
-        self.ceiling = Some(Ceiling { rate, until: now + hold, hold, drains_until, is_met, met_at: now, target });
+        self.ceiling = Some(Ceiling { rate, until: now + hold, hold, drains_until, is_met, met_at: now, target, exceeded: 0 });
     }
 
     /// Looks whether C is above what the cell carries; whether C is settled by that.
@@ -138,7 +150,8 @@ impl Adaptive {
             return true;
         }
         if self.c > BEYOND * ceiling.rate && span.binds() && span.used() > BELOW {
-            self.ceiling = Some(Ceiling { rate: self.c, until: now, hold: HOLD.0, ..ceiling });
+            let exceeded = ceiling.exceeded + 1;
+            self.ceiling = Some(Ceiling { rate: self.c, until: now, hold: HOLD.0, exceeded, ..ceiling });
         }
         false
     }
@@ -147,17 +160,19 @@ impl Adaptive {
     pub(super) fn rise_blind(&mut self, now: Instant, gently: f64) {
         let Some(ceiling) = self.ceiling else { return };
         if self.occupancy.span(VANISHED).is_some_and(|span| span.binds()) {
-            let rise = if ceiling.is_met { RISE_BLIND } else { gently };
-            self.set(now, self.below_ceiling(now, self.c * (1.0 + rise), rise), Reason::NoDelay);
+            let gently = if ceiling.is_met { RISE_BLIND } else { gently };
+            let wanted = self.c * (1.0 + ceiling.rise(gently));
+            self.set(now, self.below_ceiling(now, wanted, gently), Reason::NoDelay);
         }
     }
 
-    /// `wanted` for C, or less under a ceiling. Near the ceiling C rises by a share of at most `gently`.
+    /// `wanted` for C, or less under a ceiling. Near the ceiling C rises by a share of at most `gently`, faster where the cell
+    /// turned out to carry more.
     pub(super) fn below_ceiling(&self, now: Instant, wanted: f64, gently: f64) -> f64 {
         match self.ceiling {
             Some(ceiling) if now < ceiling.until => wanted.min(self.c.max(BELOW * ceiling.rate)),
             Some(ceiling) if wanted > BELOW * ceiling.rate => {
-                wanted.min(self.c.max(BELOW * ceiling.rate) * (1.0 + gently))
+                wanted.min(self.c.max(BELOW * ceiling.rate) * (1.0 + ceiling.rise(gently)))
             }
             _ => wanted,
         }

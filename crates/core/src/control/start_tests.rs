@@ -189,3 +189,22 @@ fn a_full_queue_of_the_ap_is_not_taken_for_the_baseline() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// The cell became ten times as fast while the box was off, so the ceiling that was kept is wrong: C follows within half a minute,
+/// without an answer, too, and still divides the faster cell.
+#[test]
+fn a_ceiling_that_the_cell_exceeds_does_not_hold_c_back() {
+    for (carries, packets) in [(20.0, 20.0), (20.0, 150.0), (100.0, 75.0)] {
+        for (is_deaf, seconds) in [(false, 30.0), (true, 60.0)] {
+            let mut cell = loaded(carries, packets, 2 * carries as u64);
+            cell.deaf = vec![is_deaf; 5];
+            let bits = |share: f64| Bitrate::from_bps((carries * share * MBPS) as u64);
+            cell.control.resume(cell.now(), &Kept { capacity: bits(0.097), ceiling: Some((bits(0.1), None)) });
+            cell.run(seconds);
+            let (c, bound) = (cell.c() / cell.carries, cell.share_bound(10.0));
+            println!("{carries} Mbit/s, {packets} packets, deaf {is_deaf}: C {c:.2}, bound {bound:.2}");
+            assert!(c > 0.85, "{carries} {packets} {is_deaf}: {c}\n{}", trace(&cell.decisions));
+            assert!(bound > 0.85, "{carries} {packets} {is_deaf}: {bound}\n{}", trace(&cell.decisions));
+        }
+    }
+}
