@@ -118,7 +118,8 @@ impl Adaptive {
         let target = full.map(|(seconds, error)| (seconds * HALF).max(SURE * error));
         let target = target.or(before.and_then(|old| old.target));
         let (drains_until, is_met) = (None, false);
-        self.ceiling = Some(Ceiling { rate, until: now + hold, hold, drains_until, is_met, met_at: now, target, exceeded: 0 });
+        self.ceiling =
+            Some(Ceiling { rate, until: now + hold, hold, drains_until, is_met, met_at: now, target, exceeded: 0 });
     }
 
     /// Looks whether C is above what the cell carries; whether C is settled by that.
