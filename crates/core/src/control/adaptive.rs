@@ -101,8 +101,6 @@ pub struct Adaptive {
     pub(super) signal: Signal,
     pub(super) delays: Delays,
     pub(super) delivered: Delivered,
-    /// Whom to ask next.
-    turn: usize,
     /// When the probe left whose reply came last, and whether a decision has used it.
     pub(super) newest_sent_at: Instant,
     is_news: bool,
@@ -139,7 +137,6 @@ impl Adaptive {
             signal: Signal::new(stations),
             delays: Delays::new(stations),
             delivered: Delivered::default(),
-            turn: 0,
             newest_sent_at: Instant::ZERO,
             is_news: false,
             answered_at: Instant::ZERO,
@@ -392,16 +389,13 @@ impl Adaptive {
         self.decisions.push_back(decision);
     }
 
-    /// Asks the next station in turn that has TCP traffic (so it is awake) and may answer.
+    /// Asks the next station that has TCP traffic (so it is awake) and may answer.
     fn probe(&mut self, now: Instant) {
-        let stations = self.delays.len();
-        let turn = (0..stations).map(|step| (self.turn + step) % stations).find(|station| {
-            self.signal.is_active(*station, now)
-                && !self.signal.sends_udp(*station, now)
-                && self.delays.may_answer(*station, now)
+        let delays = &self.delays;
+        let next = self.signal.next_asked(|signal, station| {
+            signal.is_active(station, now) && !signal.sends_udp(station, now) && delays.may_answer(station, now)
         });
-        if let Some(station) = turn {
-            self.turn = station + 1;
+        if let Some(station) = next {
             self.prober.send(now, station, self.signal.down);
         }
     }

@@ -29,6 +29,9 @@ const HEARD: Duration = Duration::from_millis(50);
 /// Below this share of it something has slowed down: what comes up varies less when the box paces what goes down.
 const RARE: f64 = 0.5;
 
+/// One of so many probes goes to all stations alike; the others follow their bytes.
+const IN_TURN: u32 = 3;
+
 /// What the counters of the box say between two looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Signal {
@@ -51,6 +54,18 @@ pub(super) struct Signal {
     /// Since when the counters miss nothing: what was asked before is no evidence about C either.
     #[serde(default)]
     counted_from: Instant,
+    #[serde(default)]
+    turn: Turn,
+}
+
+/// Who is asked when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Turn {
+    /// Probes so far.
+    probes: u32,
+    /// The next station in turn, and the one that was asked last.
+    next: usize,
+    asked: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,6 +76,12 @@ struct Seen {
     /// UDP past the box until about a second ago, and when that was.
     #[serde(default)]
     udp_before: (Bytes, Instant),
+    /// Bytes of both directions in about the last second: what passed earlier counts less and less.
+    #[serde(default)]
+    lately: f64,
+    /// How much of a probe it is owed.
+    #[serde(default)]
+    owed: f64,
 }
 
 fn recent(at: Option<Instant>, now: Instant) -> bool {
@@ -81,6 +102,7 @@ impl Signal {
             down_looked: 0,
             resumed_at: Instant::ZERO,
             counted_from: Instant::ZERO,
+            turn: Turn::default(),
         }
     }
 
@@ -99,6 +121,7 @@ impl Signal {
     /// A look at the counters, at a C of `c` bit/s.
     pub(super) fn observe(&mut self, now: Instant, views: &[StationView], c: f64) {
         let mut is_heard = false;
+        let fades = (-now.saturating_since(self.looked_at).as_secs_f64() / ACTIVE.as_secs_f64()).exp();
         let load = LOAD * c / 8.0 * ACTIVE.as_secs_f64() / self.active(now).max(1) as f64;
         (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
         for (seen, view) in self.stations.iter_mut().zip(views) {
@@ -113,6 +136,8 @@ impl Signal {
             if view.totals != seen.totals || view.backlog > 0 {
                 seen.active_at = Some(now);
             }
+            let bytes = |totals: &Totals| (totals.down + totals.up).0;
+            seen.lately = seen.lately * fades + bytes(&view.totals).saturating_sub(bytes(&seen.totals)) as f64;
             seen.totals = view.totals;
             self.down += view.totals.down;
             self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
@@ -187,6 +212,41 @@ impl Signal {
     /// The station has traffic, so it is awake.
     pub(super) fn is_active(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].active_at, now)
+    }
+
+    /// Whom to ask next of those that `may` be asked: one of [`IN_TURN`] is the next in turn, the others are asked the more often
+    /// the more they carry. So many that hardly send and answer late do not outvote the few that are busy.
+    pub(super) fn next_asked(&mut self, may: impl Fn(&Self, usize) -> bool) -> Option<usize> {
+        let (first, last) = (self.turn.next, self.turn.asked);
+        let mut asked: Vec<usize> = (0..self.stations.len()).filter(|station| may(self, *station)).collect();
+        if asked.len() > 1 {
+            asked.retain(|station| Some(*station) != last);
+        }
+        self.turn.probes = self.turn.probes.wrapping_add(1);
+        let next = if self.turn.probes.is_multiple_of(IN_TURN) {
+            let next = asked.iter().copied().find(|station| *station >= first).or(asked.first().copied())?;
+            self.turn.next = next + 1;
+            next
+        } else {
+            self.busiest(&asked)?
+        };
+        self.turn.asked = Some(next);
+        Some(next)
+    }
+
+    /// One of `asked`: of so many answers each gives as many as its share of their bytes.
+    fn busiest(&mut self, asked: &[usize]) -> Option<usize> {
+        let all: f64 = asked.iter().map(|station| self.stations[*station].lately).sum();
+        let mut next = *asked.first()?;
+        for station in asked.iter().copied() {
+            let seen = &mut self.stations[station];
+            seen.owed += if all > 0.0 { seen.lately / all } else { 1.0 / asked.len() as f64 };
+            if self.stations[station].owed > self.stations[next].owed {
+                next = station;
+            }
+        }
+        self.stations[next].owed -= 1.0;
+        Some(next)
     }
 
     /// Number of stations with traffic.

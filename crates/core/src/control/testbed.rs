@@ -78,6 +78,8 @@ pub(super) struct Cell {
     pub(super) deaf: Vec<bool>,
     /// Seconds that each station's answers are late.
     pub(super) late: Vec<f64>,
+    /// What each station carries, relative to the others.
+    pub(super) parts: Vec<f64>,
     /// Bytes of UDP that somebody sends past the box in each station's name, in a second.
     pub(super) udp: Vec<f64>,
     pub(super) decisions: Vec<Decision>,
@@ -111,6 +113,7 @@ impl Cell {
             uncounted: false,
             deaf: vec![false; stations],
             late: vec![0.0; stations],
+            parts: vec![1.0; stations],
             udp: vec![0.0; stations],
             decisions: Vec::new(),
             recorder: Recorder::default(),
@@ -165,6 +168,14 @@ impl Cell {
             None => 0,
         };
         let mut views = vec![view; self.deaf.len()];
+        if self.parts.iter().any(|part| *part < 1.0) {
+            let all: f64 = self.parts.iter().sum();
+            for (view, part) in views.iter_mut().zip(&self.parts) {
+                view.totals.down = Bytes((self.down * part / all) as u64);
+                view.totals.up = Bytes((self.up * part / all) as u64);
+                view.backlog = if *part < 1.0 { 0 } else { view.backlog };
+            }
+        }
         for (view, udp) in views.iter_mut().zip(&self.udp) {
             let bytes = Bytes((udp * self.now) as u64);
             (view.totals.up, view.totals.up_bypassing) = (view.totals.up + bytes, bytes);
