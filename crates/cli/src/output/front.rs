@@ -22,6 +22,10 @@ pub(crate) fn svg(plan: &Plan) -> String {
 fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>> {
     let at = |point: &Point| (point.goodput_bps / 1e6, (point.delay_s * 1e3).max(LEAST_MS));
     let most = plan.front.iter().map(at).fold((1e-3, 10.0), |most: (f64, f64), (x, y)| (most.0.max(x), most.1.max(y)));
+    let least = plan.front.iter().map(at).map(|(x, _)| x).fold(most.0, f64::min);
+    // Points that differ little are told apart: the axis begins where the points do.
+    let margin = ((most.0 - least) * 0.1).max(most.0 * 0.02);
+    let goodput = (least - margin).max(0.0)..most.0 + margin;
     // The key has a line a point.
     let size = (SIZE.0, SIZE.1.max(80 + LINE * plan.front.len() as u32));
     let root = SVGBackend::with_string(into, size).into_drawing_area();
@@ -33,7 +37,7 @@ fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>
         .margin(16)
         .x_label_area_size(40)
         .y_label_area_size(60)
-        .build_cartesian_2d(0.0..most.0 * 1.1, (LEAST_MS * 0.8..most.1 * 2.0).log_scale())?;
+        .build_cartesian_2d(goodput, (LEAST_MS * 0.8..most.1 * 2.0).log_scale())?;
     chart
         .configure_mesh()
         .x_desc("goodput of the cell, Mbit/s")
@@ -41,9 +45,11 @@ fn draw(plan: &Plan, into: &mut String) -> Result<(), Box<dyn std::error::Error>
         .draw()?;
     for (number, point) in (1..).zip(&plan.front) {
         let (x, y) = at(point);
-        chart.draw_series(std::iter::once(Circle::new((x, y), 6, colour(point.fairness).filled())))?;
         // Points lie close to each other: a number fits, and the key says whose it is.
-        chart.draw_series(std::iter::once(Text::new(number.to_string(), (x, y * 1.12), ("sans-serif", 11))))?;
+        let mark = EmptyElement::at((x, y))
+            + Circle::new((0, 0), 6, colour(point.fairness).filled())
+            + Text::new(number.to_string(), (8, -14), ("sans-serif", 11));
+        chart.draw_series(std::iter::once(mark))?;
         let line = format!("{number} {}, {x:.2} Mbit/s, {y:.0} ms, fairness {:.2}", point.family, point.fairness);
         let place = (0, 50 + (LINE as i32) * (number - 1));
         key.draw(&Text::new(line, place, ("sans-serif", 11)))?;
