@@ -52,7 +52,11 @@ pub(super) fn dashboard_command(args: &DashboardArgs) -> Result<Exit, CliError> 
     }
     let dashboard = Dashboard::bind(listen, live.clone()).map_err(|error| CliError::Usage {
         what: format!("cannot listen on {listen}: {error}"),
-        help: "name another --listen ADDRESS:PORT".to_owned(),
+        help: if args.attached {
+            "write another `dashboard` into the configuration, or end what listens there".to_owned()
+        } else {
+            "name another --listen ADDRESS:PORT".to_owned()
+        },
     })?;
     if !args.attached {
         opened(dashboard.address(), &live, args.no_browser)?;

@@ -106,7 +106,10 @@ fn stations(stations: &[StationReport]) -> String {
         ["station", "AP", "addresses", "weight", "cap", "rate", "waiting", "dropped", "found by", "set until"]
             .map(str::to_owned),
     ];
-    rows.extend(stations.iter().map(|station| {
+    let mut stations: Vec<&StationReport> = stations.iter().collect();
+    // Who is busy comes first: there may be a thousand that are not.
+    stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
+    rows.extend(stations.into_iter().map(|station| {
         let mut addresses = station.addresses.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
         if station.addresses.len() > 2 {
             let _ = write!(addresses, " +{}", station.addresses.len() - 2);
@@ -123,7 +126,7 @@ fn stations(stations: &[StationReport]) -> String {
             word(&station.source),
             match &station.setting {
                 None => "-".to_owned(),
-                Some(setting) => setting.until.map_or_else(|| "unset".to_owned(), |until| until.to_string()),
+                Some(setting) => setting.until.map_or_else(|| "for good".to_owned(), |until| until.to_string()),
             },
         ]
     }));

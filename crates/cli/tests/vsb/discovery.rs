@@ -98,3 +98,17 @@ fn neighbours_are_found_as_the_kernel_tells_them() {
         println!("bridged {is_bridged}: a class {:.2} s after the first packet", begin.elapsed().as_secs_f64());
     }
 }
+
+/// Who claims a station's address takes its class: whoever asks for the status is told.
+#[test]
+fn an_address_that_moves_to_another_device_is_in_the_notes() {
+    needs_root!();
+    let bench = Bench::shaping(1, OPEN);
+    in_box(&bench, "ping -c 1 -W 1 10.1.0.2");
+    let mac = bench.mac(Place::Stations);
+    until(10, &bench, || bench.json(&["stations"])["stations"].to_string().contains(&mac));
+    let notes = || bench.json(&["status"])["status"]["notes"].to_string();
+    assert_eq!(notes(), "[]");
+    in_box(&bench, "ip neigh replace 10.1.0.2 lladdr 02:00:5e:00:00:99 dev lan nud reachable");
+    until(10, &bench, || notes().contains("02:00:5e:00:00:99: a class goes by address"));
+}

@@ -1,6 +1,7 @@
 //! `fairair vsb check`: what `run` would find and do, without doing it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
 use fairair_core::units::plural;
@@ -182,6 +183,13 @@ impl Preflight {
             }
             Ok(Ok(_)) => self.say("FAIL", "the daemon that runs is of another version"),
             Ok(Err(told)) => self.say("FAIL", &format!("a daemon runs, and would refuse to reload: {told}")),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.say(
+                "FAIL",
+                &format!(
+                    "may not ask the daemon at {}: {error}. Run this as root or as the daemon's user",
+                    directory.display()
+                ),
+            ),
             Err(_) => match Engine::is_present() {
                 Ok(true) => {
                     self.say("note", "a datapath of ours is there, but no daemon answers: `run` would replace it");

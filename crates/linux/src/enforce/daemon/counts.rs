@@ -61,10 +61,19 @@ pub(super) struct Records {
     pub(super) stations: StationLog,
     /// For `replay`.
     pub(super) log: ControlLog,
-    /// Addresses that moved to a MAC address, and when that was told.
-    pub(super) claims: BTreeMap<(IpAddr, Mac), u64>,
+    /// Addresses that moved to a MAC address.
+    pub(super) claims: BTreeMap<(IpAddr, Mac), Claim>,
     /// What the journal knows of each slot: bytes, drops.
     pub(super) noted: BTreeMap<u16, (u64, u32)>,
+}
+
+/// That an address moved.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    /// When that was told, in seconds of the daemon.
+    pub(super) told_s: u64,
+    /// The MAC address that had it before.
+    pub(super) before: String,
 }
 
 #[cfg(test)]

@@ -2,19 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use fairair_core::units::word;
+use fairair_core::units::{plural, word};
 use tracing::{info, warn};
 
 use super::Daemon;
+use super::counts::Claim;
 use super::troubles::Trouble;
-use crate::enforce::datapath::links;
+use crate::enforce::datapath::{leaf_minor, links};
 use crate::enforce::discovery::{Report, Sighting, Workers, ways};
-use crate::enforce::site::{Site, Source};
+use crate::enforce::site::{Site, Source, Station};
 
 /// That an address has moved to a MAC address is told again after this time, in seconds.
 const CLAIM_S: u64 = 600;
 /// Most such moves that are told in that time.
 const CLAIMS: usize = 100;
+/// What to do about one.
+const CLAIMED: &str = "a class goes by address, so find out who claims it if that is no new device";
+/// So many stations that never sent are worth a note.
+const CROWD: usize = 100;
 
 impl Daemon {
     /// Starts the discovery workers of the configuration and ends all earlier ones.
@@ -103,15 +108,37 @@ impl Daemon {
             return;
         };
         let claims = &mut self.records.claims;
-        claims.retain(|_, told_s| now_s < *told_s + CLAIM_S);
+        claims.retain(|_, claim| now_s < claim.told_s + CLAIM_S);
         if claims.len() < CLAIMS && !claims.contains_key(&(address, mac)) {
-            claims.insert((address, mac), now_s);
             let before = own.mac.map_or_else(String::new, |mac| mac.to_string());
-            warn!(
-                station = own.name,
-                "{address} was at {before} and is at {mac} now: a class goes by address, so find out who claims it if that is no new device"
-            );
+            warn!(station = own.name, "{address} was at {before} and is at {mac} now: {CLAIMED}");
+            claims.insert((address, mac), Claim { told_s: now_s, before });
         }
+    }
+
+    /// Addresses with a class that went to another device in the last minutes, as a note.
+    pub(super) fn moved(&self, now_s: u64) -> Option<String> {
+        let mut moved = self.records.claims.iter().filter(|(_, claim)| now_s < claim.told_s + CLAIM_S);
+        let ((address, mac), Claim { before, .. }) = moved.next()?;
+        let others = moved.count();
+        let more = if others == 0 { String::new() } else { format!(" ({} more)", plural(others, "move")) };
+        Some(format!("{address} moved from {before} to {mac}{more}: {CLAIMED}"))
+    }
+
+    /// A note where most of many stations have never sent or got a packet: somebody scans, or makes addresses up.
+    pub(super) fn silent_crowd(&self) -> Option<String> {
+        let stations = self.site.stations();
+        let has_passed =
+            |station: &Station| self.counts.classes.get(&leaf_minor(station.slot)).is_some_and(|class| class.bytes > 0);
+        let found = stations.iter().filter(|station| station.source != Source::Config);
+        let silent = found.filter(|station| !has_passed(station)).count();
+        (silent >= CROWD && 2 * silent > stations.len()).then(|| {
+            format!(
+                "{silent} of {} stations have sent and got nothing: somebody scans or makes up addresses. Their classes share no \
+                 capacity while they are silent, and go when others need them",
+                stations.len()
+            )
+        })
     }
 
     /// Brings the kernel to `site`; answers whether it is there.

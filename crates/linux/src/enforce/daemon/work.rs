@@ -111,6 +111,9 @@ impl Daemon {
         for note in notes.iter().filter(|note| !self.notes.contains(note)) {
             info!("{note}");
         }
+        // These are in the log already, or change too often for it.
+        notes.extend(self.moved(self.started.elapsed().as_secs()));
+        notes.extend(self.silent_crowd());
         self.notes = notes;
         let rates = self.site.rates_are_known();
         self.troubles.watch(Trouble::Rates, rates);
