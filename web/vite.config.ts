@@ -11,10 +11,12 @@ export default defineConfig({
         modulePreload: false,
         assetsInlineLimit: 0,
         rollupOptions: {
-            input: { lab: "index.html", dashboard: "dashboard.html" },
+            input: { lab: "index.html", dashboard: "dashboard.html", setup: "setup.html" },
             output: {
                 entryFileNames: "[name].js",
-                chunkFileNames: "shared.js",
+                // What several pages have stands once.
+                codeSplitting: { groups: [{ name: "shared", minShareCount: 2 }] },
+                chunkFileNames: "[name].js",
                 assetFileNames: "[name][extname]",
             },
         },

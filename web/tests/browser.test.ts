@@ -185,6 +185,18 @@ describe("the lab", { timeout: 180_000 }, () => {
         expect(await editor().inputValue()).toBe(text);
         const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         expect(wider).toBeLessThanOrEqual(0);
+        // The lanes of the air have their whole names, and say them when touched.
+        const lanes = page.locator(".lanes button");
+        await lanes.last().click();
+        await page
+            .getByTestId("said")
+            .getByText(/station-2-5: [\d.]+ % of the air/)
+            .waitFor();
+        const parts = page.locator(".lanes .name > span");
+        const cut = await parts.evaluateAll(
+            (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length,
+        );
+        expect(cut).toBe(0);
         await shot("phone");
         await elsewhere.close();
     });

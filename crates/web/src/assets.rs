@@ -19,7 +19,7 @@ const fn asset(path: &'static str, kind: &'static str, bytes: &'static [u8]) -> 
 const ICON: Asset = asset("/icon.svg", "image/svg+xml", include_bytes!("../assets/icon.svg"));
 const SHARED_SCRIPT: Asset =
     asset("/shared.js", "text/javascript; charset=utf-8", include_bytes!("../assets/shared.js"));
-const SHARED_STYLE: Asset = asset("/controls.css", "text/css; charset=utf-8", include_bytes!("../assets/controls.css"));
+const SHARED_STYLE: Asset = asset("/shared.css", "text/css; charset=utf-8", include_bytes!("../assets/shared.css"));
 
 /// The lab's: nothing else is ever served, so that no path leads out.
 pub(crate) const LAB: &[Asset] = &[
@@ -36,6 +36,16 @@ pub(crate) const DASHBOARD: &[Asset] = &[
     asset("/", "text/html; charset=utf-8", include_bytes!("../assets/dashboard.html")),
     asset("/dashboard.js", "text/javascript; charset=utf-8", include_bytes!("../assets/dashboard.js")),
     asset("/dashboard.css", "text/css; charset=utf-8", include_bytes!("../assets/dashboard.css")),
+    SHARED_SCRIPT,
+    SHARED_STYLE,
+    ICON,
+];
+
+/// The first set-up's.
+pub(crate) const SETUP: &[Asset] = &[
+    asset("/", "text/html; charset=utf-8", include_bytes!("../assets/setup.html")),
+    asset("/setup.js", "text/javascript; charset=utf-8", include_bytes!("../assets/setup.js")),
+    asset("/setup.css", "text/css; charset=utf-8", include_bytes!("../assets/setup.css")),
     SHARED_SCRIPT,
     SHARED_STYLE,
     ICON,
@@ -60,7 +70,7 @@ mod tests {
 
     #[test]
     fn the_page_names_no_file_that_is_not_served_and_nothing_from_elsewhere() {
-        for assets in [LAB, DASHBOARD] {
+        for assets in [LAB, DASHBOARD, SETUP] {
             let page = std::str::from_utf8(assets[0].bytes).unwrap();
             for attribute in ["src=\"", "href=\""] {
                 for rest in page.split(attribute).skip(1) {

@@ -15,28 +15,14 @@ use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Semaphore;
 
 use crate::assets::DASHBOARD;
 use crate::gate::{self, Gate};
 use crate::listen;
-use crate::reply::Refusal;
+use crate::reply::{NoAnswer, Questions, Refusal};
 
-/// Header of a request that changes something.
-const TOKEN: &str = "x-fairair-token";
 /// What is known of the box is asked anew after so long.
 const FRESH: Duration = Duration::from_millis(500);
-/// Questions to the box at the same time.
-const AT_ONCE: usize = 4;
-
-/// Why the box gave no answer: what is wrong, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoAnswer {
-    /// What is wrong.
-    pub problem: String,
-    /// What to do.
-    pub fix: String,
-}
 
 /// A change that an operator wishes for.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -144,7 +130,7 @@ pub fn address_with(address: SocketAddr, token: Option<&str>) -> String {
 
 struct Rooms {
     live: Arc<dyn LiveBox>,
-    places: Semaphore,
+    questions: Questions,
     last: Mutex<Option<(Instant, Result<Value, NoAnswer>)>>,
 }
 
@@ -160,23 +146,17 @@ fn routes(gate: Arc<Gate>, live: Arc<dyn LiveBox>) -> Router {
     for asset in DASHBOARD {
         router = router.route(asset.path, asset.route());
     }
-    let rooms = Rooms { live, places: Semaphore::new(AT_ONCE), last: Mutex::new(None) };
+    let rooms = Rooms { live, questions: Questions::default(), last: Mutex::new(None) };
     router.with_state(Arc::new(rooms)).layer(middleware::from_fn_with_state(gate, gate::check))
 }
 
 impl Rooms {
-    /// Asks on a thread that may wait; few ask at the same time.
     async fn ask<F>(self: Arc<Self>, question: F) -> Response
     where
         F: FnOnce(&Rooms) -> Result<Value, NoAnswer> + Send + 'static,
     {
         let rooms = Arc::clone(&self);
-        let Ok(_place) = self.places.acquire().await else { return Refusal::busy().into_response() };
-        match tokio::task::spawn_blocking(move || question(&rooms)).await {
-            Ok(Ok(answer)) => Json(answer).into_response(),
-            Ok(Err(none)) => Refusal::silent(none.problem, none.fix).into_response(),
-            Err(_) => Refusal::silent("the question failed", "please report it with the log").into_response(),
-        }
+        self.questions.ask(move || question(&rooms).map_err(Refusal::silent)).await
     }
 
     /// What the box said last, unless that is old. Who comes meanwhile waits for the same answer.
@@ -194,9 +174,8 @@ impl Rooms {
 
     /// Refuses who does not send the token.
     fn may_change(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let wanted = self.live.token().map_err(|none| Refusal::silent(none.problem, none.fix))?;
-        let given = headers.get(TOKEN).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        if gate::same(given, &wanted) {
+        let wanted = self.live.token().map_err(Refusal::silent)?;
+        if gate::proves(headers, &wanted) {
             return Ok(());
         }
         let fix = "run `fairair vsb dashboard` as root on the box, and open the address that it prints";

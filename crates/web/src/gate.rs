@@ -25,6 +25,9 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/// Header with the token of a request that changes something: no form and no page of another site can set it.
+const TOKEN: &str = "x-fairair-token";
+
 /// What is asked of a request.
 pub(crate) struct Gate {
     /// Host headers that are ours; empty: any, for the token decides.
@@ -81,8 +84,13 @@ impl Gate {
     }
 }
 
+/// Whether the header of a request that changes something has `token`.
+pub(crate) fn proves(headers: &HeaderMap, token: &str) -> bool {
+    headers.get(TOKEN).and_then(|value| value.to_str().ok()).is_some_and(|given| same(given, token))
+}
+
 /// Equal, in a time that does not say how far they are.
-pub(crate) fn same(a: &str, b: &str) -> bool {
+fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |different, (a, b)| different | (a ^ b)) == 0
 }
 

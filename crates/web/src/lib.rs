@@ -3,7 +3,8 @@
 //! Every answer comes from the library of engines in this process. The server reads no file and writes none: a
 //! scenario comes with each request and its answer goes back. [`Lab`] is all that a program needs.
 //!
-//! [`Dashboard`] is the page of the live box. It knows the box as a [`LiveBox`] only.
+//! [`Dashboard`] is the page of the live box. It knows the box as a [`LiveBox`] only. [`SetUpPage`] is the page of its first
+//! set-up, and knows that as [`SetUp`].
 
 mod air;
 mod answer;
@@ -23,8 +24,11 @@ mod plan;
 mod reply;
 mod run;
 mod server;
+mod setup;
 mod start;
 
-pub use dashboard::{Change, Dashboard, LiveBox, NoAnswer, address_with};
+pub use dashboard::{Change, Dashboard, LiveBox, address_with};
 pub use listen::new_token;
+pub use reply::NoAnswer;
 pub use server::{Lab, Options, Scenario};
+pub use setup::{Said, SaidCapacity, SetUp, SetUpPage, Step};

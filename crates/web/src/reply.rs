@@ -5,7 +5,45 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use fairair_core::scenario::ScenarioError;
 use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::Semaphore;
 use tokio::task::JoinError;
+
+/// Questions at the same time to what may keep them waiting.
+const AT_ONCE: usize = 4;
+
+/// Why what is behind a page gave no answer: what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoAnswer {
+    /// What is wrong.
+    pub problem: String,
+    /// What to do.
+    pub fix: String,
+}
+
+/// Questions on threads that may wait, a few at the same time.
+pub(crate) struct Questions(Semaphore);
+
+impl Default for Questions {
+    fn default() -> Self {
+        Questions(Semaphore::new(AT_ONCE))
+    }
+}
+
+impl Questions {
+    /// The answer as JSON.
+    pub(crate) async fn ask(&self, question: impl FnOnce() -> Result<Value, Refusal> + Send + 'static) -> Response {
+        let Ok(_place) = self.0.acquire().await else { return Refusal::busy().into_response() };
+        match tokio::task::spawn_blocking(question).await {
+            Ok(Ok(answer)) => Json(answer).into_response(),
+            Ok(Err(refusal)) => refusal.into_response(),
+            Err(_) => {
+                let (problem, fix) = ("the question failed".to_owned(), "please report it with the log".to_owned());
+                Refusal::silent(NoAnswer { problem, fix }).into_response()
+            }
+        }
+    }
+}
 
 /// A request that is not answered.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,8 +75,8 @@ impl Refusal {
     }
 
     /// What is behind the server gave no answer.
-    pub(crate) fn silent(problem: impl Into<String>, fix: impl Into<String>) -> Self {
-        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, ..Refusal::unfit(problem, fix) }
+    pub(crate) fn silent(none: NoAnswer) -> Self {
+        Refusal { status: StatusCode::SERVICE_UNAVAILABLE, ..Refusal::unfit(none.problem, none.fix) }
     }
 
     /// `what` panicked on the scenario: a defect of ours, which ends this request alone.

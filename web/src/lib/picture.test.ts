@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Trace } from "./air";
-import { SvgPen, drawPicture, size, type Shown } from "./picture";
+import { SvgPen, drawPicture, halves, left, size, type Shown } from "./picture";
 
 /** A frame of an upload by a station with a name that is markup, and a queue with a drop. */
 const trace: Trace = {
@@ -75,5 +75,17 @@ describe("the picture of the air", () => {
     });
     it("grows with the legend where it is narrow", () => {
         expect(size({ ...shown, width: 200 })[1]).toBeGreaterThan(height);
+    });
+    it("has room for names, and keeps the end of those that are too long", () => {
+        expect(left(["AP", "station-2-5"])).toBe(132);
+        expect(left(["AP", "conference-room-4"])).toBeGreaterThan(150);
+        const long = `visitor-in-the-great-hall-of-the-old-castle-${"17"}`;
+        expect(left([long])).toBe(240);
+        expect(halves(long).join("")).toBe(long);
+        const other = new SvgPen();
+        drawPicture(other, { ...shown, trace: { ...trace, nodes: ["AP", long] } });
+        const named = /visitor-in-the-[^<]*/.exec(other.svg(640, 480))?.[0] ?? "";
+        expect(named).toMatch(/….*-17$/);
+        expect(named.length).toBeLessThanOrEqual((240 - 52) / 6.2);
     });
 });

@@ -5,10 +5,37 @@ import { xml } from "./export";
 import { percent, time } from "./format";
 import { WAITING, drawWaiting } from "./waiting";
 
-/** Room for names on the left, for the title and for a line of the legend. */
-const [LEFT, TITLE, LINE] = [132, 30, 20];
+/** Room for the title and for a line of the legend. */
+const [TITLE, LINE] = [30, 20];
 /** About what a letter of 11 px takes. */
 const LETTER = 6.2;
+/** What stands beside a name: margins and its share. */
+const BESIDE = 52;
+/** Least and most room for names on the left. */
+const [LEAST, MOST] = [132, 240];
+
+/** Room on the left for the names of `nodes` with their shares. */
+export function left(nodes: string[]): number {
+    const longest = Math.max(0, ...nodes.map((node) => node.length));
+    return Math.min(MOST, Math.max(LEAST, Math.ceil(longest * LETTER) + BESIDE));
+}
+
+/** A name in two parts: the end, by which names differ, and what may be cut before it. */
+export const halves = (name: string): [string, string] => {
+    const letters = Array.from(name);
+    const end = letters.length > 8 ? letters.splice(-6) : [];
+    return [letters.join(""), end.join("")];
+};
+
+/** `name` in the room that it has: where it is too long the middle is left out. */
+function fitting(name: string, room: number): string {
+    const most = Math.floor((room - BESIDE) / LETTER);
+    if (name.length <= most) return name;
+    const [begin, end] = halves(name);
+    return `${Array.from(begin)
+        .slice(0, most - 7)
+        .join("")}…${end}`;
+}
 
 export interface Shown {
     title: string;
@@ -30,6 +57,7 @@ interface Mark {
 
 /** The legend: marks in lines that fit. */
 function legend({ trace, width, colours, rates }: Shown): Mark[] {
+    const whole = left(trace.nodes) + width;
     const marks = [
         ...rates.map((rate) => [
             colours.rates[rate] ?? colours.ink,
@@ -43,7 +71,7 @@ function legend({ trace, width, colours, rates }: Shown): Mark[] {
     let [x, line] = [0, 0];
     return marks.map(([colour = "", text = ""]) => {
         const room = text.length * LETTER + 32;
-        if (x > 0 && x + room > width + LEFT - 16) [x, line] = [0, line + 1];
+        if (x > 0 && x + room > whole - 16) [x, line] = [0, line + 1];
         x += room;
         return { colour, text, at: [8 + x - room, line * LINE] };
     });
@@ -52,12 +80,16 @@ function legend({ trace, width, colours, rates }: Shown): Mark[] {
 /** Width and height of the picture. */
 export function size(shown: Shown): [number, number] {
     const lines = (legend(shown).at(-1)?.at[1] ?? 0) + LINE;
-    return [LEFT + shown.width, TITLE + AXIS + shown.trace.nodes.length * LANE + 6 + WAITING + 10 + lines];
+    return [
+        left(shown.trace.nodes) + shown.width,
+        TITLE + AXIS + shown.trace.nodes.length * LANE + 6 + WAITING + 10 + lines,
+    ];
 }
 
 export function drawPicture(pen: Pen, shown: Shown): void {
     const { title, trace, view, width, isDark, colours } = shown;
     const [whole, height] = size(shown);
+    const room = left(trace.nodes);
     const text = (words: string, x: number, y: number, align: CanvasTextAlign, font = "11px") => {
         pen.fillStyle = colours.ink;
         pen.font = `${font} ui-sans-serif, system-ui, sans-serif`;
@@ -72,19 +104,19 @@ export function drawPicture(pen: Pen, shown: Shown): void {
 
     pen.save();
     pen.translate(0, TITLE);
-    draw(pen, trace, view, whole, LEFT, colours);
+    draw(pen, trace, view, whole, room, colours);
     const part = shares(trace, view);
     trace.nodes.forEach((node, index) => {
         const y = AXIS + (index + 0.5) * LANE;
-        text(node.length > 14 ? `${node.slice(0, 13)}…` : node, 8, y, "left");
-        text(`${percent(part[index] ?? 0)} %`, LEFT - 8, y, "right");
+        text(fitting(node, room), 8, y, "left");
+        text(`${percent(part[index] ?? 0)} %`, room - 8, y, "right");
     });
     pen.restore();
 
     const below = TITLE + AXIS + trace.nodes.length * LANE + 6;
     text(`${trace.queue.dropped} dropped`, 8, below + 12, "left");
     pen.save();
-    pen.translate(LEFT, below);
+    pen.translate(room, below);
     pen.beginPath();
     pen.rect(0, 0, width, WAITING);
     pen.clip();

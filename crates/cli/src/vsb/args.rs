@@ -22,8 +22,8 @@ pub struct VsbArgs {
 pub enum VsbCommand {
     /// Write the configuration of this box, guided: which interface is towards the gateway, which lead to access points, and why.
     ///
-    /// It looks at interfaces, routes, bridges and radios, proposes a value for each key, asks in a terminal, writes the file whole or
-    /// not at all, and checks it as `check` does. Nothing is shaped before `run`. Exit code 2 if it lacks something, or the check fails.
+    /// It looks at interfaces, routes, bridges and radios, proposes a value for each key, asks in a terminal or on a page, writes the file
+    /// whole or not at all, and checks it as `check` does. Nothing is shaped before `run`. Exit code 2 if it lacks something, or the check fails.
     Init(InitArgs),
     /// Check a configuration and this box, and print what `run` would do and change, without doing it.
     ///
@@ -109,6 +109,15 @@ pub struct InitArgs {
     /// Then run it, taken back after 60 s unless `fairair vsb confirm` is run.
     #[arg(long)]
     pub start: bool,
+
+    /// Ask on a page in a browser: the same steps, each changeable until the file is written; what the page starts is taken back unless
+    /// the page confirms it. On 127.0.0.1 only, with a token in the address that is printed.
+    #[arg(long, conflicts_with_all = ["force", "name", "uplink", "ap", "mode", "max", "capacity", "yes", "start"])]
+    pub page: bool,
+
+    /// Port of the page; 0: one that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 8081, requires = "page")]
+    pub port: u16,
 }
 
 /// `routed` or `bridged`.

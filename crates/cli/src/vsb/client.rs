@@ -7,6 +7,8 @@ use fairair_linux::enforce::VsbError;
 use fairair_linux::enforce::datapath::Engine;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
 use fairair_linux::enforce::state::{Lock, State};
+use fairair_web::NoAnswer;
+use miette::Diagnostic as _;
 
 use crate::error::CliError;
 
@@ -63,6 +65,12 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
         _ => (format!("no daemon answers at {place}: {error}"), start.to_owned()),
     };
     CliError::Box { what, help, is_input: false }
+}
+
+/// An error for a page.
+pub(super) fn no_answer(error: CliError) -> NoAnswer {
+    let fix = error.help().map_or_else(|| "mend that, then try again".to_owned(), |help| help.to_string());
+    NoAnswer { problem: error.to_string(), fix }
 }
 
 /// An error of the box as the command reports it.

@@ -21,7 +21,7 @@ use fairair_web::{Change, Dashboard, LiveBox, NoAnswer, address_with, new_token}
 use serde_json::{Value, json};
 
 use super::args::DashboardArgs;
-use super::client::{answer, failed};
+use super::client::{answer, failed, no_answer};
 use crate::error::{CliError, Exit};
 use crate::output::{print, say};
 use crate::{interrupt, lab};
@@ -130,10 +130,7 @@ struct Socket {
 
 impl Socket {
     fn ask(&self, ask: Ask) -> Result<Answer, NoAnswer> {
-        answer(&self.state, ask).map_err(|error| match error {
-            CliError::Box { what, help, .. } => NoAnswer { problem: what, fix: help },
-            other => NoAnswer { problem: other.to_string(), fix: "see the log".to_owned() },
-        })
+        answer(&self.state, ask).map_err(no_answer)
     }
 
     fn asked(&self, ask: Ask) -> Result<Value, NoAnswer> {

@@ -26,6 +26,7 @@ mod late;
 mod latency;
 mod metrics;
 mod operator;
+mod page;
 mod programs;
 mod settings;
 mod shares;

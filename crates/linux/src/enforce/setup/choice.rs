@@ -6,6 +6,7 @@ use std::path::Path;
 
 use fairair_core::scenario::ScenarioError;
 use fairair_core::units::Bitrate;
+use serde::Serialize;
 
 use super::machine::Machine;
 use super::roles::{Candidate, Roles, named, shown};
@@ -16,6 +17,8 @@ use crate::enforce::config::{Channel, Config, Mode};
 const USUAL: Bitrate = Bitrate::mbps(300);
 /// Where the reasons begin.
 const COMMENTS: usize = 28;
+/// Why a capacity is what it is, if it was not guessed.
+const SAID: &str = "as you said";
 
 /// What the operator asks for; what is left out is proposed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,6 +47,32 @@ pub struct ChosenAp {
     pub capacity: Capacity,
     /// Where the capacity comes from.
     pub why: String,
+}
+
+impl ChosenAp {
+    /// Takes what the operator says in place of what is proposed.
+    pub fn say(&mut self, capacity: Capacity) {
+        self.capacity = capacity;
+        SAID.clone_into(&mut self.why);
+    }
+
+    /// Whether nobody has said what the cell carries.
+    pub fn is_guessed(&self) -> bool {
+        self.why != SAID
+    }
+}
+
+/// A list of stations that the box reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Source {
+    /// Its key in `[discovery]`.
+    pub key: &'static str,
+    /// Files, sockets or radios.
+    pub names: Vec<String>,
+    /// What it tells.
+    pub why: &'static str,
+    /// The AP whose stations it lists, if it is one AP's alone.
+    pub ap: Option<String>,
 }
 
 /// A configuration to be.
@@ -146,16 +175,43 @@ impl Choice {
         text
     }
 
-    fn discovery(&self, text: &mut String) {
-        let mut keys = String::new();
+    /// Lists of stations that this machine has.
+    pub fn sources(&self) -> Vec<Source> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut sources = Vec::new();
         for (key, file) in [("dnsmasq", &self.lists.dnsmasq), ("kea", &self.lists.kea)] {
             if let Some(file) = file {
-                line(&mut keys, key, &quoted(&file.to_string_lossy()), "names and addresses of stations, found there");
+                let why = "names and addresses of stations, found there";
+                sources.push(Source { key, names: vec![text(file)], why, ap: None });
             }
         }
         if !self.iw.is_empty() {
-            let radios: Vec<_> = self.iw.iter().map(|name| quoted(name)).collect();
-            line(&mut keys, "iw", &format!("[{}]", radios.join(", ")), "radios of this box: stations and rates");
+            let names = self.iw.iter().cloned().collect();
+            sources.push(Source { key: "iw", names, why: "radios of this box: stations and rates", ap: None });
+        }
+        for ap in &self.aps {
+            for socket in ap.found.radios.iter().filter_map(|radio| self.lists.hostapd_of(radio)) {
+                let ap = Some(ap.found.name.clone());
+                let why = "who is associated, and at which rate";
+                sources.push(Source { key: "hostapd", names: vec![text(socket)], why, ap });
+            }
+        }
+        sources
+    }
+
+    fn discovery(&self, text: &mut String) {
+        let mut keys = String::new();
+        let mut own = String::new();
+        for Source { key, names, why, ap } in self.sources() {
+            let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+            if let Some(ap) = ap {
+                let _ = writeln!(own, "\n[[discovery.{key}]]");
+                line(&mut own, "socket", &names.concat(), why);
+                line(&mut own, "ap", &quoted(&ap), "");
+            } else {
+                let value = if key == "iw" { format!("[{}]", names.join(", ")) } else { names.concat() };
+                line(&mut keys, key, &value, why);
+            }
         }
         *text +=
             "\n# Stations are found by the neighbour table and their first packets, and by these lists:\n[discovery]\n";
@@ -164,13 +220,7 @@ impl Choice {
         } else {
             &keys
         };
-        for ap in &self.aps {
-            for socket in ap.found.radios.iter().filter_map(|radio| self.lists.hostapd_of(radio)) {
-                *text += "\n[[discovery.hostapd]]\n";
-                line(text, "socket", &quoted(&socket.to_string_lossy()), "who is associated, and at which rate");
-                line(text, "ap", &quoted(&ap.found.name), "");
-            }
-        }
+        *text += &own;
     }
 
     /// The text, if the daemon would take it.

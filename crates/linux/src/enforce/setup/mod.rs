@@ -10,15 +10,24 @@ mod roles;
 #[cfg(test)]
 mod tests;
 
-pub use choice::{Capacity, Choice, ChosenAp, Wish};
+pub use choice::{Capacity, Choice, ChosenAp, Source, Wish};
 pub use lists::Lists;
 pub use machine::{Interface, Machine, Radio};
 pub use roles::{Candidate, Role, Roles, Verdict};
 
 use std::fmt;
 
+use fairair_core::units::Duration;
+use serde::Serialize;
+
+/// Within this somebody has to confirm a configuration that is tried.
+pub const CONFIRM: Duration = Duration::from_secs(60);
+/// What the maximum of a capacity is, and how it is measured.
+pub const MEASURE: &str = "The box has to be a little slower than the cell. It finds out how much that is, below a maximum: what one station\n\
+     beside the AP measures alone, both directions at once (iperf3 --bidir, the sum), without the box.";
+
 /// Why there is no configuration, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{what}")]
 pub struct Lack {
     /// What is missing or wrong.

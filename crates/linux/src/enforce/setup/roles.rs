@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use fairair_core::units::plural;
+use serde::Serialize;
 
 use super::Lack;
 use super::machine::{Interface, Machine};
@@ -13,7 +14,8 @@ const OF_CONTAINERS: [&str; 12] =
     ["docker", "veth", "virbr", "vnet", "lxcbr", "lxdbr", "incusbr", "podman", "cni", "cali", "flannel", "tap"];
 
 /// What an interface is for the box.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// Towards the gateway.
     Up,
@@ -24,7 +26,7 @@ pub enum Role {
 }
 
 /// What was found about an interface.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     /// Its name, safe to print.
     pub name: String,

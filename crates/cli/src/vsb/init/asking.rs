@@ -1,140 +1,26 @@
-//! `fairair vsb init`: the first configuration of a box, guided.
+//! The questions of `fairair vsb init` in a terminal.
 
-use std::io::{self, BufRead, IsTerminal as _, Write};
-use std::path::Path;
+use std::io::{BufRead, Write};
 use std::str::FromStr as _;
-use std::sync::atomic::{AtomicU8, Ordering};
 
-use fairair_core::units::{Bitrate, Duration};
+use fairair_core::units::Bitrate;
 use fairair_linux::enforce::config::Mode;
-use fairair_linux::enforce::preflight::preflight;
-use fairair_linux::enforce::setup::{Capacity, Choice, ChosenAp, Lack, Machine, Role, Roles, Wish};
-use fairair_linux::enforce::state::Lock;
+use fairair_linux::enforce::setup::{Capacity, Choice, MEASURE, Machine, Role, Roles, Wish};
 
-use super::args::{ForAp, InitArgs, ModeArg, NamedAp, RunArgs};
-use super::client::failed;
-use crate::error::{CliError, Exit};
-use crate::interrupt;
-use crate::output::files::Pending;
-use crate::output::{print, say};
-
-/// Within this somebody has to confirm what `--start` began, in seconds.
-const CONFIRM: u64 = 60;
-/// Why a capacity is what it is, if it was not guessed.
-const SAID: &str = "as you said";
-/// Where Ctrl-C finds it: asking, written, running.
-static STAGE: AtomicU8 = AtomicU8::new(0);
-
-/// What runs a box.
-type Run = fn(&RunArgs) -> Result<Exit, CliError>;
-
-/// Looks, proposes, asks, writes and checks.
-///
-/// # Errors
-/// The machine lacks something, options do not fit it, or the file cannot be written: nothing is written then.
-pub(super) fn init_command(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
-    can_be_written(&args.config, args.force)?;
-    let may_ask = !args.yes && io::stdin().is_terminal();
-    if !may_ask && !args.yes {
-        enough(args)?;
-    }
-    interrupt::ends_saying(|| match STAGE.load(Ordering::SeqCst) {
-        0 => Some("\ninterrupted: nothing was written"),
-        1 => Some("\ninterrupted: the file is written, nothing was started"),
-        _ => None,
-    });
-    let machine = Machine::read().map_err(lacking)?;
-    let mut asking = Asking { answers: io::stdin().lock(), paper: io::stderr(), may_ask };
-    let Some(text) = asking.configuration(&machine, args)? else {
-        say("nothing was written");
-        return Ok(Exit::BadInput);
-    };
-    written(&args.config, &text, args.force)?;
-    STAGE.store(1, Ordering::SeqCst);
-    started(args, run)
-}
-
-/// Checks what was written, and runs it or says how.
-fn started(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
-    let file = args.config.display();
-    say(&format!("{file} is written. What `fairair vsb check` finds:"));
-    let preflight = preflight(&args.config).map_err(failed)?;
-    for finding in &preflight.findings {
-        say(finding);
-    }
-    if !preflight.is_good {
-        say(&format!("Mend what says FAIL, then run `fairair vsb check {file}`. Nothing was started."));
-        return Ok(Exit::BadInput);
-    }
-    if args.start {
-        say(&format!(
-            "It starts. Run `fairair vsb confirm` in a second terminal within {CONFIRM} s: else everything is taken back."
-        ));
-        STAGE.store(2, Ordering::SeqCst);
-        let confirm_within = Some(Duration::from_secs(CONFIRM));
-        return run(&RunArgs { config: args.config.clone(), confirm_within, json: false });
-    }
-    if Lock::is_held() {
-        say(
-            "A box runs here already: `fairair vsb stop` ends it; if this is its file, `fairair vsb reload` is enough.",
-        );
-    }
-    say(&format!("Try it, as root. It is taken back after {CONFIRM} s unless `fairair vsb confirm` is run:"));
-    print(&format!("fairair vsb run {file} --confirm-within {CONFIRM}s\n"))?;
-    Ok(Exit::Success)
-}
-
-/// Whether the file can be written is known before anything is asked.
-fn can_be_written(path: &Path, force: bool) -> Result<(), CliError> {
-    if !force && path.symlink_metadata().is_ok() {
-        return Err(CliError::Usage {
-            what: format!("{} is there already", path.display()),
-            help: "name another file, or replace this one with --force; `fairair vsb check` looks at it".to_owned(),
-        });
-    }
-    Pending::create(path).map(drop).map_err(|error| CliError::unwritable(path, &error))
-}
-
-/// The whole file, or none.
-fn written(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
-    let pending = Pending::create(path).and_then(|mut pending| {
-        pending.writer().write_all(text.as_bytes())?;
-        if force { pending.persist() } else { pending.persist_new() }
-    });
-    pending.map_err(|error| CliError::write(path, &error))
-}
-
-/// Without a terminal options have to say what would be asked.
-fn enough(args: &InitArgs) -> Result<(), CliError> {
-    let asked = [
-        ("--uplink", args.uplink.is_empty()),
-        ("--ap", args.ap.is_empty()),
-        ("--max or --capacity", args.max.is_empty() && args.capacity.is_empty()),
-    ];
-    let missing: Vec<_> = asked.iter().filter(|(_, is_missing)| *is_missing).map(|(option, _)| *option).collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(CliError::Usage {
-        what: format!("there is no terminal to ask in, and no {}", missing.join(", no ")),
-        help: "write these options, or take what is proposed with --yes".to_owned(),
-    })
-}
-
-fn lacking(lack: Lack) -> CliError {
-    CliError::Box { what: lack.what, help: lack.fix, is_input: true }
-}
+use super::lacking;
+use crate::error::CliError;
+use crate::vsb::args::{ForAp, InitArgs, ModeArg, NamedAp};
 
 /// Who answers, and where questions are written.
-struct Asking<R, W> {
-    answers: R,
-    paper: W,
-    may_ask: bool,
+pub(super) struct Asking<R, W> {
+    pub(super) answers: R,
+    pub(super) paper: W,
+    pub(super) may_ask: bool,
 }
 
 impl<R: BufRead, W: Write> Asking<R, W> {
     /// The text of the file; `None`: it is not wanted.
-    fn configuration(&mut self, machine: &Machine, args: &InitArgs) -> Result<Option<String>, CliError> {
+    pub(super) fn configuration(&mut self, machine: &Machine, args: &InitArgs) -> Result<Option<String>, CliError> {
         let mut roles = Roles::of(machine, &args.uplink);
         self.show(&roles);
         if self.may_ask && args.uplink.is_empty() {
@@ -161,14 +47,15 @@ impl<R: BufRead, W: Write> Asking<R, W> {
         if args.uplink.is_empty() {
             self.tell(&format!("guessed: {} is towards the gateway", choice.uplinks.join(", ")));
         }
-        for ChosenAp { found, capacity, why } in &choice.aps {
+        for ap in &choice.aps {
+            let name = &ap.found.name;
             if args.ap.is_empty() {
-                self.tell(&format!("guessed: {} leads to the access point {}", found.interface, found.name));
+                self.tell(&format!("guessed: {} leads to the access point {name}", ap.found.interface));
             }
-            if let Capacity::Adaptive(max) = capacity
-                && why != SAID
+            if let Capacity::Adaptive(max) = ap.capacity
+                && ap.is_guessed()
             {
-                self.tell(&format!("guessed: the cell of {} carries at most {max}: {why}", found.name));
+                self.tell(&format!("guessed: the cell of {name} carries at most {max}: {}", ap.why));
             }
         }
     }
@@ -265,14 +152,10 @@ impl<R: BufRead, W: Write> Asking<R, W> {
                 |(given, _): &&(&ForAp<Bitrate>, Capacity)| given.ap.as_deref() == Some(ap.found.name.as_str());
             let own = given.iter().find(is_its).or(given.iter().find(|(given, _)| given.ap.is_none()));
             if let Some((_, capacity)) = own {
-                ap.capacity = *capacity;
-                SAID.clone_into(&mut ap.why);
+                ap.say(*capacity);
             } else if self.may_ask {
                 if !is_told {
-                    self.tell(
-                        "The box has to be a little slower than the cell. It finds out how much that is, below a maximum: what one station\n\
-                         beside the AP measures alone, both directions at once (iperf3 --bidir, the sum), without the box.",
-                    );
+                    self.tell(MEASURE);
                     is_told = true;
                 }
                 let Capacity::Adaptive(usual) = ap.capacity else { continue };
@@ -281,8 +164,7 @@ impl<R: BufRead, W: Write> Asking<R, W> {
                     answer.parse::<Bitrate>().map_err(|error| error.to_string())
                 })?;
                 if said != usual {
-                    ap.capacity = Capacity::Adaptive(said);
-                    SAID.clone_into(&mut ap.why);
+                    ap.say(Capacity::Adaptive(said));
                 }
             }
         }
@@ -321,26 +203,9 @@ impl<R: BufRead, W: Write> Asking<R, W> {
 
 #[cfg(test)]
 mod tests {
-    use fairair_linux::enforce::setup::Interface;
-
     use super::*;
-
-    /// A router with the uplink `wan` and the network `lan`.
-    fn router() -> Machine {
-        let own = |name: &str, net: &str| Interface {
-            name: name.to_owned(),
-            is_up: true,
-            has_carrier: true,
-            addresses: vec![net.parse().unwrap()],
-            ..Interface::default()
-        };
-        Machine {
-            interfaces: vec![own("wan", "203.0.113.2/30"), own("lan", "10.1.0.1/24"), own("office", "10.2.0.1/24")],
-            defaults: vec![("wan".to_owned(), Some("203.0.113.1".parse().unwrap()))],
-            host: "hotel".to_owned(),
-            ..Machine::default()
-        }
-    }
+    use crate::error::Exit;
+    use crate::vsb::init::tests::router;
 
     /// What is written, and what was told; an empty text of answers is what nobody answers.
     fn talk(machine: &Machine, args: &InitArgs, answers: &str) -> (Result<Option<String>, CliError>, String) {
@@ -419,31 +284,5 @@ mod tests {
         let args = InitArgs { capacity: Vec::new(), name: Some("a\"b\n".to_owned()), ..args };
         assert!(matches!(talk(&router(), &args, "").0, Err(CliError::Scenario(_))));
         assert!("=".parse::<NamedAp>().is_err() && "lan=fast".parse::<ForAp<Bitrate>>().is_err());
-    }
-
-    #[test]
-    fn a_script_is_told_which_options_it_lacks() {
-        let what = |args: &InitArgs| enough(args).unwrap_err().to_string();
-        let args = InitArgs { uplink: vec!["wan".to_owned()], ..InitArgs::default() };
-        assert!(what(&args).ends_with("no --ap, no --max or --capacity"), "{}", what(&args));
-        assert!(what(&InitArgs::default()).contains("no --uplink"));
-        let args = InitArgs { ap: vec!["lan".parse().unwrap()], max: vec!["1 Mbit/s".parse().unwrap()], ..args };
-        assert!(enough(&args).is_ok());
-    }
-
-    #[test]
-    fn a_file_is_whole_or_not_there_and_is_replaced_by_force_only() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("vsb.toml");
-        can_be_written(&file, false).unwrap();
-        written(&file, "one", false).unwrap();
-        assert!(can_be_written(&file, false).unwrap_err().to_string().contains("is there already"));
-        assert!(written(&file, "two", false).is_err(), "somebody was faster");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
-        can_be_written(&file, true).and_then(|()| written(&file, "two", true)).unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
-        let nowhere = place.path().join("none/vsb.toml");
-        assert!(can_be_written(&nowhere, true).unwrap_err().to_string().contains("cannot write"));
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
     }
 }
