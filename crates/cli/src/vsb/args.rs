@@ -68,6 +68,7 @@ pub enum VsbCommand {
 
 /// Options of `fairair vsb init`.
 #[derive(Clone, Debug, Default, Args)]
+#[allow(clippy::struct_excessive_bools)] // Options of their own, each said by its name.
 pub struct InitArgs {
     /// File to write.
     #[arg(value_name = "CONFIG", default_value = "vsb.toml")]

@@ -47,10 +47,12 @@ pub(super) fn page_command(args: &InitArgs, run: Run) -> Result<Exit, CliError> 
     });
     loop {
         match wished.recv() {
-            Ok(Wished::Start) => match page.ended(tried(&args.config, run)) {
-                Some(exit) => return Ok(exit),
-                None => STAGE.store(ENDED, Ordering::SeqCst),
-            },
+            Ok(Wished::Start) => {
+                if let Some(exit) = page.ended(tried(&args.config, run)) {
+                    return Ok(exit);
+                }
+                STAGE.store(ENDED, Ordering::SeqCst);
+            }
             Ok(Wished::Lost(Err(error))) => return Err(CliError::Threads(error.to_string())),
             Ok(Wished::Lost(Ok(()))) | Err(_) => return Ok(Exit::Success),
         }
@@ -101,7 +103,7 @@ impl SetUp for Page {
     fn step(&self, step: &Step) -> Result<Value, NoAnswer> {
         match step {
             Step::Look => {}
-            Step::Propose { said } => return self.proposed(&Machine::read().map_err(lacks)?, said),
+            Step::Propose { said } => return Ok(self.proposed(&Machine::read().map_err(lacks)?, said)),
             Step::Write { said, seen, replace } => {
                 self.write(&Machine::read().map_err(lacks)?, said, seen, *replace)?;
             }
@@ -119,7 +121,7 @@ impl Page {
     }
 
     /// What this machine has, what is proposed, and why there is no file yet.
-    fn proposed(&self, machine: &Machine, said: &Said) -> Result<Value, NoAnswer> {
+    fn proposed(&self, machine: &Machine, said: &Said) -> Value {
         let roles = Roles::of(machine, &said.uplinks);
         let chosen = chosen(machine, &roles, said);
         let checked = chosen.clone().and_then(|chosen| text(&chosen, &self.config));
@@ -127,14 +129,14 @@ impl Page {
             Ok(text) => (Some(text), None),
             Err(lack) => (None, Some(json!({ "problem": lack.what, "fix": lack.fix }))),
         };
-        Ok(json!({
+        json!({
             "interfaces": roles.verdicts,
             "uplinks": roles.uplinks.unwrap_or_default(),
             "lack": lack,
             "choice": chosen.ok().as_ref().map(shown),
             "measure": MEASURE,
             "text": text,
-        }))
+        })
     }
 
     /// The file as the operator has seen it, or none.
@@ -352,7 +354,7 @@ mod tests {
     }
 
     fn proposal(machine: &Machine, said: &Said) -> Value {
-        page(PathBuf::from("vsb.toml")).0.proposed(machine, said).unwrap()
+        page(PathBuf::from("vsb.toml")).0.proposed(machine, said)
     }
 
     #[test]
@@ -418,7 +420,7 @@ mod tests {
         let (page, wished) = page(place.path().join("vsb.toml"));
         let refused = |result: Result<(), NoAnswer>| result.unwrap_err().problem;
         let said = Said::default();
-        let text = page.proposed(&router(), &said).unwrap()["text"].as_str().unwrap().to_owned();
+        let text = page.proposed(&router(), &said)["text"].as_str().unwrap().to_owned();
         assert!(refused(page.start()).contains("no file is written"));
         assert!(refused(page.told(Ask::Confirm)).contains("nothing was started"));
         assert!(refused(page.write(&router(), &said, "other", false)).contains("has changed"));
