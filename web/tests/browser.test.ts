@@ -192,7 +192,7 @@ describe("the lab", { timeout: 180_000 }, () => {
             .getByTestId("said")
             .getByText(/station-2-5: [\d.]+ % of the air/)
             .waitFor();
-        const parts = page.locator(".lanes .name > span");
+        const parts = page.locator(".lanes .who > span");
         const cut = await parts.evaluateAll(
             (all) => all.filter((one) => one.scrollWidth > one.clientWidth).length,
         );
