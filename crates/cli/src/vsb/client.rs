@@ -68,7 +68,7 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
 }
 
 /// An error for a page.
-pub(super) fn no_answer(error: CliError) -> NoAnswer {
+pub(super) fn no_answer(error: &CliError) -> NoAnswer {
     let fix = error.help().map_or_else(|| "mend that, then try again".to_owned(), |help| help.to_string());
     NoAnswer { problem: error.to_string(), fix }
 }

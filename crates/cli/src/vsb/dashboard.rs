@@ -130,7 +130,7 @@ struct Socket {
 
 impl Socket {
     fn ask(&self, ask: Ask) -> Result<Answer, NoAnswer> {
-        answer(&self.state, ask).map_err(no_answer)
+        answer(&self.state, ask).map_err(|error| no_answer(&error))
     }
 
     fn asked(&self, ask: Ask) -> Result<Value, NoAnswer> {

@@ -7,7 +7,7 @@ use fairair_core::units::Bitrate;
 use fairair_linux::enforce::config::Mode;
 use fairair_linux::enforce::setup::{Capacity, Choice, MEASURE, Machine, Role, Roles, Wish};
 
-use super::lacking;
+use super::stage::lacking;
 use crate::error::CliError;
 use crate::vsb::args::{ForAp, InitArgs, ModeArg, NamedAp};
 
@@ -205,7 +205,7 @@ impl<R: BufRead, W: Write> Asking<R, W> {
 mod tests {
     use super::*;
     use crate::error::Exit;
-    use crate::vsb::init::tests::router;
+    use crate::vsb::init::stage::tests::router;
 
     /// What is written, and what was told; an empty text of answers is what nobody answers.
     fn talk(machine: &Machine, args: &InitArgs, answers: &str) -> (Result<Option<String>, CliError>, String) {

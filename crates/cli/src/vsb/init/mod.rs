@@ -1,36 +1,24 @@
 //! `fairair vsb init`: the first configuration of a box, guided.
 
 mod asking;
+mod choose;
 mod page;
+mod stage;
 
-use std::io::{self, IsTerminal as _, Write as _};
-use std::path::Path;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::io::{self, IsTerminal as _};
+use std::sync::atomic::Ordering;
 
 use fairair_linux::enforce::preflight::preflight;
-use fairair_linux::enforce::setup::{CONFIRM, Lack, Machine};
+use fairair_linux::enforce::setup::{CONFIRM, Machine};
 use fairair_linux::enforce::state::Lock;
 
 use self::asking::Asking;
-use super::args::{InitArgs, RunArgs};
+use self::stage::{ASKING, ENDED, HELD, Run, STAGE, WRITTEN, can_be_written, lacking, tried, written};
+use super::args::InitArgs;
 use super::client::failed;
 use crate::error::{CliError, Exit};
 use crate::interrupt;
-use crate::output::files::Pending;
 use crate::output::{print, say};
-
-/// What a box that runs already is told to do.
-const HELD: &str = "`fairair vsb stop` ends it; if this is its file, `fairair vsb reload` is enough";
-/// Where Ctrl-C finds it.
-static STAGE: AtomicU8 = AtomicU8::new(ASKING);
-const ASKING: u8 = 0;
-const WRITTEN: u8 = 1;
-/// The daemon listens to signals itself.
-const RUNNING: u8 = 2;
-const ENDED: u8 = 3;
-
-/// What runs a box.
-type Run = fn(&RunArgs) -> Result<Exit, CliError>;
 
 /// Looks, proposes, asks, writes and checks.
 ///
@@ -87,38 +75,6 @@ fn started(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
     Ok(Exit::Success)
 }
 
-/// Runs the box until it ends; it is taken back unless somebody confirms it.
-fn tried(config: &Path, run: Run) -> Result<Exit, CliError> {
-    STAGE.store(RUNNING, Ordering::SeqCst);
-    run(&RunArgs { config: config.to_owned(), confirm_within: Some(CONFIRM), json: false })
-}
-
-/// Whether the file can be written is known before anything is asked.
-fn can_be_written(path: &Path, force: bool) -> Result<(), CliError> {
-    if !force && is_there(path) {
-        return Err(CliError::Usage {
-            what: format!("{} is there already", path.display()),
-            help: "name another file, or replace this one with --force; `fairair vsb check` looks at it".to_owned(),
-        });
-    }
-    Pending::create(path).map(drop).map_err(|error| CliError::unwritable(path, &error))
-}
-
-fn is_there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
-/// The whole file, or none.
-fn written(path: &Path, text: &str, force: bool) -> Result<(), CliError> {
-    let pending = Pending::create(path).and_then(|mut pending| {
-        pending.writer().write_all(text.as_bytes())?;
-        if force { pending.persist() } else { pending.persist_new() }
-    });
-    pending.map_err(|error| CliError::write(path, &error))?;
-    STAGE.store(WRITTEN, Ordering::SeqCst);
-    Ok(())
-}
-
 /// Without a terminal options have to say what would be asked.
 fn enough(args: &InitArgs) -> Result<(), CliError> {
     let asked = [
@@ -136,32 +92,9 @@ fn enough(args: &InitArgs) -> Result<(), CliError> {
     })
 }
 
-fn lacking(lack: Lack) -> CliError {
-    CliError::Box { what: lack.what, help: lack.fix, is_input: true }
-}
-
 #[cfg(test)]
 mod tests {
-    use fairair_linux::enforce::setup::Interface;
-
     use super::*;
-
-    /// A router with the uplink `wan` and the network `lan`.
-    pub(super) fn router() -> Machine {
-        let own = |name: &str, net: &str| Interface {
-            name: name.to_owned(),
-            is_up: true,
-            has_carrier: true,
-            addresses: vec![net.parse().unwrap()],
-            ..Interface::default()
-        };
-        Machine {
-            interfaces: vec![own("wan", "203.0.113.2/30"), own("lan", "10.1.0.1/24"), own("office", "10.2.0.1/24")],
-            defaults: vec![("wan".to_owned(), Some("203.0.113.1".parse().unwrap()))],
-            host: "hotel".to_owned(),
-            ..Machine::default()
-        }
-    }
 
     #[test]
     fn a_script_is_told_which_options_it_lacks() {
@@ -171,21 +104,5 @@ mod tests {
         assert!(what(&InitArgs::default()).contains("no --uplink"));
         let args = InitArgs { ap: vec!["lan".parse().unwrap()], max: vec!["1 Mbit/s".parse().unwrap()], ..args };
         assert!(enough(&args).is_ok());
-    }
-
-    #[test]
-    fn a_file_is_whole_or_not_there_and_is_replaced_by_force_only() {
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("vsb.toml");
-        can_be_written(&file, false).unwrap();
-        written(&file, "one", false).unwrap();
-        assert!(can_be_written(&file, false).unwrap_err().to_string().contains("is there already"));
-        assert!(written(&file, "two", false).is_err(), "somebody was faster");
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one");
-        can_be_written(&file, true).and_then(|()| written(&file, "two", true)).unwrap();
-        assert_eq!(std::fs::read_to_string(&file).unwrap(), "two");
-        let nowhere = place.path().join("none/vsb.toml");
-        assert!(can_be_written(&nowhere, true).unwrap_err().to_string().contains("cannot write"));
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 1, "nothing else is left");
     }
 }

@@ -1,23 +1,22 @@
 //! `fairair vsb init --page`: the same steps as a page. The process that serves the page is the box that is tried.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use fairair_core::units::Bitrate;
-use fairair_linux::enforce::config::{Config, Mode};
+use fairair_linux::enforce::config::Config;
 use fairair_linux::enforce::preflight::{Preflight, preflight};
 use fairair_linux::enforce::protocol::{Answer, Ask};
-use fairair_linux::enforce::setup::{CONFIRM, Capacity, Choice, Lack, MEASURE, Machine, Roles, Wish};
+use fairair_linux::enforce::setup::{CONFIRM, Lack, MEASURE, Machine, Roles};
 use fairair_linux::enforce::state::Lock;
 use fairair_linux::is_root;
-use fairair_web::{NoAnswer, Said, SaidCapacity, SetUp, SetUpPage, Step};
+use fairair_web::{NoAnswer, Said, SetUp, SetUpPage, Step};
 use serde_json::{Value, json};
 
-use super::{ENDED, HELD, Run, STAGE, is_there, tried, written};
+use super::choose::{chosen, shown, text};
+use super::stage::{ENDED, HELD, Run, STAGE, is_there, tried, written};
 use crate::error::{CliError, Exit};
 use crate::output::{print, say};
 use crate::vsb::args::InitArgs;
@@ -28,8 +27,8 @@ use crate::vsb::client::{answer, failed, no_answer};
 /// # Errors
 /// The port is taken.
 pub(super) fn page_command(args: &InitArgs, run: Run) -> Result<Exit, CliError> {
-    let (wishes, wished) = channel();
-    let page = Arc::new(Page { config: args.config.clone(), wishes: wishes.clone(), now: Mutex::default() });
+    let (starter, orders) = channel();
+    let page = Arc::new(Page { config: args.config.clone(), starter: starter.clone(), now: Mutex::default() });
     let server = SetUpPage::bind(args.port, page.clone()).map_err(|error| CliError::Usage {
         what: format!("cannot listen on port {} of 127.0.0.1: {error}", args.port),
         help: "name another --port, or 0 for one that is free".to_owned(),
@@ -43,24 +42,24 @@ pub(super) fn page_command(args: &InitArgs, run: Run) -> Result<Exit, CliError> 
     say("Ctrl-C ends the set-up, and takes back what it has started.");
     std::thread::spawn(move || {
         let ended = server.serve();
-        let _ = wishes.send(Wished::Lost(ended));
+        let _ = starter.send(Order::Lost(ended));
     });
     loop {
-        match wished.recv() {
-            Ok(Wished::Start) => {
+        match orders.recv() {
+            Ok(Order::Start) => {
                 if let Some(exit) = page.ended(tried(&args.config, run)) {
                     return Ok(exit);
                 }
                 STAGE.store(ENDED, Ordering::SeqCst);
             }
-            Ok(Wished::Lost(Err(error))) => return Err(CliError::Threads(error.to_string())),
-            Ok(Wished::Lost(Ok(()))) | Err(_) => return Ok(Exit::Success),
+            Ok(Order::Lost(Err(error))) => return Err(CliError::Threads(error.to_string())),
+            Ok(Order::Lost(Ok(()))) | Err(_) => return Ok(Exit::Success),
         }
     }
 }
 
 /// What the thread that may run the box is told.
-enum Wished {
+enum Order {
     Start,
     /// The server of the page has ended.
     Lost(io::Result<()>),
@@ -69,7 +68,7 @@ enum Wished {
 /// What the page has done with this machine.
 struct Page {
     config: PathBuf,
-    wishes: Sender<Wished>,
+    starter: Sender<Order>,
     now: Mutex<Now>,
 }
 
@@ -157,10 +156,10 @@ impl Page {
             let fix = "allow to replace it, or end this and name another file: `fairair vsb init FILE --page`";
             return Err(none(format!("{} is there already", self.config.display()), fix));
         }
-        written(&self.config, &text, replace).map_err(no_answer)?;
+        written(&self.config, &text, replace).map_err(|error| no_answer(&error))?;
         now.trial = Trial::None;
         now.written = None;
-        let found = preflight(&self.config).map_err(|error| no_answer(failed(error)))?;
+        let found = preflight(&self.config).map_err(|error| no_answer(&failed(error)))?;
         now.written = Some((text, found));
         Ok(())
     }
@@ -183,8 +182,8 @@ impl Page {
         if Lock::is_held() {
             return Err(none("a box runs here already", HELD));
         }
-        let config = Config::load(&self.config).map_err(|error| no_answer(error.into()))?;
-        self.wishes.send(Wished::Start).map_err(|_| none("the set-up ends", "start it again"))?;
+        let config = Config::load(&self.config).map_err(|error| no_answer(&error.into()))?;
+        self.starter.send(Order::Start).map_err(|_| none("the set-up ends", "start it again"))?;
         now.trial = Trial::Runs { state: config.state, is_stopped: false };
         Ok(())
     }
@@ -204,7 +203,7 @@ impl Page {
             if let Trial::Runs { is_stopped, .. } = &mut self.now().trial {
                 *is_stopped = false;
             }
-            no_answer(error)
+            no_answer(&error)
         })
     }
 
@@ -212,7 +211,7 @@ impl Page {
     fn ended(&self, result: Result<Exit, CliError>) -> Option<Exit> {
         let mut now = self.now();
         let why = match result {
-            Err(error) => no_answer(error),
+            Err(error) => no_answer(&error),
             Ok(exit) if !matches!(now.trial, Trial::Runs { is_stopped: true, .. }) => return Some(exit),
             Ok(Exit::Success) => {
                 none("taken back: everything is as before", "change what was wrong, or start it again")
@@ -257,96 +256,16 @@ impl Page {
     }
 }
 
-/// What follows from what was said.
-#[derive(Clone)]
-struct Chosen {
-    choice: Choice,
-    /// The interface or radio of each AP.
-    keys: Vec<String>,
-    /// What of it cannot be: the choice has what is proposed there.
-    lack: Option<Lack>,
-}
-
-fn chosen(machine: &Machine, roles: &Roles, said: &Said) -> Result<Chosen, Lack> {
-    let keys = match &said.aps {
-        Some(none) if none.is_empty() => {
-            let fix = "choose at least one".to_owned();
-            return Err(Lack { what: "no interface leads to an access point".to_owned(), fix });
-        }
-        Some(keys) => keys.clone(),
-        None => roles.aps.iter().map(|ap| ap.name.clone()).collect(),
-    };
-    let with = |names: &BTreeMap<String, String>| {
-        let aps = keys.iter().map(|key| (names.get(key).cloned(), key.clone())).collect();
-        Choice::new(machine, roles, &Wish { aps, mode: None })
-    };
-    let (mut choice, mut lack) = match with(&said.names) {
-        Ok(choice) => (choice, None),
-        Err(lack) => (with(&BTreeMap::new())?, Some(lack)),
-    };
-    for (ap, key) in choice.aps.iter_mut().zip(&keys) {
-        let (text, kind): (_, fn(Bitrate) -> Capacity) = match said.capacities.get(key) {
-            None => continue,
-            Some(SaidCapacity::Adaptive(text)) => (text, Capacity::Adaptive),
-            Some(SaidCapacity::Fixed(text)) => (text, Capacity::Fixed),
-        };
-        match text.parse::<Bitrate>() {
-            Ok(rate) => ap.say(kind(rate)),
-            Err(error) => {
-                lack = Some(Lack { what: format!("the capacity of {key}: {}", error.problem), fix: error.fix });
-            }
-        }
-    }
-    if let Some(name) = &said.name {
-        choice.name.clone_from(name);
-    }
-    Ok(Chosen { choice, keys, lack })
-}
-
-/// The file, if the daemon would take it.
-fn text(chosen: &Chosen, config: &Path) -> Result<String, Lack> {
-    if let Some(lack) = &chosen.lack {
-        return Err(lack.clone());
-    }
-    chosen.choice.checked(config).map_err(|error| {
-        let error = no_answer(error.into());
-        Lack { what: error.problem, fix: error.fix }
-    })
-}
-
-fn shown(Chosen { choice, keys, .. }: &Chosen) -> Value {
-    let aps = choice.aps.iter().zip(keys).map(|(ap, key)| {
-        let (kind, rate) = match ap.capacity {
-            Capacity::Adaptive(rate) => ("adaptive", rate),
-            Capacity::Fixed(rate) => ("fixed", rate),
-        };
-        json!({
-            "key": key,
-            "name": ap.found.name,
-            "interface": ap.found.interface,
-            "why": ap.found.why,
-            "kind": kind,
-            "rate": rate,
-            "rate_why": ap.why,
-        })
-    });
-    json!({
-        "name": choice.name,
-        "mode": if choice.mode == Mode::Bridged { "bridged" } else { "routed" },
-        "why": choice.why,
-        "aps": aps.collect::<Vec<_>>(),
-        "sources": choice.sources(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::vsb::init::tests::router;
+    use fairair_linux::enforce::setup::{Choice, Wish};
 
-    fn page(config: PathBuf) -> (Page, std::sync::mpsc::Receiver<Wished>) {
-        let (wishes, wished) = channel();
-        (Page { config, wishes, now: Mutex::default() }, wished)
+    use super::*;
+    use crate::vsb::init::stage::tests::router;
+
+    fn page(config: PathBuf) -> (Page, std::sync::mpsc::Receiver<Order>) {
+        let (starter, orders) = channel();
+        (Page { config, starter, now: Mutex::default() }, orders)
     }
 
     fn said(json: Value) -> Said {
@@ -417,7 +336,7 @@ mod tests {
     #[test]
     fn only_what_was_seen_is_written_and_nothing_starts_before_its_check_is_good() {
         let place = tempfile::tempdir().unwrap();
-        let (page, wished) = page(place.path().join("vsb.toml"));
+        let (page, orders) = page(place.path().join("vsb.toml"));
         let refused = |result: Result<(), NoAnswer>| result.unwrap_err().problem;
         let said = Said::default();
         let text = page.proposed(&router(), &said)["text"].as_str().unwrap().to_owned();
@@ -438,12 +357,12 @@ mod tests {
         page.now().written.as_mut().unwrap().1.is_good = true;
         std::fs::write(&page.config, "mine").unwrap();
         assert!(refused(page.start()).contains("no longer what was written"));
-        assert!(wished.try_recv().is_err(), "nothing was started");
+        assert!(orders.try_recv().is_err(), "nothing was started");
     }
 
     #[test]
     fn a_trial_ends_with_the_set_up_only_when_somebody_else_ended_it() {
-        let (page, _wished) = page(PathBuf::from("vsb.toml"));
+        let (page, _orders) = page(PathBuf::from("vsb.toml"));
         let runs = |is_stopped| page.now().trial = Trial::Runs { state: PathBuf::from("/nonexistent"), is_stopped };
         runs(false);
         assert_eq!(page.look()["trial"]["is"], "busy");
@@ -452,7 +371,7 @@ mod tests {
         assert_eq!(page.ended(Ok(Exit::Success)), None, "the page");
         assert!(page.look()["trial"]["problem"].as_str().unwrap().contains("everything is as before"));
         runs(false);
-        let unconfirmed = fairair_linux::enforce::VsbError::Unconfirmed(std::time::Duration::from_secs(60));
+        let unconfirmed = fairair_linux::enforce::VsbError::Unconfirmed(std::time::Duration::from_mins(1));
         assert_eq!(page.ended(Err(failed(unconfirmed))), None);
         let told = page.told(Ask::Confirm).unwrap_err();
         assert!(told.problem.contains("nobody confirmed within 60s; everything is as before"), "{told:?}");
