@@ -92,7 +92,7 @@ fn without_the_token_no_step_is_taken() {
         status(&server.step(&format!("{foreign}{right}"), LOOK), 403);
     }
     // A link, a form and an image can only do this.
-    status(&server.get(&format!("/api/step?token={}", server.token), &server.address.to_string()), 405);
+    status(&server.get(&format!("/api/step?token={}", server.token), &server.address.to_string()), 403);
     assert!(server.taken().is_empty(), "{:?}", server.taken());
     status(&server.step(&format!("{own}{right}"), LOOK), 200);
     assert_eq!(server.taken(), [Step::Look]);

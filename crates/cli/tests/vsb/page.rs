@@ -49,7 +49,7 @@ impl SetUp<'_> {
         );
         let answer = self.bench.inside(Place::Box, || {
             let mut stream = TcpStream::connect(&self.address).expect("it listens");
-            stream.set_read_timeout(Some(Duration::from_secs(60))).expect("set");
+            stream.set_read_timeout(Some(Duration::from_mins(1))).expect("set");
             stream.write_all(text.as_bytes()).expect("sent");
             let mut answer = String::new();
             let _ = stream.read_to_string(&mut answer);
