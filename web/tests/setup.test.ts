@@ -157,7 +157,7 @@ describe.skipIf(!isRoot)("the first set-up as a page", { timeout: 60_000 }, () =
         await shot("setup");
         // Another way up, and back; an interface that leads to no AP.
         await role("lan").selectOption("up");
-        await page.getByText("named as the uplink").waitFor();
+        await page.getByTestId("interface-lan").getByText("named as the uplink").waitFor();
         expect(await text()).toContain('interface = "wan"');
         await role("wan").selectOption("up");
         await role("office").selectOption("neither");
