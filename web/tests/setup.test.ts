@@ -191,6 +191,21 @@ describe.skipIf(!isRoot)("the first set-up as a page", { timeout: 60_000 }, () =
         expect(isShaped()).toBe(false);
     });
 
+    it("takes roles that are chosen before the answer to the one before is there", async () => {
+        await page.getByTestId("ap-office").waitFor();
+        await page.route("**/api/step", async (route) => {
+            await new Promise((done) => setTimeout(done, 300));
+            await route.continue();
+        });
+        await role("lan").selectOption("up");
+        await role("wan").selectOption("up");
+        await role("office").selectOption("neither");
+        await page.getByTestId("ap-office").waitFor({ state: "detached" });
+        await page.getByTestId("text").getByText('uplink = "wan"').waitFor();
+        expect(await text()).toContain('interface = "lan"');
+        expect(await page.getByTestId("lack").count()).toBe(0);
+    });
+
     it(
         "takes everything back when the page is closed before it confirms, and says so to who looks again",
         { timeout: 150_000 },

@@ -20,6 +20,7 @@ export class Steps {
 
     private token = "";
     private asked = 0;
+    private changed: Promise<void> = Promise.resolve();
 
     /** Looks with `token` until the returned function is called. */
     start(token: string): () => void {
@@ -57,6 +58,14 @@ export class Steps {
         } catch (error) {
             if (own === this.asked) this.refused = told(error);
         }
+    }
+
+    /** Changes what was said, once what was said before has its answer: a role means what it means in that answer. */
+    change(how: (said: Said, proposal: Proposal) => Said): Promise<void> {
+        this.changed = this.changed.then(async () => {
+            if (this.proposal) await this.propose(how(this.said, this.proposal));
+        });
+        return this.changed;
     }
 
     /** Takes a step that changes something; whether it was taken. */
