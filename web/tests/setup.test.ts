@@ -168,11 +168,11 @@ describe.skipIf(!isRoot)("the first set-up as a page", { timeout: 60_000 }, () =
         // Names and rates; a wrong one is told where it is typed.
         const ap = page.getByTestId("ap-lan");
         await ap.getByLabel("Access point").fill("lobby");
-        await ap.getByLabel("At most").fill("fast");
-        await ap.getByLabel("At most").press("Enter");
+        await ap.getByRole("textbox", { name: "At most" }).fill("fast");
+        await ap.getByRole("textbox", { name: "At most" }).press("Enter");
         await page.getByTestId("lack").getByText("the capacity of lan").waitFor();
-        await ap.getByLabel("At most").fill("40");
-        await ap.getByLabel("At most").press("Enter");
+        await ap.getByRole("textbox", { name: "At most" }).fill("40");
+        await ap.getByRole("textbox", { name: "At most" }).press("Enter");
         await page.getByTestId("text").getByText('max = "40 Mbit/s"').waitFor();
         expect(await text()).toContain('name = "lobby"');
         expect(existsSync(config)).toBe(false);
