@@ -91,11 +91,11 @@ fn the_link_is_shared_over_ipv6_and_on_a_bridge() {
         // Found before the measurement begins.
         goodputs(&bench, &[down(one), down(other)], 0, 1);
         // Receivers count bytes in order: behind a lost packet up to a queue of them wait for its repetition, at either end of the
-        // time, and a timeout leaves a class empty for 0.2 s. At 10 Mbit/s that is some percent of four seconds, while the classes
-        // sent the same; so the slower direction takes longer.
-        for (way, link, seconds) in [("up", 10.0, 10), ("down", 50.0, 4)] {
+        // time, and a timeout, or a machine that is busy with other things, stops one sender for tenths of a second. Of four seconds
+        // that was 6 %.
+        for (way, link) in [("up", 10.0), ("down", 50.0)] {
             let [one, other] = [one, other].map(|station| Transfer { station, is_up: way == "up" });
-            let running = start(&bench, &[one, one, one, one, other], 3, seconds);
+            let running = start(&bench, &[one, one, one, one, other], 3, 10);
             std::thread::sleep(Duration::from_secs(3));
             let mut pinged = if is_bridged {
                 pings(&bench, one.station, 30)
