@@ -97,6 +97,8 @@ class Candidate:
     """Lines for the access point: ``hostapd`` (hostapd.conf) and ``uci`` (OpenWrt); None: nothing."""
     not_today: str | None = None
     """What of it no access point has today; None: all of it can be deployed."""
+    in_doubt: bool = False
+    """Its means meet the requirements, but its replicas differ too much to be sure."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.

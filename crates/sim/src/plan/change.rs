@@ -5,11 +5,11 @@ use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams
 use fairair_core::packet::Category;
 use fairair_core::qdisc::QdiscSpec;
 use fairair_core::scenario::{Enforce, Scenario};
-use fairair_core::shaper::{Policy, QueueRule, VsbParams};
+use fairair_core::shaper::{LeafRule, Policy, QueueRule, VsbParams};
 use fairair_core::units::Bitrate;
 
 const BEST_EFFORT: usize = Category::BestEffort.index();
-/// Queues that access points of 802.11n, ac and ax have.
+/// Queues that access points have.
 const OF_TODAY: [&str; 4] = ["droptail", "shared-fifo", "fq-codel", "mac80211"];
 
 /// What a plan changes; `None` and empty leave the scenario's own.
@@ -36,7 +36,7 @@ pub(crate) struct Change {
 pub(crate) struct BoxChange {
     pub(crate) policy: Policy,
     pub(crate) capacity: CapacityParams,
-    /// Packets that wait in a class; `None`: what a box in such a cell usually has.
+    /// Packets that wait in a class; `None`: as in the live box, a time at the rate of the class with flows apart.
     pub(crate) queue: Option<usize>,
 }
 
@@ -90,9 +90,8 @@ impl Change {
         of_ap.into_iter().chain([self.enforce.is_some()]).filter(|part| *part).count()
     }
 
-    /// What of it no access point with aggregation has today; `None`: all of it can be deployed.
-    pub(crate) fn not_today(&self, scenario: &Scenario) -> Option<String> {
-        scenario.radio.qos?;
+    /// What of it no access point has today; `None`: all of it can be deployed.
+    pub(crate) fn not_today(&self) -> Option<String> {
         let queue = self.queue.map(|queue| queue.kind()).filter(|kind| !OF_TODAY.contains(kind));
         let queue = queue.map(|kind| format!("the queue `{kind}`"));
         let cap = self.window_cap.map(|_| "the window cap".to_owned());
@@ -123,7 +122,10 @@ impl Change {
         }
         if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
             let usual = Enforce::usual_box(&scenario.radio);
-            let vsb = VsbParams { policy, queue: queue.map_or(usual.queue, QueueRule::Packets), ..usual };
+            let vsb = match queue {
+                Some(packets) => VsbParams { policy, queue: QueueRule::Packets(packets), ..usual },
+                None => VsbParams { policy, queue: QueueRule::Auto, leaf: LeafRule::Auto, ..usual },
+            };
             changed.enforce = Some(Enforce { vsb, capacity });
         }
         for (name, weight) in &self.weights {
@@ -161,7 +163,12 @@ impl Change {
             lines.push("[enforce]".to_owned());
             lines.push(format!("policy = {}", word(&policy)));
             lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
-            lines.extend(queue.map(|queue| format!("queue = {queue}")));
+            let usual = Enforce::usual_box(&scenario.radio);
+            match queue {
+                Some(packets) => lines.push(format!("queue = {packets}")),
+                None if usual.leaf.is_fifo() => lines.push("queue = \"auto\"\nleaf = \"auto\"".to_owned()),
+                None => {}
+            }
         }
         for (name, weight) in &self.weights {
             lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));

@@ -2,8 +2,8 @@
 
 use fairair_core::scenario::{Scenario, Station};
 
-use super::family::Classes;
 use super::goal::is_meant;
+use super::ranges::Classes;
 use super::{Goal, Requirements};
 
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
@@ -29,6 +29,10 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
                 });
                 weighed.extend(first());
             }
+            // Who is slow or often not received is helped by a cap of the others.
+            Goal::Level(_) => {
+                capped.extend(weakest(scenario).map_or(Vec::new(), |weak| others(&|own| own.name == weak)))
+            }
             Goal::Goodput { who, .. } => {
                 capped.extend(others(&|own| is_meant(who, &own.name)));
                 weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
@@ -53,6 +57,18 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
         names
     };
     Classes { weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
+}
+
+/// Share of the mean below which a link is weak.
+const WEAK: f64 = 0.7;
+
+/// The station with flows whose link carries least, where that is clearly less than the others' carry.
+fn weakest(scenario: &Scenario) -> Option<&str> {
+    let carries = |own: &Station| own.rate.as_bps() as f64 * (1.0 - own.frame_error.get());
+    let at_work = || scenario.stations.iter().filter(|station| !station.flows.is_empty());
+    let mean = at_work().map(carries).sum::<f64>() / at_work().count().max(1) as f64;
+    let least = at_work().min_by(|a, b| carries(a).total_cmp(&carries(b)))?;
+    (carries(least) < WEAK * mean).then_some(least.name.as_str())
 }
 
 /// Names in the file of those with flows of which `is_meant` holds; of a counted group it has to hold of each station.
@@ -107,6 +123,22 @@ mod tests {
         assert_eq!(of(&["web-2>=1Mbit/s"], 1.0), ["", "call vip", ""]);
         assert_eq!(of(&["delay(call)<=20ms"], 1.0), ["", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
+    }
+
+    /// Equal goodput beside a station that is slow or often not received: a cap of the others is tried.
+    #[test]
+    fn a_weak_link_is_helped_by_a_cap_of_the_others() {
+        let of = |cell: &str| {
+            let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+            let goals = vec!["level=1".parse().unwrap()];
+            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
+            [found.weighed, found.capped].map(|names| names.join(" "))
+        };
+        assert_eq!(of(&CELL.replace("\"call\"", "\"call\"\nrate = \"2 Mbit/s\"")), ["", "vip web"]);
+        assert_eq!(of(&CELL.replace("\"vip\"", "\"vip\"\nframe_error = 0.5")), ["", "call web"]);
+        assert_eq!(of(&CELL.replace("\"vip\"", "\"vip\"\nframe_error = 0.1")), ["", ""]);
+        // Who has no traffic needs no help.
+        assert_eq!(of(&CELL.replace("\"idle\"", "\"idle\"\nrate = \"1 Mbit/s\"")), ["", ""]);
     }
 
     /// Stations with names like those of a counted group, each with a table of its own.

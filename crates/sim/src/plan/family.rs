@@ -2,45 +2,16 @@
 
 use fairair_core::ap::{LimiterShare, WindowRule};
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use fairair_core::packet::Direction;
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, CwndSource, DualQueueParams, FairQueueParams,
     FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 use fairair_core::remedy::Deploy;
-use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::shaper::Policy;
 use fairair_core::units::{Bitrate, Duration, Probability};
 
 use super::change::{BoxChange, Change};
-
-/// What the ranges of parameters follow.
-#[derive(Clone, Debug)]
-pub(crate) struct Ranges {
-    /// The largest queue that makes sense: what never overflows, or the AP's own.
-    largest: usize,
-    /// Largest receive window.
-    window: u32,
-    /// IP bytes of both directions that the cell carries, as reckoned.
-    capacity_bps: f64,
-    /// The box's largest capacity.
-    most: Bitrate,
-    /// Whether stations and AP aggregate: 802.11n and later.
-    aggregates: bool,
-    /// Whose weights and caps are parameters.
-    classes: Classes,
-}
-
-/// Stations and groups of stations, as the file names them, whose weights and caps in the box are parameters.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Classes {
-    /// Those that a goal wants to have more or less; they have one weight.
-    pub(crate) weighed: Vec<String>,
-    /// Those that have to leave something to whom a goal names; they have one cap.
-    pub(crate) capped: Vec<String>,
-    /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
-    pub(crate) any: Vec<String>,
-}
+use super::ranges::{Ranges, between};
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
 pub(crate) struct Family {
@@ -50,6 +21,8 @@ pub(crate) struct Family {
     pub(crate) dims: usize,
     /// Candidates of the first look.
     pub(crate) first: usize,
+    /// First parameters of every other one of these: what people usually deploy.
+    pub(crate) usual: &'static [f64],
     make: fn(&Ranges, &[f64]) -> Change,
 }
 
@@ -58,46 +31,15 @@ impl Family {
     pub(crate) fn change(&self, ranges: &Ranges, at: &[f64]) -> Change {
         (self.make)(ranges, at)
     }
+
+    /// With every other candidate of the first look at these first parameters.
+    const fn usually(self, usual: &'static [f64]) -> Self {
+        Family { usual, ..self }
+    }
 }
 
 const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges, &[f64]) -> Change) -> Family {
-    Family { name, dims, first, make }
-}
-
-impl Ranges {
-    /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full.
-    pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, classes: Classes) -> Self {
-        let packets = |flow: &fairair_core::scenario::Flow| match flow.direction {
-            // A delayed ACK stands for two segments.
-            Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
-            _ => flow.tcp.window,
-        };
-        let lossless = scenario.flows().map(|(_, flow)| packets(flow) as usize).sum::<usize>();
-        Ranges {
-            largest: lossless.max(scenario.ap.queue.limit()).clamp(10, 1500),
-            window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
-            capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
-            most: Enforce::most_in(&scenario.radio),
-            aggregates: scenario.radio.qos.is_some(),
-            classes,
-        }
-    }
-
-    fn packets(&self, x: f64) -> usize {
-        between(1.0, self.largest as f64, x).round() as usize
-    }
-
-    fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {
-        let bps = self.capacity_bps * between(low, high, x);
-        // Two digits and a half: a snippet is for people.
-        let step = 10f64.powf(bps.log10().floor() - 2.0);
-        Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
-    }
-}
-
-/// From `low` to `high` in equal ratios.
-fn between(low: f64, high: f64, x: f64) -> f64 {
-    low * (high / low).powf(x.clamp(0.0, 1.0))
+    Family { name, dims, first, usual: &[], make }
 }
 
 fn ms(low: f64, high: f64, x: f64) -> Duration {
@@ -154,10 +96,11 @@ fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterS
 
 const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
 
-/// A box. Where the radio aggregates the lower half of `queue` leaves the usual one, a time at the rate of the class.
+/// A box. The lower part of `queue` is that of the live box, a time at the rate of the class with flows apart.
 fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let packets = between(1.0, 400.0, queue).round() as usize;
-    let queue = Some(packets).filter(|_| !ranges.aggregates || queue >= 0.5);
+    let (from, low) = if ranges.aggregates { (0.5, 0.5) } else { (0.4, 0.0) };
+    let packets = between(1.0, 400.0, low + (queue - from) / (1.0 - from) * (1.0 - low)).round() as usize;
+    let queue = Some(packets).filter(|_| queue >= from);
     Change { enforce: Some(BoxChange { policy, capacity, queue }), ..Change::default() }
 }
 
@@ -176,7 +119,7 @@ fn wce(ranges: &Ranges, x: f64) -> CapacityParams {
 }
 
 fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
-    CapacityParams::Fixed { rate: ranges.rate(0.3, 1.2, x) }
+    CapacityParams::Fixed { rate: ranges.rate(0.3 * ranges.equal, 1.2, x) }
 }
 
 /// The families of the access point.
@@ -188,6 +131,10 @@ const AP: &[Family] = &[
     family("fq-codel", 2, 8, |_, x| {
         let limit = between(2.0, 2000.0, x[1]).round() as usize;
         queue(QdiscSpec::FqCodel(FqCodelParams { limit, target: ms(1.0, 100.0, x[0]), ..FqCodelParams::default() }))
+    }),
+    family("mac80211", 2, 8, |_, x| {
+        let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
+        queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
     }),
     family("las", 1, 6, |r, x| queue(QdiscSpec::Las(LasParams { limit: r.packets(x[0]) }))),
     family("tlas", 2, 6, |r, x| {
@@ -249,17 +196,17 @@ const AP: &[Family] = &[
     }),
 ];
 
-/// What access points of 802.11n and later have under Linux: its queues, with turns by airtime or by station, and what they advertise.
+/// Turns by airtime.
+const AS_LINUX: &[f64] = &[0.2];
+
+/// What access points of 802.11n and later advertise, with the queues of Linux or without.
 const MODERN_AP: &[Family] = &[
-    family("mac80211", 2, 8, |_, x| {
-        let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
-        queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
-    }),
     family("edca", 2, 10, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }),
-    family("mac80211 + edca", 3, 10, |_, x| Change {
-        told: Some(told(x[0], x[2])),
-        ..queue(QdiscSpec::Mac80211(Mac80211Params { airtime: x[1] < 0.5, ..Mac80211Params::default() }))
-    }),
+    family("mac80211 + edca", 3, 16, |_, x| Change {
+        told: Some(told(x[1], x[2])),
+        ..queue(QdiscSpec::Mac80211(Mac80211Params { airtime: x[0] < 0.5, ..Mac80211Params::default() }))
+    })
+    .usually(AS_LINUX),
 ];
 
 /// A CWmin of stations above the usual 15, and an AIFSN.
@@ -273,12 +220,19 @@ const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
     ..boxed(r, pick(&BY_STATION, x[0]), 0.0, if x[1] < 0.4 { adaptive(r, x[1] / 0.4) } else { fixed(r, x[1]) })
 })];
 
+/// The policy per station, and the live box's queue.
+const BY_STATIONS: &[f64] = &[0.1, 0.2];
+
 /// The families of the box.
 const BOX: &[Family] = &[
-    family("box, capacity = auto", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2]))),
-    family("box, capacity = air", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], air(r, x[2]))),
-    family("box, capacity = wce", 3, 12, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2]))),
-    family("box, capacity fixed", 3, 16, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2]))),
+    family("box, capacity = auto", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2])))
+        .usually(BY_STATIONS),
+    family("box, capacity = air", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], air(r, x[2])))
+        .usually(BY_STATIONS),
+    family("box, capacity = wce", 3, 12, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2])))
+        .usually(BY_STATIONS),
+    family("box, capacity fixed", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2])))
+        .usually(BY_STATIONS),
 ];
 
 /// A box and a queue in the AP.
@@ -348,7 +302,10 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::scenario::Scenario;
+
     use super::*;
+    use crate::plan::ranges::Classes;
 
     const CELL: &str = r#"
         name = "cell"
@@ -396,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_of_linux_are_for_cells_that_aggregate() {
+    fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
         let cell = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
         let tried = |cell: &str| {
             let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
@@ -409,12 +366,12 @@ mod tests {
                 let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
                 assert_eq!(pasted, change.applied(&scenario), "{snippet}");
                 let of_linux = ["mac80211", "edca", "mac80211 + edca", "box + edca"].contains(&family.name);
-                assert!(!of_linux || change.not_today(&scenario).is_none(), "{}", family.name);
-                assert!(!family.name.starts_with("tlas") || change.not_today(&scenario).is_some());
+                assert!(!of_linux || change.not_today().is_none(), "{}", family.name);
+                assert!(!family.name.starts_with("tlas") || change.not_today().is_some());
             }
-            families.iter().any(|family| family.name == "mac80211")
+            ["mac80211", "edca"].map(|name| families.iter().any(|family| family.name == name))
         };
-        assert!(tried(&cell) && !tried(CELL));
+        assert_eq!((tried(&cell), tried(CELL)), ([true, true], [true, false]));
     }
 
     #[test]

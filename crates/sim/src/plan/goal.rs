@@ -4,7 +4,7 @@ mod text;
 
 use fairair_core::metrics::Estimate;
 use fairair_core::packet::Direction;
-use fairair_core::scenario::Scenario;
+use fairair_core::scenario::{Scenario, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::look::{Sample, is_files};
@@ -84,6 +84,10 @@ impl Goal {
                 Some((format!("the goal `{self}` names `{who}`, and no station or group has that name"), help))
             }
             Goal::Goodput { least, .. } => self.excess(scenario, *least),
+            Goal::Delay { .. } if !meant.iter().any(|index| gets_packets(scenario, *index)) => wrong(
+                &format!("the goal `{self}` is about packets in the AP's queue, and nobody that it names gets any"),
+                "it only sends datagrams: name a station that receives, or write a least goodput",
+            ),
             Goal::Files { .. } if !meant.iter().any(|index| has_files(scenario, *index)) => wrong(
                 &format!("the goal `{self}` is about files, but no station that it names fetches files"),
                 "name a station with flows of files",
@@ -238,6 +242,14 @@ fn longest(estimates: impl Iterator<Item = Estimate>) -> Estimate {
 pub(super) fn is_meant(who: &str, name: &str) -> bool {
     let number = name.strip_prefix(who).and_then(|rest| rest.strip_prefix('-'));
     name == who || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether something passes the AP's queue to the station: data, or TCP's acknowledgements.
+fn gets_packets(scenario: &Scenario, station: usize) -> bool {
+    let flows = &scenario.stations[station].flows;
+    flows
+        .iter()
+        .any(|flow| flow.direction == Direction::Down || matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }))
 }
 
 fn has_files(scenario: &Scenario, station: usize) -> bool {

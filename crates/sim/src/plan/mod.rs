@@ -13,6 +13,7 @@ mod look;
 mod outcome;
 mod pace;
 mod prediction;
+mod ranges;
 mod requirements;
 mod search;
 
@@ -30,9 +31,10 @@ use crate::replicas::Pool;
 use crate::starved::names;
 use crate::watch::Watch;
 use change::Change;
-use family::{Ranges, families};
+use family::families;
 use outcome::Outcome;
 pub use outcome::SHORT_S;
+use ranges::Ranges;
 use search::{Found, Search};
 
 /// Name and version of the plan's schema.
@@ -106,6 +108,8 @@ pub struct Row {
     /// What in it does not fit the cell; empty: nothing is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<&'static str>,
+    /// Whether its means meet the requirements and nobody starved, but its replicas differ too much to be sure that it meets them.
+    pub in_doubt: bool,
     /// Jain's index of the shares of the max-min shares.
     pub fairness: f64,
     /// 95th percentile of the delay in the AP, the mean delay of the box added.
@@ -156,7 +160,7 @@ pub struct Constraint {
     pub goodput_without_bps: Option<f64>,
     /// Half width of the 95 % confidence interval of that.
     pub goodput_without_ci95_bps: Option<f64>,
-    /// How much more that is than the surest candidate has that meets all goals, as a share of the latter's; null when none does.
+    /// How much more that is than the first row has, as a share of the latter's; null when that does not meet all goals.
     pub cost: Option<f64>,
     /// Half width of the 95 % confidence interval of the cost, both goodputs taken as independent. A cost below it may be chance.
     pub cost_ci95: Option<f64>,
@@ -242,8 +246,9 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         starved: names(scenario, &outcome.starved),
         snippet: outcome.change.snippet(scenario),
         paste: paste(scenario, &changed),
-        not_today: outcome.change.not_today(scenario),
+        not_today: outcome.change.not_today(),
         cautions: cautions(&changed),
+        in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
         prediction: Prediction::of(&changed),
@@ -297,10 +302,11 @@ fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
     let Some(first) = found.proved.first() else { return Vec::new() };
     let others_met = |outcome: &&Outcome, goal: usize| {
         outcome.starved.is_nobody()
+            && !outcome.risky
             && outcome.misses.iter().enumerate().all(|(index, miss)| index == goal || *miss <= 0.0)
     };
     let looked_at = || found.all.iter().filter(|outcome| outcome.rung > 0);
-    let met = surest(looked_at().filter(|outcome| outcome.meets));
+    let met = Some(first).filter(|first| first.meets);
     let constraint = |(index, goal): (usize, String)| {
         let without = surest(looked_at().filter(|outcome| others_met(outcome, index)));
         let cost = without.zip(met).map(|(without, met)| cost(without, met));
@@ -346,7 +352,7 @@ fn surest<'a>(of: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
 
 /// How much more goodput `without` has than `met`, as a share of the latter's, and the doubt about that.
 fn cost(without: &Outcome, met: &Outcome) -> (f64, f64) {
-    if std::ptr::eq(without, met) {
+    if without.change == met.change {
         return (0.0, 0.0);
     }
     let doubt = |outcome: &Outcome| outcome.report.totals.goodput_bps.ci95.unwrap_or(outcome.goodput);

@@ -9,14 +9,15 @@ mod rung;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
 
-use super::family::{Family, Ranges};
+use super::family::Family;
 use super::look::{Sample, simulate};
 use super::outcome::{Outcome, Proposal};
+use super::ranges::Ranges;
 use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, elites, prefer_useful, rank};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
 pub(super) use rung::is_steady;
 use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
 
@@ -40,9 +41,20 @@ const WORTH: f64 = 1.02;
 /// Packets of a default search as reckoned: about 10 s on two cores. How many candidates there are follows, as a factor of the numbers
 /// above.
 const BUDGET: f64 = 56e6;
-const FACTORS: (f64, f64) = (0.28, 1.4);
+const FACTORS: (f64, f64) = (0.5, 1.4);
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
+/// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
+const AGGREGATED: f64 = 1.6;
+/// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
+/// the best, and the best of what was passed over.
+const ROUNDS: usize = 3;
+/// Most times that the neighbours of what is proved are looked at, while that gives more goodput and less than this share of the frames is
+/// spent.
+const CLIMBS: usize = 2;
+const SPENT_CLIMBING: f64 = 0.65;
+const SPENT: f64 = 0.45;
+const SPENT_IN_VAIN: f64 = 0.8;
 /// Least part of the fairness of the cell as it is that a plan keeps when the requirements are about time only.
 const KEPT: f64 = 0.95;
 
@@ -119,9 +131,12 @@ impl<'a> Search<'a> {
         let mut looked = Looked::default();
         let finished = self.rungs(families, &mut looked).is_some();
         let Looked { first, second, third, mut proved } = looked;
-        let as_is = first.iter().chain(&second).find(|outcome| outcome.of.is_none())?.goodput;
+        let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
         rank(&mut proved, as_is);
         prefer_useful(&mut proved);
+        if !proved.iter().any(|outcome| outcome.meets) {
+            closest_first(&mut proved, as_is);
+        }
         let mut all = proved.clone();
         for outcome in third.into_iter().chain(second).chain(first) {
             if !all.iter().any(|known| known.change == outcome.change) {
@@ -136,11 +151,12 @@ impl<'a> Search<'a> {
 
     /// Rung after rung; `None` when it was stopped. What is complete stands in `looked`.
     fn rungs(&mut self, families: &[&'static Family], looked: &mut Looked) -> Option<()> {
-        let Looked { first: seen, second, third, proved } = looked;
+        let seen = &mut looked.first;
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
-        let scale = self.effort * (BUDGET / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
+        let budget = BUDGET * self.cheaper();
+        let scale = self.effort * (budget / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
         self.expect(first + families.len(), scale);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
@@ -151,7 +167,7 @@ impl<'a> Search<'a> {
             self.kept = Some(plain[0].fairness * KEPT);
         }
         self.look(&unseen(proposals, &[]), FIRST, seen)?;
-        let as_is = seen[0].goodput;
+        let as_is = self.reference(&seen[0]);
         for _ in 0..GENERATIONS[0].0 {
             let parents = elites(seen, as_is, many(16));
             let children = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
@@ -163,26 +179,32 @@ impl<'a> Search<'a> {
         }
         let long = proposals::shorter(&elites(seen, as_is, many(16)), &self.ranges);
         self.look(&unseen(long, seen), FIRST, seen)?;
-        self.look(&promoted(seen, elites(seen, as_is, many(SECOND_KEPT))), SECOND, second)?;
-        for _ in 0..GENERATIONS[1].0 {
-            let parents = elites(second, as_is, many(6));
-            let children = children(&parents, &self.ranges, many(GENERATIONS[1].1), 0.05, &mut rng);
-            let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
-            self.look(&unseen(children, &known), SECOND, second)?;
-        }
-        let kept: Vec<Proposal> = elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
-        self.look(&kept, THIRD, third)?;
-        let mut order = elites(third, as_is, third.len());
-        for batch in 0..=MORE_PROOFS {
-            let rest = order.split_off(order.len().min(many(PROVED)));
-            let worth = |outcome: &&Outcome| batch == 0 || outcome.seems_met;
-            let proposals = order.iter().filter(worth).map(proposal).collect::<Vec<_>>();
-            self.look(&proposals, PROOF, proved)?;
-            if proved.iter().any(|outcome| outcome.meets) {
+        let Looked { second, third, proved, .. } = looked;
+        self.deepen(seen, (second, third, proved), &many, &mut rng)?;
+        for _ in 0..ROUNDS {
+            let spent = if best_goodput(proved) > 0.0 { SPENT } else { SPENT_IN_VAIN };
+            if self.frames > spent * self.most() {
                 break;
             }
-            order = rest;
+            let parents = elites(seen, as_is, many(16));
+            let children = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
+            self.look(&unseen(children, seen), FIRST, seen)?;
+            self.deepen(seen, (second, third, proved), &many, &mut rng)?;
         }
+        for _ in 0..CLIMBS {
+            if self.frames > SPENT_CLIMBING * self.most() {
+                break;
+            }
+            let (before, parents) = (best_goodput(proved), leaders(proved));
+            let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
+            self.look(&unseen(proposals::beside(&parents, &self.ranges), &known), SECOND, second)?;
+            self.prove((second, third, proved), &many)?;
+            if best_goodput(proved) <= before {
+                break;
+            }
+        }
+        // What everything is compared with is known as well.
+        self.look(&unseen(proposals::as_is().to_vec(), proved), PROOF, proved)?;
         if !proved.iter().any(|outcome| outcome.meets) {
             let safe = safest(third.iter().chain(second.iter()), proved);
             self.look(&safe, PROOF, proved)?;
@@ -201,11 +223,56 @@ impl<'a> Search<'a> {
         Some(())
     }
 
+    /// Looks longer at what is worth it and has had no longer look yet, and proves the best.
+    fn deepen(
+        &mut self,
+        seen: &[Outcome],
+        (second, third, proved): (&mut Vec<Outcome>, &mut Vec<Outcome>, &mut Vec<Outcome>),
+        many: &impl Fn(usize) -> usize,
+        rng: &mut Rng,
+    ) -> Option<()> {
+        let as_is = self.reference(&seen[0]);
+        let fresh = without(seen, second);
+        self.look(&promoted(&fresh, elites(&fresh, as_is, many(SECOND_KEPT)), as_is), SECOND, second)?;
+        for _ in 0..GENERATIONS[1].0 {
+            let parents = elites(second, as_is, many(6));
+            let children = children(&parents, &self.ranges, many(GENERATIONS[1].1), 0.05, rng);
+            let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
+            self.look(&unseen(children, &known), SECOND, second)?;
+        }
+        self.prove((second, third, proved), many)
+    }
+
+    /// Looks longer at the best of the second rung, and proves what promises more than is proved.
+    fn prove(
+        &mut self,
+        (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
+        many: &impl Fn(usize) -> usize,
+    ) -> Option<()> {
+        let as_is = self.reference(&second[0]);
+        let kept: Vec<Proposal> = elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
+        self.look(&unseen(kept, third), THIRD, third)?;
+        let best = best_goodput(proved);
+        let mut order = elites(&without(third, proved), as_is, third.len());
+        order.retain(|outcome| best <= 0.0 || (outcome.seems_met && outcome.goodput > best));
+        for batch in 0..=MORE_PROOFS {
+            let rest = order.split_off(order.len().min(many(PROVED)));
+            let worth = |outcome: &&Outcome| batch == 0 || outcome.seems_met;
+            let proposals = order.iter().filter(worth).map(proposal).collect::<Vec<_>>();
+            self.look(&proposals, PROOF, proved)?;
+            if proved.iter().any(|outcome| outcome.meets) {
+                break;
+            }
+            order = rest;
+        }
+        Some(())
+    }
+
     /// Simulates candidates in a rung, as many as the frames that are left allow; `None` when it was stopped. Those that are
     /// complete are added to `into` all the same.
     fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
         let rung = rung.at(self.pace);
-        let room = (MOST * self.effort * rung.until - self.frames) / self.cost(rung);
+        let room = (self.most() * rung.until - self.frames) / self.cost(rung);
         let most = proposals.len().min(rung.least.max(room.max(0.0) as usize));
         self.cut += proposals.len() - most;
         let proposals = &proposals[..most];
@@ -256,6 +323,22 @@ impl<'a> Search<'a> {
         .map(|(rung, count)| (rung.at(self.pace), count))
     }
 
+    /// Goodput by which remedies are measured: that of the cell as it is, or what is left of it where slow stations get as much as fast
+    /// ones.
+    fn reference(&self, as_is: &Outcome) -> f64 {
+        as_is.goodput * self.ranges.equal
+    }
+
+    /// By how much a frame is cheaper to simulate in this cell.
+    fn cheaper(&self) -> f64 {
+        if self.scenario.radio.qos.is_some() { AGGREGATED } else { 1.0 }
+    }
+
+    /// Most frames of this search.
+    fn most(&self) -> f64 {
+        MOST * self.cheaper() * self.effort
+    }
+
     fn cost_of_default(&self, first: usize) -> f64 {
         self.looks(first).into_iter().map(|(rung, count)| count as f64 * self.cost(rung)).sum()
     }
@@ -264,7 +347,7 @@ impl<'a> Search<'a> {
     fn expect(&self, first: usize, scale: f64) {
         let parts = |(rung, count): (Rung, usize)| count as f64 * f64::from(rung.replicas * self.parts(rung));
         let all: f64 = self.looks(first).into_iter().map(parts).sum();
-        let most = MOST * self.effort / self.cost(FIRST.at(self.pace));
+        let most = self.most() / self.cost(FIRST.at(self.pace));
         self.counter.expect((all * scale).min(most) as u32);
     }
 
@@ -278,7 +361,7 @@ impl<'a> Search<'a> {
         if let Some(kept) = self.kept {
             misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
         }
-        let starved = sample.starved(required.floor);
+        let starved = sample.starved(required.floor * rung.strictness(self.pace));
         let run = &self.scenario.run;
         let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
         let risky = rung.replicas >= 6 && (silence > SILENCE || sample.is_risky(required.floor));
@@ -317,9 +400,9 @@ impl<'a> Search<'a> {
 }
 
 /// `kept`, and of `from` the best of every family that is not among them, and the cell as it is.
-fn promoted(from: &[Outcome], mut kept: Vec<Outcome>) -> Vec<Proposal> {
+fn promoted(from: &[Outcome], mut kept: Vec<Outcome>, as_is: f64) -> Vec<Proposal> {
     let mut ranked = from.to_vec();
-    rank(&mut ranked, from[0].goodput);
+    rank(&mut ranked, as_is);
     for outcome in ranked {
         let is_new = !kept.iter().any(|other| other.family == outcome.family);
         if is_new && (outcome.starved.is_nobody() || outcome.of.is_none()) {
@@ -339,6 +422,11 @@ fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> 
     }
     safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
     safe.into_iter().take(SAFE).map(proposal).collect()
+}
+
+/// Those of `all` that are not among `known`.
+fn without(all: &[Outcome], known: &[Outcome]) -> Vec<Outcome> {
+    all.iter().filter(|own| !known.iter().any(|other| other.change == own.change)).cloned().collect()
 }
 
 fn proposal(outcome: &Outcome) -> Proposal {

@@ -3,8 +3,8 @@
 //! A goal such as `down/up=2` holds on a thin surface in the cube of a family with several parameters: points that are spread evenly, and
 //! children of the best of them, seldom meet it. Between a point on one side and one on the other there is one that does.
 
-use crate::plan::family::Ranges;
 use crate::plan::outcome::{Outcome, Proposal};
+use crate::plan::ranges::Ranges;
 
 /// What a step of a whole cube's side costs, as a share of goodput: near pairs first, a straight line is right between them.
 const FAR: f64 = 0.2;

@@ -3,14 +3,15 @@
 use fairair_core::rng::Rng;
 
 use crate::plan::change::Change;
-use crate::plan::family::{Family, Ranges};
+use crate::plan::family::Family;
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
+use crate::plan::ranges::Ranges;
 
 /// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
 pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Proposal> {
     let mut spread: Vec<_> =
         families.iter().map(|family| design(family, many(family.first), ranges).into_iter()).collect();
-    let mut proposals: Vec<Proposal> = vec![(None, Vec::new(), Change::default())];
+    let mut proposals: Vec<Proposal> = as_is().to_vec();
     loop {
         let before = proposals.len();
         proposals.extend(spread.iter_mut().filter_map(Iterator::next));
@@ -18,6 +19,27 @@ pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn
             return proposals;
         }
     }
+}
+
+/// The cell as it is.
+pub(super) fn as_is() -> [Proposal; 1] {
+    [(None, Vec::new(), Change::default())]
+}
+
+/// Points beside the parents along each coordinate, near and not so near.
+pub(super) fn beside(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
+    let mut proposals = Vec::new();
+    for parent in parents {
+        let Some(family) = parent.of else { continue };
+        for axis in 0..parent.at.len() {
+            for step in [0.04, -0.04, 0.1, -0.1] {
+                let mut at = parent.at.clone();
+                at[axis] = (at[axis] + step).clamp(0.0, 1.0);
+                proposals.push((Some(family), at.clone(), family.change(ranges, &at)));
+            }
+        }
+    }
+    proposals
 }
 
 /// Points near the parents, each with one coordinate moved, or all.
@@ -73,7 +95,17 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
         }
         (1..=family.dims as i32).map(|k| (0.5 + (n as f64 + 1.0) / golden.powi(k)).fract()).collect()
     };
-    (0..count).map(point).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
+    let fixed = family.usual.len();
+    let usual = |n: usize| -> Vec<f64> {
+        let mut at = point(n / 2);
+        at[..fixed].copy_from_slice(family.usual);
+        if family.dims == fixed + 1 {
+            at[fixed] = (n / 2) as f64 / (count / 2).max(2) as f64 + 0.5 / count as f64;
+        }
+        at
+    };
+    let at = |n: usize| if fixed > 0 && n % 2 == 0 { usual(n) } else { point(n) };
+    (0..count).map(at).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
 }
 
 /// Proposals that differ from each other and from all that were simulated before.

@@ -12,6 +12,9 @@ const CLOSEST: f64 = 0.5;
 /// within [`LONG`].
 const BAND: f64 = 0.04;
 
+/// Families of which the best candidate's neighbours are looked at.
+const LEADERS: usize = 2;
+
 /// Goodput of the best that meets the requirements.
 pub(super) fn best_goodput(all: &[Outcome]) -> f64 {
     all.iter().filter(|outcome| outcome.meets).map(|outcome| outcome.goodput).fold(0.0, f64::max)
@@ -38,6 +41,24 @@ pub(super) fn rank(all: &mut [Outcome], as_is: f64) {
         let closer = if a.meets && b.meets { Ordering::Equal } else { a.shortfall.total_cmp(&b.shortfall) };
         class(a).cmp(&class(b)).then(closer).then(b.utility().total_cmp(&a.utility()))
     });
+}
+
+/// Of those that do not meet the requirements, the nearest under which nobody starves goes first.
+pub(super) fn closest_first(all: &mut [Outcome], as_is: f64) {
+    let is_remedy = |outcome: &Outcome| outcome.goodput >= REMEDY * as_is;
+    let is_bad = |outcome: &Outcome| (!is_remedy(outcome), !outcome.starved.is_nobody());
+    all.sort_by(|a, b| is_bad(a).cmp(&is_bad(b)).then(a.shortfall.total_cmp(&b.shortfall)));
+}
+
+/// Of what is proved to meet the requirements, the best of each of the best families.
+pub(super) fn leaders(proved: &[Outcome]) -> Vec<Outcome> {
+    let mut best: Vec<Outcome> = Vec::new();
+    for outcome in by_goodput(proved).into_iter().filter(|outcome| outcome.meets) {
+        if best.len() < LEADERS && !best.iter().any(|known| known.family == outcome.family) {
+            best.push(outcome.clone());
+        }
+    }
+    best
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by

@@ -47,6 +47,17 @@ impl Rung {
     }
 }
 
+/// In a single replica that is shorter than this, in seconds, a flow that lost its first packets seems to starve: the floor is lower
+/// there in the same measure.
+const SURE_S: f64 = 10.0;
+
+impl Rung {
+    /// Share of the floor that counts in a cell of so many packets per second.
+    pub(super) fn strictness(self, pace: f64) -> f64 {
+        if self.replicas > 1 { 1.0 } else { (seconds(self, pace, 0.0).1 / SURE_S).min(1.0) }
+    }
+}
+
 /// Fewer replicas say too little of who starves by chance.
 const LEAST_REPLICAS: u32 = 6;
 
@@ -109,6 +120,16 @@ pub(super) fn frames(scenario: &Scenario, record: &Record) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_single_replica_lowers_the_floor() {
+        assert!((FIRST.strictness(800.0) - 1.0).abs() < 1e-9, "30 s");
+        assert!((FIRST.strictness(8000.0) - 0.75).abs() < 1e-9, "7.5 s of 10");
+        assert!(
+            [SECOND, PROOF].iter().all(|rung| rung.strictness(8e5).to_bits() == 1.0_f64.to_bits()),
+            "several replicas"
+        );
+    }
 
     #[test]
     fn a_fast_cell_is_simulated_for_less_time_and_less_often() {

@@ -1,0 +1,83 @@
+//! Between which values the parameters of remedies are tried.
+
+use fairair_core::packet::Direction;
+use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::units::Bitrate;
+
+/// What the ranges of parameters follow.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranges {
+    /// The largest queue that makes sense: what never overflows, or the AP's own.
+    pub(super) largest: usize,
+    /// Largest receive window.
+    pub(super) window: u32,
+    /// IP bytes of both directions that the cell carries, as reckoned.
+    pub(super) capacity_bps: f64,
+    /// Share of that which it carries at least where all stations get the same.
+    pub(super) equal: f64,
+    /// The box's largest capacity.
+    pub(super) most: Bitrate,
+    /// Whether stations and AP aggregate: 802.11n and later.
+    pub(super) aggregates: bool,
+    /// Whose weights and caps are parameters.
+    pub(super) classes: Classes,
+}
+
+/// Stations and groups of stations, as the file names them, whose weights and caps in the box are parameters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Classes {
+    /// Those that a goal wants to have more or less; they have one weight.
+    pub(crate) weighed: Vec<String>,
+    /// Those that have to leave something to whom a goal names; they have one cap.
+    pub(crate) capped: Vec<String>,
+    /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
+    pub(crate) any: Vec<String>,
+}
+
+impl Ranges {
+    /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full.
+    pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, classes: Classes) -> Self {
+        let packets = |flow: &fairair_core::scenario::Flow| match flow.direction {
+            // A delayed ACK stands for two segments.
+            Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
+            _ => flow.tcp.window,
+        };
+        let lossless = scenario.flows().map(|(_, flow)| packets(flow) as usize).sum::<usize>();
+        Ranges {
+            largest: lossless.max(scenario.ap.queue.limit()).clamp(10, 1500),
+            window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
+            capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
+            equal: equal(scenario),
+            most: Enforce::most_in(&scenario.radio),
+            aggregates: scenario.radio.qos.is_some(),
+            classes,
+        }
+    }
+
+    pub(super) fn packets(&self, x: f64) -> usize {
+        between(1.0, self.largest as f64, x).round() as usize
+    }
+
+    pub(super) fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {
+        let bps = self.capacity_bps * between(low, high, x);
+        // Two digits and a half: a snippet is for people.
+        let step = 10f64.powf(bps.log10().floor() - 2.0);
+        Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
+    }
+}
+
+/// What the links carry where each station gets the same bytes, over what they carry where each has the same time.
+fn equal(scenario: &Scenario) -> f64 {
+    let rates = || {
+        let at_work = scenario.stations.iter().filter(|station| !station.flows.is_empty());
+        at_work.map(|station| station.rate.as_bps() as f64 * (1.0 - station.frame_error.get()))
+    };
+    let count = rates().count().max(1) as f64;
+    let (mean, harmonic) = (rates().sum::<f64>() / count, count / rates().map(f64::recip).sum::<f64>());
+    if mean > 0.0 && harmonic.is_finite() { (harmonic / mean).clamp(0.02, 1.0) } else { 1.0 }
+}
+
+/// From `low` to `high` in equal ratios.
+pub(super) fn between(low: f64, high: f64, x: f64) -> f64 {
+    low * (high / low).powf(x.clamp(0.0, 1.0))
+}
