@@ -14,6 +14,12 @@ const FEW_DROPS: f64 = 0.005;
 
 /// A station with less than this share of its max-min share is named.
 const LITTLE: f64 = 0.2;
+/// Spoilt frames from this share on, and a link slower than the fastest by this factor, are named.
+const SPOILT: f64 = 0.1;
+const SLOW: u64 = 3;
+/// A station with this share of the air, and no more than this of the mean goodput, is named.
+const MUCH_AIR: f64 = 0.4;
+const MORE: f64 = 1.2;
 /// Most names in the sentence.
 const NAMES: usize = 3;
 
@@ -31,13 +37,13 @@ pub fn verdict(report: &Report, scenario: &Scenario) -> String {
         _ => greedy_directions(report, &shares).unwrap_or_else(|| directions(report)),
     };
     let who = match starving(report) {
-        Some(starving) => format!("{starving}{}: {}", starved_by_name(report, &shares), in_mid_sentence(&who)),
+        Some(starving) => format!("{starving}{}. {who}", starved_by_name(report, &shares, scenario)),
         None => who,
     };
-    let who = match with_little(report, &shares) {
-        Some(little) => format!("{who}; {little}"),
-        None => who,
-    };
+    let who = [with_little(report, &shares), with_air(report)]
+        .into_iter()
+        .flatten()
+        .fold(who, |who, more| format!("{who}; {more}"));
     match ap_queue(report) {
         Some(queue) => format!("{who}; {queue}."),
         None => format!("{who}."),
@@ -62,13 +68,17 @@ pub fn starving(report: &Report) -> Option<String> {
 }
 
 /// Who starves on average; a flow by its number at its station, from 0.
-fn starved_by_name(report: &Report, shares: &MaxMin) -> String {
+fn starved_by_name(report: &Report, shares: &MaxMin, scenario: &Scenario) -> String {
     let goodput = |estimate: Estimate| estimate.mean.unwrap_or(0.0);
     let flows: Vec<f64> = report.flows.iter().map(|flow| goodput(flow.goodput_bps)).collect();
     let stations: Vec<f64> = report.stations.iter().map(|station| goodput(station.goodput_bps)).collect();
     let starved = shares.starved(FLOOR, &flows, &stations);
     let whole: Vec<&str> = starved.stations.iter().map(|index| report.stations[*index].name.as_str()).collect();
-    let mut names: Vec<String> = whole.iter().map(|name| (*name).to_owned()).collect();
+    let mut names: Vec<String> = starved
+        .stations
+        .iter()
+        .map(|index| report.stations[*index].name.clone() + &weakness(scenario, *index))
+        .collect();
     for index in &starved.flows {
         let flow = &report.flows[*index];
         if !whole.contains(&flow.station.as_str()) {
@@ -86,6 +96,31 @@ fn starved_by_name(report: &Report, shares: &MaxMin) -> String {
     // Who starves in some replicas only is not below the floor on average.
     let in_turns = report.indices.starved_flows.mean.is_some_and(|mean| mean > starved.flows.len() as f64 + 0.5);
     format!(": {}{}", some(&names), if in_turns { ", and others in turns" } else { "" })
+}
+
+/// Why a station may get little whatever the others do, in brackets: its link.
+fn weakness(scenario: &Scenario, index: usize) -> String {
+    let Some(own) = scenario.stations.get(index) else { return String::new() };
+    let fastest = scenario.stations.iter().map(|other| other.rate.as_bps()).max().unwrap_or(0);
+    let error = own.frame_error.get();
+    if error >= SPOILT {
+        format!(" ({} of its frames are spoilt)", per_cent(error))
+    } else if own.rate.as_bps() < fastest / SLOW {
+        format!(" (its link has {})", own.rate)
+    } else {
+        String::new()
+    }
+}
+
+/// A station that holds much of the air and gets no more than others for it.
+fn with_air(report: &Report) -> Option<String> {
+    let count = report.stations.len() as f64;
+    let mean = report.totals.goodput_bps.mean? / count;
+    let held = report.stations.iter().filter_map(|own| Some((own.airtime_share.mean?, own)));
+    let (share, own) = held.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let gets_no_more = own.goodput_bps.mean? <= MORE * mean;
+    (count > 1.0 && gets_no_more && share >= MUCH_AIR && share >= 2.0 / count)
+        .then(|| format!("{} holds {} of the air", own.name, per_cent(share)))
 }
 
 /// Stations that have little of their share, but do not starve; who asks for less has a smaller share.
@@ -117,16 +152,6 @@ fn some(names: &[String]) -> String {
         Some(more) => format!("{} and {more} more", names[..NAMES].join(", ")),
         None => names.join(", "),
     }
-}
-
-/// A clause that begins with a word of its own, not with a station's name, goes on in lower case.
-fn in_mid_sentence(clause: &str) -> String {
-    let own = ["Uploads ", "Of ", "Downloads ", "Another ", "All ", "The ", "There "];
-    let mut text = clause.to_owned();
-    if own.iter().any(|word| text.starts_with(word)) {
-        text[..1].make_ascii_lowercase();
-    }
-    text
 }
 
 /// Some flows ask for less than they could get, which says nothing of fairness: the others are compared where both
