@@ -104,7 +104,7 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
         }
         at
     };
-    let at = |n: usize| if fixed > 0 && n % 2 == 0 { usual(n) } else { point(n) };
+    let at = |n: usize| if fixed > 0 && n.is_multiple_of(2) { usual(n) } else { point(n) };
     (0..count).map(at).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
 }
 
