@@ -31,7 +31,8 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
             }
             // Who is slow or often not received is helped by a cap of the others.
             Goal::Level(_) => {
-                capped.extend(weakest(scenario).into_iter().flat_map(|weak| others(&|own| own.name == weak)))
+                let Some(weak) = weakest(scenario) else { continue };
+                capped.extend(others(&|own| own.name == weak));
             }
             Goal::Goodput { who, .. } => {
                 capped.extend(others(&|own| is_meant(who, &own.name)));
