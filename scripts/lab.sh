@@ -27,7 +27,7 @@ done
 if ! fits && command -v npm >/dev/null; then
     later=$PWD/../target/node
     [ -x "$later/node_modules/.bin/node" ] ||
-        npm install --silent --no-audit --no-fund --no-save --prefix "$later" node@22.23.3 ||
+        npm install --loglevel error --no-audit --no-fund --no-save --prefix "$later" node@22.23.3 ||
         rm -rf "$later"
     PATH=$later/node_modules/.bin:$PATH
 fi
@@ -35,7 +35,7 @@ fits || skip "Node 20.19 or later with npm"
 
 # Packages of the lock file, unless they are there already.
 if ! cmp -s package-lock.json node_modules/.fairair-lock; then
-    npm ci --silent --no-audit --no-fund --ignore-scripts
+    npm ci --loglevel error --no-audit --no-fund --ignore-scripts
     cp package-lock.json node_modules/.fairair-lock
 fi
 
