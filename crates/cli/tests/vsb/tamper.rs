@@ -37,7 +37,7 @@ fn what_others_take_away_comes_back() {
     }
     // Of the last thirty seconds.
     assert!(troubles(&bench).contains("others removed"), "{}", troubles(&bench));
-    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 5);
+    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 10);
     let both = (rates[0] + rates[1]) / 1e6;
     println!("up- and downlink together after all that: {both:.2} of 20 Mbit/s");
     assert!((17.0..20.0).contains(&both), "{rates:?}");
@@ -90,7 +90,7 @@ fn interfaces_go_down_are_renamed_and_made_anew() {
     let anew = datapath(&bench);
     assert!(anew.contains("rate 10Mbit") && anew.matches("Redirect to device fairair0").count() == 4, "{anew}");
     assert!(bench.log().contains("wan is another device than before"), "{}", bench.log());
-    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 5);
+    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.2")], 3, 10);
     let both = (rates[0] + rates[1]) / 1e6;
     println!("after the new device: {both:.2} of 10 Mbit/s");
     assert!((8.5..10.0).contains(&both), "{rates:?}");

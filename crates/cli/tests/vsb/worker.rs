@@ -36,7 +36,9 @@ pub(crate) struct Transfers {
     _sources: Vec<Worker>,
 }
 
-/// Runs all transfers at once; goodput of each in bit/s from second `skip` to second `skip + seconds`.
+/// Runs all transfers at once; goodput of each in bit/s from second `skip` to second `skip + seconds`. Receivers count bytes in
+/// order: behind a lost packet up to a queue of them wait at either end of the time, and a timeout, or a machine that is busy with
+/// other things, stops a sender for tenths of a second. Where 15 % too little fails a test, ten seconds keep that below it.
 pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64) -> Vec<f64> {
     start(bench, transfers, skip, seconds).finish()
 }
