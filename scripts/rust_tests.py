@@ -1,14 +1,18 @@
 """Build and run all Rust tests: those that wait for the kernel, and at the same time all others.
 
-    python3 scripts/rust_tests.py            1 if a test fails
+    python3 scripts/rust_tests.py                     1 if a test fails
+    python3 scripts/rust_tests.py --beside COMMAND    or if this fails, which runs after the others (may be repeated)
 
 Tests of the testbed and the live box mostly wait, and some measure: they have the usual priority. All others compute:
-they run as SCHED_IDLE, on what the first leave of the processors. Examples and benchmarks are no tests; `make lint` checks them.
+they run as SCHED_IDLE, on what the first leave of the processors, and so does COMMAND. Examples and benchmarks are no tests;
+`make lint` checks them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -44,22 +48,27 @@ class Binary:
 
     def run(self, before: list[str], capture: bool) -> tuple[int, str]:
         """Run it where cargo would, behind the command `before`; its status and what it printed, if captured."""
-        begin = time.monotonic()
-        head = f"     Running {self.name}\n"
-        if not capture:
-            print(head, end="", flush=True)
-        done = subprocess.run(
-            [*before, self.path],
-            cwd=self.folder,
-            check=False,
-            text=True,
-            stdout=subprocess.PIPE if capture else None,
-            stderr=subprocess.STDOUT if capture else None,
-        )
-        tail = f"     {self.name}: {time.monotonic() - begin:.0f} s\n"
-        if not capture:
-            print(tail, flush=True)
-        return done.returncode, head + (done.stdout or "") + tail
+        return run(self.name, [*before, self.path], self.folder, capture)
+
+
+def run(name: str, command: list[str], folder: Path, capture: bool) -> tuple[int, str]:
+    """Run a command in a folder; its status and what it printed, if captured."""
+    begin = time.monotonic()
+    head = f"     Running {name}\n"
+    if not capture:
+        print(head, end="", flush=True)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        check=False,
+        text=True,
+        stdout=subprocess.PIPE if capture else None,
+        stderr=subprocess.STDOUT if capture else None,
+    )
+    tail = f"     {name}: {time.monotonic() - begin:.0f} s\n"
+    if not capture:
+        print(tail, flush=True)
+    return done.returncode, head + (done.stdout or "") + tail
 
 
 def build() -> list[Binary]:
@@ -80,6 +89,15 @@ def build() -> list[Binary]:
 
 def main() -> int:
     """Run everything."""
+    parser = argparse.ArgumentParser(description="Build and run all Rust tests.")
+    parser.add_argument(
+        "--beside",
+        metavar="COMMAND",
+        action="append",
+        default=[],
+        help="runs as SCHED_IDLE after the tests that only compute",
+    )
+    commands = parser.parse_args().beside
     binaries = build()
     kernel = sorted((binary for binary in binaries if binary.order >= 0), key=lambda binary: binary.order)
     if len(kernel) < len(KERNEL) and sys.platform == "linux":
@@ -90,6 +108,7 @@ def main() -> int:
 
     def compute() -> None:
         others.extend(binary.run(idle, capture=True) for binary in binaries if binary.order < 0)
+        others.extend(run(command, [*idle, *shlex.split(command)], ROOT, capture=True) for command in commands)
 
     beside = threading.Thread(target=compute)
     beside.start()

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs all tests, Rust's and Python's, and closes with their sum: cargo's own last line counts one crate's doc tests only.
+# Runs all tests, Rust's and Python's, looks at licences, and closes with their sum: cargo's own last line counts one crate's doc tests only.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,21 +9,10 @@ trap 'rm -f "$log"' EXIT
 status=0
 # Kernel tests mostly wait: more at once than there are cores. Those that measure take turns by themselves.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
-python3 scripts/rust_tests.py 2>&1 | tee "$log" || status=$?
+python3 scripts/rust_tests.py --beside "make --no-print-directory deny" --beside scripts/python-tests.sh 2>&1 | tee "$log" || status=$?
 
-# The page of the lab, on the command that the tests above have built.
+# The page of the lab, on the command and the package that the tests above have built.
 scripts/lab.sh || status=$?
-
-# The Python package: built into .venv from what the tests above have compiled, then style, types, stubs and tests.
-export PATH="$PWD/.venv/bin:$PATH" VIRTUAL_ENV="$PWD/.venv"
-in_python() (cd python && "$@")
-in_python maturin develop --quiet --profile dev --locked || status=$?
-in_python ruff format --check . || status=$?
-in_python ruff check . || status=$?
-in_python mypy || status=$?
-in_python basedpyright || status=$?
-in_python python -m mypy.stubtest fairair._native || status=$?
-in_python pytest -q 2>&1 | tee -a "$log" || status=$?
 
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
      # pytest: "97 passed, 1 skipped in 14.18s".
