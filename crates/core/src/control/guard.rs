@@ -389,7 +389,7 @@ mod tests {
         assert!((cell.c() / cell.carries - 1.3).abs() < 1e-3);
     }
 
-    /// At 5 Mbit/s a C of 93 % passes the first step, and the second one puts tens of packets into the cell. They are gone soon, and on
+    /// At 5 Mbit/s a C of 93 % passes the first step, and the second one puts some packets into the cell. They are gone soon, and on
     /// the mean no more than C has passed.
     #[test]
     fn what_a_trial_puts_into_the_cell_is_taken_back() {
@@ -409,7 +409,7 @@ mod tests {
                 "uploads {uploads}: {:.0} ms at most, more than 30 ms for {long} tenths, {passed:.3} s over",
                 worst * 1e3
             );
-            assert!(long <= 25 && passed < 0.05, "{long} {passed}");
+            assert!(worst < 0.09 && long <= 10 && passed < 0.05, "{worst} {long} {passed}");
         }
     }
 

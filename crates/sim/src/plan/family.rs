@@ -21,7 +21,7 @@ pub(crate) struct Family {
     pub(crate) dims: usize,
     /// Candidates of the first look.
     pub(crate) first: usize,
-    /// First parameters of every other one of these: what people usually deploy.
+    /// First parameters of every other one of these: what people usually deploy, or what is often good.
     pub(crate) usual: &'static [f64],
     make: fn(&Ranges, &[f64]) -> Change,
 }
@@ -122,6 +122,9 @@ fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
     CapacityParams::Fixed { rate: ranges.rate(0.3 * ranges.equal, 1.2, x) }
 }
 
+/// A short queue of data, and room for one ACK: a later ACK stands for those that are dropped, and the air of these carries data.
+const FEW_ACKS: &[f64] = &[0.42, 0.0];
+
 /// The families of the access point.
 const AP: &[Family] = &[
     family("droptail", 1, 12, |r, x| queue(QdiscSpec::Droptail { limit: r.packets(x[0]) })),
@@ -145,7 +148,8 @@ const AP: &[Family] = &[
         let cwnd = CwndSource::Estimated;
         queue(QdiscSpec::TlasSaf(TlasSafParams { limit: r.packets(x[0]), cwnd, ..TlasSafParams::default() }))
     }),
-    family("dual-queue", 3, 30, |r, x| queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Fixed(share(x[2]))))),
+    family("dual-queue", 3, 32, |r, x| queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Fixed(share(x[2])))))
+        .usually(FEW_ACKS),
     family("dual-queue, p = auto", 2, 10, |r, x| {
         queue(dual(r, r.packets(x[0]), r.packets(x[1]), Share::Rule(ShareRule::Auto)))
     }),

@@ -62,7 +62,7 @@ pub(super) fn leaders(proved: &[Outcome]) -> Vec<Outcome> {
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
-/// goodput of what may meet the requirements, and the best of families that are not there yet.
+/// goodput of what may meet the requirements, the best by goodput of what meets them, and the best of families that are not there yet.
 pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
     let mut ranked = all.to_vec();
     rank(&mut ranked, as_is);
@@ -72,6 +72,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
         .cloned()
         .collect();
     promising.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
+    let certain: Vec<Outcome> = promising.iter().filter(|outcome| outcome.meets).cloned().collect();
     let mut others = ranked.clone();
     let mut families: Vec<&str> = Vec::new();
     others.retain(|outcome| {
@@ -80,7 +81,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
         is_first
     });
     let mut kept: Vec<Outcome> = Vec::new();
-    let mut lists = [ranked.into_iter(), promising.into_iter(), others.into_iter()];
+    let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
     while kept.len() < most {
         let before = kept.len();
         let mut exhausted = 0;
@@ -94,7 +95,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
                 None => exhausted += 1,
             }
         }
-        if exhausted == 3 && kept.len() == before {
+        if exhausted == lists.len() && kept.len() == before {
             break;
         }
     }
