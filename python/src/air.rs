@@ -1,6 +1,6 @@
 //! The air of a cell: every PPDU of a part of a run, as columns.
 
-use fairair_core::mac::{Ppdu, PpduKind, Trace};
+use fairair_core::mac::{Ppdu, Trace};
 use fairair_core::units::{Duration, Instant};
 use fairair_sim::Watch;
 use numpy::{Element, PyArray1};
@@ -65,7 +65,7 @@ fn columns<'py>(py: Python<'py>, seen: &[Ppdu]) -> PyResult<Bound<'py, PyDict>> 
     table.set_item("duration_s", column(py, seen, |ppdu| ppdu.duration.as_secs_f64()))?;
     table.set_item("sender", column(py, seen, |ppdu| i64::from(ppdu.transmitter.0)))?;
     table.set_item("receiver", column(py, seen, |ppdu| i64::from(ppdu.receiver.0)))?;
-    table.set_item("kind", seen.iter().map(|ppdu| kind(ppdu.kind)).collect::<Vec<_>>())?;
+    table.set_item("kind", seen.iter().map(|ppdu| ppdu.kind.name()).collect::<Vec<_>>())?;
     table.set_item("rate_bps", column(py, seen, |ppdu| ppdu.rate.as_bps() as f64))?;
     table.set_item("mpdus", column(py, seen, |ppdu| i64::from(ppdu.mpdus)))?;
     table.set_item("lost", column(py, seen, |ppdu| i64::from(ppdu.lost)))?;
@@ -73,14 +73,4 @@ fn columns<'py>(py: Python<'py>, seen: &[Ppdu]) -> PyResult<Bound<'py, PyDict>> 
     table.set_item("ip_bytes", column(py, seen, |ppdu| i64::from(ppdu.bytes)))?;
     table.set_item("collided", column(py, seen, |ppdu| ppdu.collided))?;
     Ok(table)
-}
-
-fn kind(kind: PpduKind) -> &'static str {
-    match kind {
-        PpduKind::Data => "data",
-        PpduKind::TcpAck => "TCP ACK",
-        PpduKind::Ack => "ACK",
-        PpduKind::BlockAck => "BlockAck",
-        PpduKind::Control => "control",
-    }
 }

@@ -117,6 +117,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
+    /// Write every PPDU of replica 0 to FILE, a Parquet table with a row each.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,

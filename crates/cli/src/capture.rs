@@ -1,11 +1,11 @@
-//! `--pcap`: replica 0 with a monitor on the channel.
+//! `--pcap` and `--trace`: replica 0 with a monitor on the channel.
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fairair_core::mac::AirFrame;
+use fairair_core::mac::{AirFrame, Traced};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_linux::emulate::{EthernetFrame, Monitor, Outcome};
@@ -13,25 +13,53 @@ use fairair_sim::replicas::Pool;
 use fairair_sim::{Effort, Execution, Watch};
 
 use crate::error::CliError;
-use crate::pcap::{FileError, PcapFile};
+use crate::pcap::{Captured, PcapFile};
+use crate::sink::FileError;
+use crate::trace::TraceFile;
 
 /// How often the writer looks for frames: it must not be woken by the thread that keeps time.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A capture that was opened before the run, so that a place that cannot be written to is refused in time.
-pub(crate) struct Capture(Mutex<Option<PcapFile>>);
+/// What is written of replica 0, opened before the run, so that a place that cannot be written to is refused in time.
+pub(crate) struct Capture(Mutex<Option<Files>>);
+
+/// A capture, a trace, or both.
+struct Files {
+    pcap: Option<PcapFile>,
+    trace: Option<TraceFile>,
+}
+
+impl Files {
+    fn write<P: Captured + Traced>(&mut self, frame: &AirFrame<P>) -> Result<(), FileError> {
+        self.pcap.as_mut().map_or(Ok(()), |file| file.write(frame))?;
+        self.trace.as_mut().map_or(Ok(()), |file| file.see(frame))
+    }
+
+    fn finish(self) -> Result<(), FileError> {
+        self.pcap.map_or(Ok(()), PcapFile::finish)?;
+        self.trace.map_or(Ok(()), TraceFile::finish)
+    }
+}
 
 impl Capture {
-    /// Opens the capture that is to become `path`.
-    pub(crate) fn open(path: &Path, scenario: &Scenario) -> Result<Self, CliError> {
-        PcapFile::create(path, &scenario.radio, scenario.flows().map(|(_, flow)| flow.direction))
-            .map(|file| Capture(Mutex::new(Some(file))))
-            .map_err(|FileError { path, source }| CliError::unwritable(path, &source))
+    /// Opens what is to become the capture `pcap` and the table `trace`; `None`: neither is asked for.
+    pub(crate) fn open(
+        pcap: Option<&Path>,
+        trace: Option<&Path>,
+        scenario: &Scenario,
+    ) -> Result<Option<Self>, CliError> {
+        let flows = || scenario.flows().map(|(_, flow)| flow.direction);
+        let open = || {
+            let pcap = pcap.map(|path| PcapFile::create(path, &scenario.radio, flows())).transpose()?;
+            let trace = trace.map(|path| TraceFile::create(path, scenario)).transpose()?;
+            Ok((pcap.is_some() || trace.is_some()).then(|| Capture(Mutex::new(Some(Files { pcap, trace })))))
+        };
+        open().map_err(|FileError { path, source }| CliError::unwritable(path, &source))
     }
 
     /// Runs replica 0 and writes the frames on the air, whole or not at all.
     pub(crate) fn run(&self, scenario: &Scenario) -> Result<Record, CliError> {
-        let Some(mut file) = self.take() else {
+        let Some(mut files) = self.take() else {
             return Ok(fairair_sim::run(scenario, 0));
         };
         // A monitor cannot stop the simulation: the first failure waits until the replica is over.
@@ -41,11 +69,11 @@ impl Capture {
             0,
             Some(&mut |frame| {
                 if outcome.is_ok() {
-                    outcome = file.write(frame);
+                    outcome = files.write(frame);
                 }
             }),
         );
-        outcome.and_then(|()| file.finish()).map(|()| record).map_err(failed)
+        outcome.and_then(|()| files.finish()).map(|()| record).map_err(failed)
     }
 
     /// Runs a replica on the testbed with `run` and writes the frames on the air. A replica that did not come to its end leaves no file.
@@ -53,20 +81,20 @@ impl Capture {
         &self,
         run: impl FnOnce(Option<Monitor>) -> Result<Option<Outcome>, CliError>,
     ) -> Result<Option<Outcome>, CliError> {
-        let Some(file) = self.take() else { return run(None) };
+        let Some(files) = self.take() else { return run(None) };
         let (monitor, air) = mpsc::channel();
         std::thread::scope(|scope| {
-            let writer = scope.spawn(move || write(file, &air));
+            let writer = scope.spawn(move || write(files, &air));
             let outcome = run(Some(monitor))?;
-            let file = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(failed)?;
+            let files = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).map_err(failed)?;
             if outcome.is_some() {
-                file.finish().map_err(failed)?;
+                files.finish().map_err(failed)?;
             }
             Ok(outcome)
         })
     }
 
-    fn take(&self) -> Option<PcapFile> {
+    fn take(&self) -> Option<Files> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -99,8 +127,8 @@ pub fn simulate_captured(
     watch: Watch,
     pcap: &Path,
 ) -> Result<Execution, CliError> {
-    let capture = Capture::open(pcap, scenario)?;
-    simulate(scenario, effort, pool, watch, Some(&capture))
+    let capture = Capture::open(Some(pcap), None, scenario)?;
+    simulate(scenario, effort, pool, watch, capture.as_ref())
 }
 
 fn failed(FileError { path, source }: FileError) -> CliError {
@@ -108,12 +136,12 @@ fn failed(FileError { path, source }: FileError) -> CliError {
 }
 
 /// Writes frames until the sender is gone.
-fn write(mut file: PcapFile, air: &Receiver<AirFrame<EthernetFrame>>) -> Result<PcapFile, FileError> {
+fn write(mut files: Files, air: &Receiver<AirFrame<EthernetFrame>>) -> Result<Files, FileError> {
     loop {
         match air.try_recv() {
-            Ok(frame) => file.write(&frame)?,
+            Ok(frame) => files.write(&frame)?,
             Err(TryRecvError::Empty) => std::thread::sleep(LOOK),
-            Err(TryRecvError::Disconnected) => return Ok(file),
+            Err(TryRecvError::Disconnected) => return Ok(files),
         }
     }
 }

@@ -15,8 +15,10 @@ pub mod pcap;
 mod plan;
 mod progress;
 mod run;
+mod sink;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod trace;
 #[cfg(target_os = "linux")]
 mod vsb;
 mod work;

@@ -24,8 +24,9 @@ pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", 
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    let captured_on_stdout = check_capture(args.pcap.as_deref(), &args.scenario)?;
-    let capture = args.pcap.as_deref().map(|path| Capture::open(path, &scenario)).transpose()?;
+    let (pcap, trace) = (args.pcap.as_deref(), args.trace.as_deref());
+    let captured_on_stdout = check_capture(pcap, trace, &args.scenario)?;
+    let capture = Capture::open(pcap, trace, &scenario)?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let effort =
         Effort { until_ci_percent: args.until_ci.map(|Percent(percent)| percent), max_replicas: args.max_replicas };
@@ -62,16 +63,24 @@ pub(crate) fn deliver(
     Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
-/// Refuses a capture that would replace the scenario (a slip of the pen must not cost it) or that a terminal would show.
-/// Says whether the capture has standard output to itself.
-pub(crate) fn check_capture(pcap: Option<&Path>, scenario: &Path) -> Result<bool, CliError> {
+/// Refuses a capture or trace that would replace the scenario (a slip of the pen must not cost it) or the other, and a capture
+/// that a terminal would show. Says whether the capture has standard output to itself.
+pub(crate) fn check_capture(pcap: Option<&Path>, trace: Option<&Path>, scenario: &Path) -> Result<bool, CliError> {
     let real = |path: &Path| path.canonicalize().ok();
-    if let Some(pcap) = pcap.and_then(real)
-        && Some(&pcap) == real(scenario).as_ref()
-    {
+    for (option, path, example) in [("--pcap", pcap, "air.pcap"), ("--trace", trace, "air.parquet")] {
+        if let Some(path) = path.and_then(real)
+            && Some(&path) == real(scenario).as_ref()
+        {
+            return Err(CliError::Usage {
+                what: format!("{option} {} is the scenario file, which would be replaced", path.display()),
+                help: format!("name another file, such as {example}"),
+            });
+        }
+    }
+    if trace.is_some_and(|trace| trace == Path::new(STDOUT) || Some(trace) == pcap) {
         return Err(CliError::Usage {
-            what: format!("--pcap {} is the scenario file, which the capture would replace", pcap.display()),
-            help: "name another file, such as air.pcap".to_owned(),
+            what: "--trace needs a file of its own".to_owned(),
+            help: "name one, such as air.parquet".to_owned(),
         });
     }
     let on_stdout = pcap == Some(Path::new(STDOUT));

@@ -337,11 +337,27 @@ fn a_comma_in_a_name_does_not_break_a_row_of_engines() {
 }
 
 #[test]
-fn a_capture_never_replaces_the_scenario() {
+fn neither_a_capture_nor_a_trace_replaces_the_scenario() {
     let place = Place::new();
-    let output = place.run().arg("--pcap").arg(&place.scenario).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert_eq!(std::fs::read_to_string(&place.scenario).unwrap(), CELL);
+    for option in ["--pcap", "--trace"] {
+        let output = place.run().arg(option).arg(&place.scenario).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(std::fs::read_to_string(&place.scenario).unwrap(), CELL);
+    }
+}
+
+/// Both of the same replica, and a trace that needs a file of its own.
+#[test]
+fn a_trace_stands_beside_a_capture() {
+    let place = Place::new();
+    let [air, table] = ["air.pcap", "air.parquet"].map(|name| place.scenario.with_file_name(name));
+    let output = place.run().arg("--pcap").arg(&air).arg("--trace").arg(&table).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let bytes = std::fs::read(&table).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && air.exists(), "{} bytes", bytes.len());
+    for twice in [["--pcap", "x", "--trace", "x"], ["--replicas", "1", "--trace", "-"]] {
+        assert_eq!(place.run().args(twice).output().unwrap().status.code(), Some(2));
+    }
 }
 
 #[test]

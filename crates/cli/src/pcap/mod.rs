@@ -32,7 +32,9 @@ mod file;
 mod radiotap;
 
 pub use bytes::Captured;
-pub use file::{FileError, PcapFile, STDOUT};
+pub use file::PcapFile;
+
+pub use crate::sink::{FileError, STDOUT};
 
 use std::io::{self, Write};
 use std::time::Duration;

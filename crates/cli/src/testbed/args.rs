@@ -122,6 +122,10 @@ pub struct TestbedRunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
+    /// Write every PPDU of replica 0 to FILE, a Parquet table with a row each.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
     /// Replicas side by side, each in namespaces of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: u16,

@@ -36,5 +36,5 @@ pub use phy::{Band, LLC_SNAP, LONGEST_PPDU, MAC_ACK, MAC_HEADER_FCS, Mcs, McsErr
 pub use qos::{AccessParams, Aggregation, EdcaParams, QosParams};
 pub use radio::{QosRadio, Radio};
 pub use rules::{AfterNoAnswer, IdleAccess, Rules};
-pub use trace::{Ppdu, PpduKind, Trace};
+pub use trace::{Ppdu, PpduKind, Trace, Traced};
 pub use tx_vector::{Modulation, TxVector};

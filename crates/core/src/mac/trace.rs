@@ -5,7 +5,7 @@
 
 use super::air::{AirBody, AirFrame, Reception};
 use crate::packet::{Class, NodeId, Packet};
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// What a PPDU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,19 @@ pub enum PpduKind {
     BlockAck = 3,
     /// RTS, CTS, BlockAckReq or CF-End.
     Control = 4,
+}
+
+impl PpduKind {
+    /// As tables name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            PpduKind::Data => "data",
+            PpduKind::TcpAck => "TCP ACK",
+            PpduKind::Ack => "ACK",
+            PpduKind::BlockAck => "BlockAck",
+            PpduKind::Control => "control",
+        }
+    }
 }
 
 /// One PPDU.
@@ -50,6 +63,24 @@ pub struct Ppdu {
     pub collided: bool,
 }
 
+/// What a [`Trace`] looks at in a packet.
+pub trait Traced {
+    /// IP packet length.
+    fn traced_len(&self) -> Bytes;
+    /// DATA, ACK or not TCP.
+    fn traced_class(&self) -> Class;
+}
+
+impl<P: Packet> Traced for P {
+    fn traced_len(&self) -> Bytes {
+        self.ip_len()
+    }
+
+    fn traced_class(&self) -> Class {
+        self.class()
+    }
+}
+
 /// The PPDUs of a part of a run, in the order of their start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -68,7 +99,7 @@ impl Trace {
     }
 
     /// Takes the next frame that a monitor sees.
-    pub fn see<P: Packet>(&mut self, frame: &AirFrame<P>) {
+    pub fn see<P: Traced>(&mut self, frame: &AirFrame<P>) {
         if frame.at < self.from {
             return;
         }
@@ -93,25 +124,31 @@ impl Trace {
             }
         }
     }
+
+    /// Takes out what is complete: all but the last PPDU, to which a frame may still be added.
+    pub fn drain_complete(&mut self) -> std::vec::Drain<'_, Ppdu> {
+        let complete = self.ppdus.len().saturating_sub(1);
+        self.ppdus.drain(..complete)
+    }
 }
 
 impl Ppdu {
-    fn add<P: Packet>(&mut self, frame: &AirFrame<P>, kind: PpduKind) {
+    fn add<P: Traced>(&mut self, frame: &AirFrame<P>, kind: PpduKind) {
         self.collided |= frame.reception == Reception::Collided;
         if let AirBody::Data { packet, more, retry, .. } = &frame.body {
             self.mpdus += 1;
             self.lost += u16::from(frame.reception != Reception::Decoded);
             self.retries += u16::from(*retry);
-            self.bytes += std::iter::once(packet).chain(more).map(|packet| packet.ip_len().0 as u32).sum::<u32>();
+            self.bytes += std::iter::once(packet).chain(more).map(|packet| packet.traced_len().0 as u32).sum::<u32>();
             // One segment with payload makes it data.
             self.kind = if self.kind == PpduKind::TcpAck { kind } else { self.kind };
         }
     }
 }
 
-fn kind<P: Packet>(frame: &AirFrame<P>) -> PpduKind {
+fn kind<P: Traced>(frame: &AirFrame<P>) -> PpduKind {
     match &frame.body {
-        AirBody::Data { packet, .. } if packet.class() == Class::Ack => PpduKind::TcpAck,
+        AirBody::Data { packet, .. } if packet.traced_class() == Class::Ack => PpduKind::TcpAck,
         AirBody::Data { .. } => PpduKind::Data,
         AirBody::Ack => PpduKind::Ack,
         AirBody::BlockAck { .. } => PpduKind::BlockAck,

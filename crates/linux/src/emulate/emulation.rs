@@ -7,8 +7,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use fairair_core::cell::{Cell, Output};
-use fairair_core::mac::AirFrame;
-use fairair_core::packet::{Direction, NodeId, Packet};
+use fairair_core::mac::{AirFrame, Traced};
+use fairair_core::packet::{Class, Direction, NodeId, Packet};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bytes, Duration, Instant};
@@ -61,6 +61,20 @@ pub struct EthernetFrame {
     pub bytes: Vec<u8>,
     /// Whether a station sends it to the AP, not the AP to a station.
     pub from_station: bool,
+    /// IP packet length.
+    pub ip_len: Bytes,
+    /// DATA, ACK or not TCP.
+    pub class: Class,
+}
+
+impl Traced for EthernetFrame {
+    fn traced_len(&self) -> Bytes {
+        self.ip_len
+    }
+
+    fn traced_class(&self) -> Class {
+        self.class
+    }
 }
 
 /// Frames that the emulation neither carries nor drops in a queue.
@@ -158,7 +172,12 @@ impl<'a> Emulation<'a> {
 
     /// Hands over what was on the air since the last call, in the order of the start.
     pub fn drain_air(&mut self) -> impl Iterator<Item = AirFrame<EthernetFrame>> {
-        let shown = |frame: Frame| EthernetFrame { bytes: frame.bytes, from_station: frame.direction == Direction::Up };
+        let shown = |frame: Frame| EthernetFrame {
+            from_station: frame.direction == Direction::Up,
+            ip_len: frame.ip_len(),
+            class: frame.class(),
+            bytes: frame.bytes,
+        };
         self.cell.drain_air().map(move |frame| frame.map(shown))
     }
 
