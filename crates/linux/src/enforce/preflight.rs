@@ -1,5 +1,7 @@
 //! `fairair vsb check`: what `run` would find and do, without doing it.
 
+mod remarks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -51,6 +53,9 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         preflight.say("FAIL", &fault);
     }
     placeless(&mut preflight, &config);
+    for remark in remarks::places(&config) {
+        preflight.say("note", &remark);
+    }
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));

@@ -1,0 +1,68 @@
+//! What a good configuration may not mean: nothing of it keeps `run` from shaping.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::enforce::config::Config;
+
+/// Where the unit keeps files; systemd makes it at the start.
+const OF_UNIT: &str = "/var/lib/fairair";
+
+/// Files that `run` could not make.
+pub(super) fn places(config: &Config) -> Vec<String> {
+    let Some(journal) = &config.journal else { return Vec::new() };
+    let files = [("file", Some(&journal.file)), ("log", journal.log.as_ref())];
+    files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
+}
+
+/// Why nothing can be written to `file`, as far as its directory tells.
+fn unwritable(key: &str, file: &Path) -> Option<String> {
+    let directory = file.parent()?;
+    let shown = directory.display();
+    let (lack, fix) = match fs::metadata(directory) {
+        Ok(own) if !own.is_dir() => (format!("{shown} is no directory"), "name a file in a directory".to_owned()),
+        Ok(_) if file.is_dir() => (format!("{} is a directory", file.display()), "name a file in it".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound && directory == Path::new(OF_UNIT) => {
+            (format!("there is no directory {shown}"), format!("the unit makes it; else `mkdir {shown}`"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            (format!("there is no directory {shown}"), format!("`mkdir -p {shown}`"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            (format!("{shown} is below a file"), "name a file in a directory".to_owned())
+        }
+        // It is there; or this user may not see it, and `run` may.
+        _ => return None,
+    };
+    Some(format!("`{key}` in [journal]: {lack}, so `run` would shape without it and say TROUBLE: {fix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str = "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n";
+
+    fn config(more: &str) -> Config {
+        Config::from_toml(&format!("{SITE}{more}"), "test").unwrap()
+    }
+
+    #[test]
+    fn a_journal_without_its_directory_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().display();
+        std::fs::write(directory.path().join("taken"), "").unwrap();
+        let told = |file: &str, log: &str| {
+            places(&config(&format!("[journal]\nfile = \"{at}/{file}\"\nlog = \"{at}/{log}\"\n")))
+        };
+        assert_eq!(told("journal.db", "control.log"), [""; 0]);
+        let both = told("none/journal.db", "taken/control.log");
+        let [file, log] = &both[..] else { panic!("{both:?}") };
+        assert!(file.contains(&format!("`file` in [journal]: there is no directory {at}/none")), "{file}");
+        assert!(file.ends_with(&format!("say TROUBLE: `mkdir -p {at}/none`")), "{file}");
+        assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
+        let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
+        assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+}
