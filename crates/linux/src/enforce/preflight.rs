@@ -53,7 +53,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         preflight.say("FAIL", &fault);
     }
     placeless(&mut preflight, &config);
-    for remark in remarks::places(&config) {
+    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)) {
         preflight.say("note", &remark);
     }
     let mut site = Site::new(config)?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use crate::enforce::config::Config;
@@ -14,6 +15,18 @@ pub(super) fn places(config: &Config) -> Vec<String> {
     let Some(journal) = &config.journal else { return Vec::new() };
     let files = [("file", Some(&journal.file)), ("log", journal.log.as_ref())];
     files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
+}
+
+/// That others read the metrics, which ask for no password.
+pub(super) fn readers(config: &Config) -> Option<String> {
+    let address = config.metrics.filter(|address| !address.ip().to_canonical().is_loopback())?;
+    let own = SocketAddr::new(
+        if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() },
+        address.port(),
+    );
+    Some(format!(
+        "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
+    ))
 }
 
 /// Why nothing can be written to `file`, as far as its directory tells.
@@ -42,7 +55,8 @@ fn unwritable(key: &str, file: &Path) -> Option<String> {
 mod tests {
     use super::*;
 
-    const SITE: &str = "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n";
+    const SITE: &str =
+        "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n";
 
     fn config(more: &str) -> Config {
         Config::from_toml(&format!("{SITE}{more}"), "test").unwrap()
@@ -64,5 +78,23 @@ mod tests {
         assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
         let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
         assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+
+    #[test]
+    fn metrics_that_others_may_read_are_told() {
+        let told = |address: &str| {
+            let site = format!("metrics = \"{address}\"\n{SITE}");
+            readers(&Config::from_toml(&site, "test").unwrap())
+        };
+        for closed in ["127.0.0.1:9477", "127.8.0.1:9477", "[::1]:9477"] {
+            assert_eq!(told(closed), None);
+        }
+        assert!(readers(&config("")).is_none());
+        for (open, fix) in
+            [("0.0.0.0:9477", "\"127.0.0.1:9477\""), ("[::]:80", "\"[::1]:80\""), ("10.1.0.1:1", "\"127.0.0.1:1\"")]
+        {
+            let told = told(open).expect(open);
+            assert!(told.contains(&format!("everybody who reaches {open} ")) && told.contains(fix), "{told}");
+        }
     }
 }
