@@ -16,6 +16,7 @@ use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
 use super::protocol::{Answer, Ask, ask};
 use super::rehearsal::differences;
+use super::setup::Machine;
 use super::site::{Site, Source};
 use super::state::State;
 
@@ -53,7 +54,9 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         preflight.say("FAIL", &fault);
     }
     placeless(&mut preflight, &config);
-    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)) {
+    // A box without `ip` is told below.
+    let borrowed = Machine::read().map_or_else(|_| Vec::new(), |machine| remarks::borrowed(&config, &machine));
+    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)).chain(borrowed) {
         preflight.say("note", &remark);
     }
     let mut site = Site::new(config)?;

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
 use crate::enforce::config::Config;
+use crate::enforce::setup::{Interface, Machine};
 
 /// Where the unit keeps files; systemd makes it at the start.
 const OF_UNIT: &str = "/var/lib/fairair";
@@ -27,6 +28,25 @@ pub(super) fn readers(config: &Config) -> Option<String> {
     Some(format!(
         "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
     ))
+}
+
+/// Addresses of stations that are this box's own, or the gateway's.
+pub(super) fn borrowed(config: &Config, machine: &Machine) -> Vec<String> {
+    let owner = |address: IpAddr| {
+        let has = |own: &&Interface| own.addresses.iter().any(|net| net.addr() == address);
+        if let Some(own) = machine.interfaces.iter().find(has) {
+            return Some(format!("this box's own, on {}", own.name));
+        }
+        let gateway =
+            machine.defaults.iter().find(|(name, hop)| *hop == Some(address) && config.uplinks.contains(name));
+        gateway.map(|(name, _)| format!("the gateway's, the next hop of the default route on {name}"))
+    };
+    let remark = |name: &str, address: IpAddr| {
+        let whose = owner(address)?;
+        Some(format!("`addresses` of station {name}: {address} is {whose}: write the station's own address"))
+    };
+    let all = config.stations.iter().flat_map(|own| own.addresses.iter().map(move |address| (&own.name, *address)));
+    all.filter_map(|(name, address)| remark(name, address)).collect()
 }
 
 /// Why nothing can be written to `file`, as far as its directory tells.
@@ -95,6 +115,37 @@ mod tests {
         {
             let told = told(open).expect(open);
             assert!(told.contains(&format!("everybody who reaches {open} ")) && told.contains(fix), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_the_box_or_the_gateway_is_no_stations() {
+        let net = |text: &str| text.parse().unwrap();
+        let own = |name: &str, addresses| Interface { name: name.to_owned(), addresses, ..Interface::default() };
+        let hop = |name: &str, text: &str| (name.to_owned(), Some(text.parse().unwrap()));
+        let machine = Machine {
+            interfaces: vec![
+                own("lan", vec![net("10.1.0.1/16"), net("fd01::1/64")]),
+                own("wan", vec![net("192.0.2.2/24")]),
+            ],
+            defaults: vec![hop("wan", "192.0.2.1"), hop("wan", "2001:db8::1"), hop("lan", "10.1.0.9")],
+            ..Machine::default()
+        };
+        let told = |addresses: &str| {
+            borrowed(&config(&format!("[[station]]\nname = \"desk\"\naddresses = [{addresses}]\n")), &machine)
+        };
+        // Also a default route by way of a station, on no uplink.
+        assert_eq!(told("\"10.1.0.2\", \"fd01::2\", \"10.1.0.9\""), [""; 0]);
+        for (address, whose) in [
+            ("10.1.0.1", "this box's own, on lan"),
+            ("fd01:0::1", "this box's own, on lan"),
+            ("192.0.2.2", "this box's own, on wan"),
+            ("192.0.2.1", "the gateway's, the next hop of the default route on wan"),
+            ("2001:db8::1", "the gateway's"),
+        ] {
+            let all = told(&format!("\"10.1.0.2\", \"{address}\""));
+            let [told] = &all[..] else { panic!("{all:?}") };
+            assert!(told.starts_with("`addresses` of station desk: ") && told.contains(whose), "{told}");
         }
     }
 }
