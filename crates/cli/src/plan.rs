@@ -2,7 +2,7 @@
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_sim::plan::{Goal, Requirements, plan};
+use fairair_sim::plan::{Goal, Requirements, plan_and_tell};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
@@ -11,6 +11,7 @@ use crate::{output::plan as print, work};
 
 /// How many times the default's work `--thorough` spends.
 const THOROUGH: f64 = 5.0;
+const MET_ALREADY: &str = "The cell as it is meets this already, as a short look has it. The search for more goodput goes on; Ctrl-C ends it.";
 
 /// Searches for the remedy that meets the goals at the most goodput.
 ///
@@ -32,7 +33,9 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         }
     }
     let pool = work::pool(args.jobs)?;
-    let found = work::watched_as("parts", |watch| plan(&scenario, &required, &pool, watch)).map_err(usage)?;
+    let found =
+        work::watched_as("parts", |watch, say| plan_and_tell(&scenario, &required, &pool, watch, &|| say(MET_ALREADY)));
+    let found = found.map_err(usage)?;
     let Some(plan) = found else {
         output::say("nothing was simulated to its end: nothing is known");
         return Ok(Exit::Interrupted);

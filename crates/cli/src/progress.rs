@@ -8,6 +8,8 @@ use std::time::Duration;
 use fairair_sim::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
+use crate::output::say;
+
 /// A run shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(500);
 
@@ -44,6 +46,11 @@ impl Bar {
     pub(crate) fn show(&self, progress: Progress) {
         self.drawn.set_length(u64::from(progress.planned));
         self.drawn.set_position(u64::from(progress.done));
+    }
+
+    /// Says a line above the bar, also where that is hidden.
+    pub(crate) fn say(&self, line: &str) {
+        self.drawn.suspend(|| say(line));
     }
 }
 

@@ -14,11 +14,11 @@ pub(crate) fn pool(jobs: Option<u16>) -> Result<Pool, CliError> {
 
 /// Does `work` with a bar that shows how far it is, until it is done or a signal comes.
 pub(crate) fn watched<T>(work: impl FnOnce(Watch) -> T) -> T {
-    watched_as("replicas", work)
+    watched_as("replicas", |watch, _| work(watch))
 }
 
-/// As [`watched`], where what is counted has another name.
-pub(crate) fn watched_as<T>(of: &'static str, work: impl FnOnce(Watch) -> T) -> T {
+/// As [`watched`], where what is counted has another name, and the work may say a line meanwhile.
+pub(crate) fn watched_as<T>(of: &'static str, work: impl FnOnce(Watch, &dyn Fn(&str)) -> T) -> T {
     let bar = Bar::new(of);
-    work(Watch { cancel: interrupt::flag(), progress: &|progress| bar.show(progress) })
+    work(Watch { cancel: interrupt::flag(), progress: &|progress| bar.show(progress) }, &|line: &str| bar.say(line))
 }

@@ -253,12 +253,14 @@ fn an_unknown_remedy_is_told_with_the_known_ones() {
 #[test]
 fn a_wish_that_the_cell_meets_already_changes_nothing() {
     let place = Place::new();
-    let plan = |more: &[&str], code| exits(fairair().arg("plan").arg(&place.scenario).args(more), code).0;
-    assert!(plan(&["--max-delay", "100s", "--deploy", "box"], 0).contains("meets this already"));
+    let said = |more: &[&str], code| exits(fairair().arg("plan").arg(&place.scenario).args(more), code);
+    let plan = |more: &[&str], code| said(more, code).0;
+    let (met, early) = said(&["--max-delay", "100s", "--deploy", "box"], 0);
+    assert!(met.contains("meets this already") && early.contains("meets this already, as a short look"), "{early}");
     let unwritable = plan(&["--max-delay", "100s", "--deploy", "box", "--svg", "/dev/full"], 1);
     assert!(unwritable.contains("meets this already"), "a disk that is full loses no search");
-    let unmet = plan(&["--max-delay", "1us", "--deploy", "box"], 3);
-    assert!(unmet.contains("No candidate meets this"), "{unmet}");
+    let (unmet, early) = said(&["--max-delay", "1us", "--deploy", "box"], 3);
+    assert!(unmet.contains("No candidate meets this") && early.is_empty(), "{unmet}{early}");
 }
 
 #[test]

@@ -68,8 +68,8 @@ fn run(args: &RunArgs) -> Result<Exit, CliError> {
     let _ = if args.json { filter.json().try_init() } else { filter.with_ansi(false).try_init() };
     let confirm_within = args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos()));
     let options = Options { config: args.config.clone(), confirm_within };
-    dashboard::attach(&args.config);
-    match daemon::run(&options) {
+    // Not before: a second `run` would find the first one's page, and blame its address beside the true cause.
+    match daemon::run(&options, || dashboard::attach(&args.config)) {
         // Its log has said what differs. The unit takes this code for no reason to restart.
         Ok(restored) => Ok(if restored.differences.is_empty() { Exit::Success } else { Exit::Unmet }),
         Err(error) => Err(failed(error)),

@@ -124,10 +124,7 @@ fn stations(stations: &[StationReport]) -> String {
             (station.backlog + station.wan_backlog).to_string(),
             (station.drops + station.wan_drops).to_string(),
             word(&station.source),
-            match &station.setting {
-                None => "-".to_owned(),
-                Some(setting) => setting.until.map_or_else(|| "for good".to_owned(), |until| until.to_string()),
-            },
+            station.setting.as_ref().map_or_else(|| "-".to_owned(), Setting::end),
         ]
     }));
     table(&rows)
@@ -135,20 +132,7 @@ fn stations(stations: &[StationReport]) -> String {
 
 /// What is set for one station.
 fn set(setting: &Setting) -> String {
-    let mut text = printable(&setting.station) + ":";
-    if let Some(plan) = &setting.plan {
-        let _ = write!(text, " plan {}", printable(plan));
-    }
-    if let Some(weight) = setting.weight {
-        let _ = write!(text, " weight {weight}");
-    }
-    if let Some(cap) = setting.cap {
-        let _ = write!(text, " cap {cap}");
-    }
-    if let Some(until) = setting.until {
-        let _ = write!(text, " until {until}");
-    }
-    text
+    format!("{}: {}", printable(&setting.station), printable(&setting.words()))
 }
 
 /// What is set for stations that are not there.

@@ -74,6 +74,20 @@ fn the_dashboard_shows_and_changes_the_box_and_its_death_changes_nothing() {
     until(10, &bench, || told(&bench, "GET / HTTP/1.1", "").0.is_empty());
 }
 
+/// The page of the first one has the address: that is not why the second one does not run.
+#[test]
+fn a_second_run_blames_the_first_one_alone() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    bench.configure(&format!("dashboard = \"{AT}\"\n{ONE}"));
+    bench.start(&[]);
+    until(20, &bench, || look(&bench).contains("\"name\":\"a\""));
+    let second = bench.vsb(&["run"]);
+    let told = String::from_utf8_lossy(&second.stderr);
+    assert!(second.status.code() == Some(1) && told.contains("another fairair vsb runs"), "{told}");
+    assert!(!told.contains("cannot listen") && !told.contains("dashboard"), "{told}");
+}
+
 /// A dashboard in a process that nobody attached to the daemon says when there is none.
 #[test]
 fn without_a_daemon_it_says_so() {

@@ -51,6 +51,14 @@ fn a_setting_lasts_as_long_as_it_was_meant_to() {
     assert!(done && told.contains("kept until it appears"), "{told}");
     let list = bench.json(&["station", "list"])["station-list"].clone();
     assert_eq!(list["absent"][0]["station"], "10.1.0.77");
+    assert!(station(&bench, &["list"]).1.contains("10.1.0.77: weight 2 until it is removed"));
+    let explain = |own: &str| String::from_utf8_lossy(&bench.vsb(&["explain", own]).stdout).into_owned();
+    let told = explain("10.1.0.77");
+    assert!(told.contains("set for it as soon as it is there: weight 2 until it is removed"), "{told}");
+    assert!(station(&bench, &["set", "a", "--weight", "2"]).0);
+    let told = explain("a");
+    assert!(told.contains("set for it: weight 2 until it is removed"), "{told}");
+    assert!(station(&bench, &["unset", "a"]).0);
     assert!(station(&bench, &["unset", "10.1.0.77"]).0);
     let (done, told) = station(&bench, &["unset", "10.1.0.77"]);
     assert!(!done && told.contains("nothing is set for it"), "{told}");

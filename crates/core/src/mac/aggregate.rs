@@ -109,6 +109,13 @@ mod tests {
         assert_eq!((joined.packets, joined.air), (28.0, Duration::from_micros(5_344 + 48)));
         let three = exchange(&format!("{n}\namsdu = \"3839 B\""), 1500, 3.0);
         assert_eq!((three.packets, three.air), (3.0, Duration::from_micros(608 + 48)));
+        // An A-MSDU that is allowed to be longer than its A-MPDU is as long as that has room.
+        let within = |amsdu: &str| {
+            let limits = "aggregation = { max_bytes = 2000 }";
+            exchange(&format!("phy = \"802.11ac\"\n{limits}\namsdu = \"{amsdu}\""), 100, f64::INFINITY)
+        };
+        assert_eq!(within("7935 B"), within("1950 B"));
+        assert_eq!((within("off").packets, within("7935 B").packets), (13.0, 15.0));
         let short = exchange(&format!("{n}\naggregation = {{ max_duration = \"2 ms\" }}"), 1500, f64::INFINITY);
         assert_eq!(short.packets as u32, 10);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! `fairair vsb check`: what `run` would find and do, without doing it.
 
+mod remarks;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -14,6 +16,7 @@ use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
 use super::protocol::{Answer, Ask, ask};
 use super::rehearsal::differences;
+use super::setup::Machine;
 use super::site::{Site, Source};
 use super::state::State;
 
@@ -51,6 +54,11 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         preflight.say("FAIL", &fault);
     }
     placeless(&mut preflight, &config);
+    // A box without `ip` is told below.
+    let borrowed = Machine::read().map_or_else(|_| Vec::new(), |machine| remarks::borrowed(&config, &machine));
+    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)).chain(borrowed) {
+        preflight.say("note", &remark);
+    }
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));

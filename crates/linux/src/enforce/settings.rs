@@ -267,6 +267,20 @@ fn is_beyond(text: &str) -> bool {
 }
 
 impl Setting {
+    /// What is set, and until when; in the words of the request.
+    pub fn words(&self) -> String {
+        let plan = self.plan.as_ref().map(|plan| format!("plan {plan}"));
+        let weight = self.weight.map(|weight| format!("weight {weight}"));
+        let cap = self.cap.map(|cap| format!("cap {cap}"));
+        let set: Vec<_> = plan.into_iter().chain(weight).chain(cap).collect();
+        format!("{} until {}", set.join(" "), self.end())
+    }
+
+    /// When it ends.
+    pub fn end(&self) -> String {
+        self.until.map_or_else(|| "it is removed".to_owned(), |until| until.to_string())
+    }
+
     /// What `plan`, the configuration's for this station, becomes.
     fn apply(&self, plan: Plan, plans: &BTreeMap<String, Plan>) -> Plan {
         let plan = self.plan.as_ref().and_then(|name| plans.get(name)).copied().unwrap_or(plan);
@@ -283,6 +297,11 @@ impl Settings {
     /// What is set for `station`.
     pub fn of(&self, station: &Station) -> Option<&Setting> {
         if self.stations.is_empty() { None } else { keys(station).find_map(|key| self.stations.get(&key)) }
+    }
+
+    /// What is set under `text`, a name or address of a station that need not be there.
+    pub fn named(&self, text: &str) -> Option<&Setting> {
+        self.stations.get(&key(text).ok()?)
     }
 
     /// What `station` has, for which the configuration says `plan`.

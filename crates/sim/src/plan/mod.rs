@@ -180,6 +180,21 @@ pub fn plan(
     pool: &Pool,
     watch: Watch,
 ) -> Result<Option<Plan>, (String, String)> {
+    plan_and_tell(scenario, required, pool, watch, &|| ())
+}
+
+/// [`plan`]. Calls `met_already` soon where a short look finds that the cell as it is meets `required`; the search for more goodput
+/// goes on.
+///
+/// # Errors
+/// As of [`plan`].
+pub fn plan_and_tell(
+    scenario: &Scenario,
+    required: &Requirements,
+    pool: &Pool,
+    watch: Watch,
+    met_already: &dyn Fn(),
+) -> Result<Option<Plan>, (String, String)> {
     if let Some(mistake) = required.mistake(scenario) {
         return Err(mistake);
     }
@@ -187,7 +202,7 @@ pub fn plan(
     let ranges = Ranges::new(scenario, pace, classes::of(scenario, required));
     let (families, left_out) = families(required.deploy, &ranges);
     let search = Search::new((scenario, required), (pool, watch), (pace, ranges, required.effort));
-    Ok(search.run(&families).map(|found| answer(scenario, required, &found, &left_out)))
+    Ok(search.run(&families, met_already).map(|found| answer(scenario, required, &found, &left_out)))
 }
 
 /// What to write into the file of `scenario`, table by table in place of its keys, to have the queue, window cap, uplink

@@ -126,10 +126,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Searches in `families`; `None` when it was stopped before anything was known.
-    pub(crate) fn run(mut self, families: &[&'static Family]) -> Option<Found> {
+    /// Searches in `families`; `None` when it was stopped before anything was known. Calls `met_already` where the first look at the cell
+    /// as it is finds that it meets the requirements.
+    pub(crate) fn run(mut self, families: &[&'static Family], met_already: &dyn Fn()) -> Option<Found> {
         let mut looked = Looked::default();
-        let finished = self.rungs(families, &mut looked).is_some();
+        let finished = self.rungs(families, &mut looked, met_already).is_some();
         let Looked { first, second, third, mut proved } = looked;
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
         rank(&mut proved, as_is);
@@ -150,7 +151,7 @@ impl<'a> Search<'a> {
     }
 
     /// Rung after rung; `None` when it was stopped. What is complete stands in `looked`.
-    fn rungs(&mut self, families: &[&'static Family], looked: &mut Looked) -> Option<()> {
+    fn rungs(&mut self, families: &[&'static Family], looked: &mut Looked, met_already: &dyn Fn()) -> Option<()> {
         let seen = &mut looked.first;
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
@@ -163,6 +164,9 @@ impl<'a> Search<'a> {
         let proposals = proposals::first(families, &self.ranges, many);
         let mut plain = Vec::new();
         self.look(&proposals[..1], SECOND, &mut plain)?;
+        if plain[0].meets {
+            met_already();
+        }
         if self.required.is_about_time_only() {
             self.kept = Some(plain[0].fairness * KEPT);
         }

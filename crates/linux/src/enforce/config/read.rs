@@ -234,23 +234,24 @@ fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
         let fix = "write capacity = \"5 Mbit/s\", capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }, or add phy = \"802.11b\"";
         return Err(Mistake::new(&table.span_of("capacity"), "nothing says how much the cell may carry at most", fix));
     }
-    let inner = table.has("capacity") && !table.is_string("capacity");
-    if inner && phy.is_none() && !table.is("capacity", "auto") {
-        let capacity = table.table("capacity", "capacity")?;
-        if !capacity.is("kind", "fixed") && !capacity.has("max") {
-            return Err(capacity.lacks("max", "max = \"6 Mbit/s\", the most that the cell may carry"));
+    // A misspelt key is told before the one that is then missing.
+    let max = phy.map_or(*RATES.end(), Enforce::most);
+    let capacity = told.map_or_else(|| capacity(table, max), Ok)?;
+    if table.is_table("capacity") && phy.is_none() {
+        let inner = table.table("capacity", "capacity")?;
+        if !inner.is("kind", "fixed") && !inner.has("max") {
+            return Err(inner.lacks("max", "max = \"6 Mbit/s\", the most that the cell may carry"));
         }
     }
     if policy == Policy::Airtime && phy.is_none() {
         return Err(table.lacks("phy", "phy = \"802.11b\": policy = \"airtime\" computes with it"));
     }
-    let max = phy.map_or(*RATES.end(), Enforce::most);
     let ap = Ap {
         name,
         interface: interface(table, "interface", &device)?,
         prefixes: list(table, "prefixes", "a prefix", "[\"10.1.0.0/16\", \"fd00:1::/64\"]")?,
         channel,
-        capacity: told.map_or_else(|| capacity(table, max), Ok)?,
+        capacity,
         phy,
         basic_rate: basic_rate(table, phy)?.or(same.and_then(|same| same.basic_rate)),
     };

@@ -115,6 +115,11 @@ fn mistakes_name_place_and_remedy() {
         (swap("\"eth0\"", "\"fairair-lan\""), "3:10", "at most 15 letters"),
         (swap("capacity = \"5 Mbit/s\"", ""), "how much the cell may carry", "802.11b"),
         (swap("\"adaptive\", max = \"6 Mbit/s\"", "\"adaptive\""), "`max` is missing", "the most that"),
+        (
+            swap("\"adaptive\", max =", "\"adaptive\", mx ="),
+            "vsb.toml:16:33: unknown key `mx` in capacity",
+            "did you mean `max`?",
+        ),
         (swap("\"5 Mbit/s\"", "{ kind = \"air\", max = \"6 Mbit/s\" }"), "`phy` is missing", "802.11b"),
         (swap("\"5 Mbit/s\"", "\"5 Mbit/s\"\nbasic_rate = \"2 Mbit/s\""), "`phy` is missing", "802.11b"),
         (swap("\"5 Mbit/s\"", "\"5 Mbit/s\"\nphy = \"802.11b\"\nbasic_rate = \"3 Mbit/s\""), "no rate", "5.5 Mbit/s"),

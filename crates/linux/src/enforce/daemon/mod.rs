@@ -58,11 +58,12 @@ pub struct Options {
     pub confirm_within: Option<Duration>,
 }
 
-/// Runs until it is told to stop, by signal or over the control socket; then everything is as before.
+/// Runs until it is told to stop, by signal or over the control socket; then everything is as before. `ready` is called when it
+/// shapes.
 ///
 /// # Errors
 /// It cannot start, or nobody confirmed.
-pub fn run(options: &Options) -> Result<Restored, VsbError> {
+pub fn run(options: &Options, ready: impl FnOnce()) -> Result<Restored, VsbError> {
     let path = std::path::absolute(&options.config).unwrap_or_else(|_| options.config.clone());
     let config = Config::load(&path)?;
     let lock = Lock::take().map_err(|reason| VsbError::System { what: "cannot take the lock", reason })?;
@@ -71,6 +72,7 @@ pub fn run(options: &Options) -> Result<Restored, VsbError> {
     let runtime = runtime.map_err(|reason| VsbError::System { what: "cannot start", reason })?;
     runtime.block_on(async {
         let mut daemon = Daemon::start(config, path, options)?;
+        ready();
         let end = daemon.serve().await;
         daemon.keep();
         let restored = daemon.engine.stop();

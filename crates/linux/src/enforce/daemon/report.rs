@@ -185,6 +185,7 @@ impl Daemon {
             },
         ));
         because.extend(trouble);
+        because.extend(report.setting.iter().map(|setting| format!("set for it: {}", setting.words())));
         let place = match pool.aps[0].channel {
             None => pool.ap_names(),
             Some(channel) => format!("channel {channel}, whose air all stations of {} share", pool.ap_names()),
@@ -254,6 +255,8 @@ impl Daemon {
             }));
             because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());
         }
+        let waiting = self.site.settings().named(what);
+        because.extend(waiting.map(|setting| format!("set for it as soon as it is there: {}", setting.words())));
         because
     }
 }

@@ -32,6 +32,16 @@ fn layout(text: &str) -> Layout {
     Site::new(Config::from_toml(text, "test").unwrap()).unwrap().layout(1500)
 }
 
+/// Names of APs and stations are no part of any command, so no tool can misread them.
+#[test]
+fn names_are_in_no_command() {
+    let preview = |text: &str| Preview::new(None, &layout(text));
+    let odd =
+        TWO.replace("name = \"a\"", "name = \"a } ; # $(id)\"").replace("name = \"s\"", "name = \"s } ; 'x' & {\"");
+    assert_ne!(odd, TWO);
+    assert_eq!(preview(&odd), preview(TWO));
+}
+
 /// An engine that shapes [`TWO`]; its state is in `directory`.
 fn started(directory: &Path) -> Engine {
     ip("link add wan type ifb\nlink add lan type ifb\nlink set wan up\nlink set lan up\n");

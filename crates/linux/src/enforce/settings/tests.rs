@@ -37,6 +37,27 @@ fn mistakes_name_the_fix() {
 }
 
 #[test]
+fn a_setting_without_an_end_says_what_ends_it() {
+    let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+    let set = |set: SetStation| set.check("desk".to_owned(), &config(), now).unwrap().words();
+    let capped = SetStation { weight: Some(2.0), cap: Some(Bitrate::mbps(4)), ..wanted("desk") };
+    assert_eq!(set(capped), "plan gold weight 2 cap 4 Mbit/s until it is removed");
+    assert_eq!(
+        set(SetStation { until: Some("2h".to_owned()), ..wanted("desk") }),
+        "plan gold until 2026-01-01T02:00:00Z"
+    );
+}
+
+#[test]
+fn a_setting_is_found_by_each_spelling_of_its_station() {
+    let setting = wanted("fd00::2").check("fd00::2".to_owned(), &config(), Timestamp::UNIX_EPOCH).unwrap();
+    let mut settings = Settings::default();
+    settings.set(setting.clone(), None).unwrap();
+    assert_eq!(settings.named("FD00:0:0::2"), Some(&setting));
+    assert_eq!((settings.named("fd00::3"), settings.named("")), (None, None));
+}
+
+#[test]
 fn what_no_station_is_called_is_refused() {
     for text in ["", "a\nb", "de\u{202e}sk", "desk\u{200b}", "\u{2066}desk"] {
         assert_eq!(key(text), Err(SettingError::NoStation), "{text:?}");

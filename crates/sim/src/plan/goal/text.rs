@@ -67,9 +67,19 @@ fn at_most(left: &str, most: &str) -> Result<Goal, String> {
     if is_zero(most) {
         return Err(format!("no queue and no file takes a time of zero: write more, such as \"{left} <= 50ms\""));
     }
+    if let Some(unit) = usual_unit(what, most) {
+        return Err(format!("`{most}` has no unit: write \"{left} <= {most}{unit}\""));
+    }
     let most: Duration = most.parse().map_err(|error| format!("`{most}`: {error}"))?;
     let who = who.to_owned();
     Ok(if what == "delay" { Goal::Delay { who, most } } else { Goal::Files { who, most } })
+}
+
+/// The unit that a bound without one most likely meant: queues are a matter of milliseconds, files of seconds up to a minute.
+fn usual_unit(what: &str, most: &str) -> Option<&'static str> {
+    const MINUTE_S: f64 = 60.0;
+    let number = most.parse::<f64>().ok().filter(|number| most.len() <= 12 && number.is_finite() && *number > 0.0)?;
+    Some(if what == "files" && number < MINUTE_S { "s" } else { "ms" })
 }
 
 /// `delay(web)` as `delay` and `web`.
@@ -150,6 +160,10 @@ mod tests {
             ("down/up <= 2", "write down/up=2"),
             ("delay(web) <= 1 Mbit/s", "unit"),
             ("web >= 50ms", "unit"),
+            ("delay(sta1) <= 50", "`50` has no unit: write \"delay(sta1) <= 50ms\""),
+            ("delay<=0.5", "write \"delay <= 0.5ms\""),
+            ("files(web) <= 5", "write \"files(web) <= 5s\""),
+            ("files <= 500", "write \"files <= 500ms\""),
             ("web >= 0", "every station has 0 bit/s"),
             ("web >= 0 kbit/s", "every station has 0 bit/s"),
             ("delay(web) <= 0", "write more"),

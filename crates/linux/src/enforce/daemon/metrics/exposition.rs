@@ -174,7 +174,50 @@ fn plain(open: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::units::Bitrate;
+
     use super::*;
+    use crate::enforce::site::Source;
+
+    /// What a configuration takes as a name stays within its label.
+    #[test]
+    fn odd_names_stay_within_their_labels() {
+        let station = StationReport {
+            name: "desk\", ap=\"x\"} 9 # {".to_owned(),
+            ap: "lobby } ;".to_owned(),
+            mac: None,
+            addresses: Vec::new(),
+            source: Source::Config,
+            setting: None,
+            weight: 1.0,
+            cap: None,
+            quantum: 1500,
+            class: "1:100".to_owned(),
+            rate: Bitrate::default(),
+            bytes: 7,
+            backlog: 0,
+            wan_backlog: 0,
+            drops: 0,
+            wan_drops: 0,
+            answers: None,
+        };
+        let status = Status {
+            name: "x".to_owned(),
+            pid: 1,
+            uptime_s: 0.0,
+            policy: "per-station".to_owned(),
+            confirm_within_s: None,
+            troubles: Vec::new(),
+            notes: Vec::new(),
+            pools: Vec::new(),
+            wan: Vec::new(),
+        };
+        let line = "\nfairair_station_bytes_total{ap=\"lobby } ;\",station=\"desk\\\", ap=\\\"x\\\"} 9 # {\"} 7\n";
+        for format in [Format::Plain, Format::OpenMetrics] {
+            let told = text(format, &status, std::slice::from_ref(&station));
+            assert!(told.contains(line), "{told}");
+        }
+    }
 
     #[test]
     fn who_asks_for_openmetrics_gets_it_and_all_others_plain_text() {

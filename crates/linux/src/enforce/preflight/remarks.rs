@@ -1,0 +1,151 @@
+//! What a good configuration may not mean: nothing of it keeps `run` from shaping.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use crate::enforce::config::Config;
+use crate::enforce::setup::{Interface, Machine};
+
+/// Where the unit keeps files; systemd makes it at the start.
+const OF_UNIT: &str = "/var/lib/fairair";
+
+/// Files that `run` could not make.
+pub(super) fn places(config: &Config) -> Vec<String> {
+    let Some(journal) = &config.journal else { return Vec::new() };
+    let files = [("file", Some(&journal.file)), ("log", journal.log.as_ref())];
+    files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
+}
+
+/// That others read the metrics, which ask for no password.
+pub(super) fn readers(config: &Config) -> Option<String> {
+    let address = config.metrics.filter(|address| !address.ip().to_canonical().is_loopback())?;
+    let own = SocketAddr::new(
+        if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() },
+        address.port(),
+    );
+    Some(format!(
+        "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
+    ))
+}
+
+/// Addresses of stations that are this box's own, or the gateway's.
+pub(super) fn borrowed(config: &Config, machine: &Machine) -> Vec<String> {
+    let owner = |address: IpAddr| {
+        let has = |own: &&Interface| own.addresses.iter().any(|net| net.addr() == address);
+        if let Some(own) = machine.interfaces.iter().find(has) {
+            return Some(format!("this box's own, on {}", own.name));
+        }
+        let gateway =
+            machine.defaults.iter().find(|(name, hop)| *hop == Some(address) && config.uplinks.contains(name));
+        gateway.map(|(name, _)| format!("the gateway's, the next hop of the default route on {name}"))
+    };
+    let remark = |name: &str, address: IpAddr| {
+        let whose = owner(address)?;
+        Some(format!("`addresses` of station {name}: {address} is {whose}: write the station's own address"))
+    };
+    let all = config.stations.iter().flat_map(|own| own.addresses.iter().map(move |address| (&own.name, *address)));
+    all.filter_map(|(name, address)| remark(name, address)).collect()
+}
+
+/// Why nothing can be written to `file`, as far as its directory tells.
+fn unwritable(key: &str, file: &Path) -> Option<String> {
+    let directory = file.parent()?;
+    let shown = directory.display();
+    let (lack, fix) = match fs::metadata(directory) {
+        Ok(own) if !own.is_dir() => (format!("{shown} is no directory"), "name a file in a directory".to_owned()),
+        Ok(_) if file.is_dir() => (format!("{} is a directory", file.display()), "name a file in it".to_owned()),
+        Err(error) if error.kind() == ErrorKind::NotFound && directory == Path::new(OF_UNIT) => {
+            (format!("there is no directory {shown}"), format!("the unit makes it; else `mkdir {shown}`"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            (format!("there is no directory {shown}"), format!("`mkdir -p {shown}`"))
+        }
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            (format!("{shown} is below a file"), "name a file in a directory".to_owned())
+        }
+        // It is there; or this user may not see it, and `run` may.
+        _ => return None,
+    };
+    Some(format!("`{key}` in [journal]: {lack}, so `run` would shape without it and say TROUBLE: {fix}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: &str =
+        "name = \"x\"\nuplink = \"wan\"\n[[ap]]\nname = \"a\"\ninterface = \"lan\"\ncapacity = \"8 Mbit/s\"\n";
+
+    fn config(more: &str) -> Config {
+        Config::from_toml(&format!("{SITE}{more}"), "test").unwrap()
+    }
+
+    #[test]
+    fn a_journal_without_its_directory_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().display();
+        std::fs::write(directory.path().join("taken"), "").unwrap();
+        let told = |file: &str, log: &str| {
+            places(&config(&format!("[journal]\nfile = \"{at}/{file}\"\nlog = \"{at}/{log}\"\n")))
+        };
+        assert_eq!(told("journal.db", "control.log"), [""; 0]);
+        let both = told("none/journal.db", "taken/control.log");
+        let [file, log] = &both[..] else { panic!("{both:?}") };
+        assert!(file.contains(&format!("`file` in [journal]: there is no directory {at}/none")), "{file}");
+        assert!(file.ends_with(&format!("say TROUBLE: `mkdir -p {at}/none`")), "{file}");
+        assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
+        let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
+        assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+
+    #[test]
+    fn metrics_that_others_may_read_are_told() {
+        let told = |address: &str| {
+            let site = format!("metrics = \"{address}\"\n{SITE}");
+            readers(&Config::from_toml(&site, "test").unwrap())
+        };
+        for closed in ["127.0.0.1:9477", "127.8.0.1:9477", "[::1]:9477"] {
+            assert_eq!(told(closed), None);
+        }
+        assert!(readers(&config("")).is_none());
+        for (open, fix) in
+            [("0.0.0.0:9477", "\"127.0.0.1:9477\""), ("[::]:80", "\"[::1]:80\""), ("10.1.0.1:1", "\"127.0.0.1:1\"")]
+        {
+            let told = told(open).expect(open);
+            assert!(told.contains(&format!("everybody who reaches {open} ")) && told.contains(fix), "{told}");
+        }
+    }
+
+    #[test]
+    fn an_address_of_the_box_or_the_gateway_is_no_stations() {
+        let net = |text: &str| text.parse().unwrap();
+        let own = |name: &str, addresses| Interface { name: name.to_owned(), addresses, ..Interface::default() };
+        let hop = |name: &str, text: &str| (name.to_owned(), Some(text.parse().unwrap()));
+        let machine = Machine {
+            interfaces: vec![
+                own("lan", vec![net("10.1.0.1/16"), net("fd01::1/64")]),
+                own("wan", vec![net("192.0.2.2/24")]),
+            ],
+            defaults: vec![hop("wan", "192.0.2.1"), hop("wan", "2001:db8::1"), hop("lan", "10.1.0.9")],
+            ..Machine::default()
+        };
+        let told = |addresses: &str| {
+            borrowed(&config(&format!("[[station]]\nname = \"desk\"\naddresses = [{addresses}]\n")), &machine)
+        };
+        // Also a default route by way of a station, on no uplink.
+        assert_eq!(told("\"10.1.0.2\", \"fd01::2\", \"10.1.0.9\""), [""; 0]);
+        for (address, whose) in [
+            ("10.1.0.1", "this box's own, on lan"),
+            ("fd01:0::1", "this box's own, on lan"),
+            ("192.0.2.2", "this box's own, on wan"),
+            ("192.0.2.1", "the gateway's, the next hop of the default route on wan"),
+            ("2001:db8::1", "the gateway's"),
+        ] {
+            let all = told(&format!("\"10.1.0.2\", \"{address}\""));
+            let [told] = &all[..] else { panic!("{all:?}") };
+            assert!(told.starts_with("`addresses` of station desk: ") && told.contains(whose), "{told}");
+        }
+    }
+}
