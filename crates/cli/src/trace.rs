@@ -183,8 +183,8 @@ mod tests {
         assert_eq!(rows.len(), trace.ppdus.len());
         let names = ["AP", "up", "down"];
         for (row, ppdu) in rows.iter().zip(&trace.ppdus) {
-            let is_same = row.get_double(0).unwrap() == ppdu.at.as_secs_f64()
-                && row.get_double(1).unwrap() == ppdu.duration.as_secs_f64()
+            let is_same = row.get_double(0).unwrap().to_bits() == ppdu.at.as_secs_f64().to_bits()
+                && row.get_double(1).unwrap().to_bits() == ppdu.duration.as_secs_f64().to_bits()
                 && row.get_string(2).unwrap() == names[ppdu.transmitter.0 as usize]
                 && row.get_string(3).unwrap() == names[ppdu.receiver.0 as usize]
                 && row.get_string(4).unwrap() == ppdu.kind.name()
