@@ -55,8 +55,11 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     }
     placeless(&mut preflight, &config);
     // A box without `ip` is told below.
-    let borrowed = Machine::read().map_or_else(|_| Vec::new(), |machine| remarks::borrowed(&config, &machine));
-    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)).chain(borrowed) {
+    let of_machine = Machine::read().map_or_else(
+        |_| Vec::new(),
+        |machine| [remarks::swapped(&config, &machine), remarks::borrowed(&config, &machine)].concat(),
+    );
+    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)).chain(of_machine) {
         preflight.say("note", &remark);
     }
     let mut site = Site::new(config)?;

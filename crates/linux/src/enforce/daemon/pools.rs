@@ -16,6 +16,8 @@ use crate::enforce::site::{Site, SitePool};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 pub(super) const UDP_LOAD: u64 = 1500;
+/// Uplink UDP past the box is much of the air from the larger share of C on, until the smaller.
+const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
 
@@ -41,6 +43,8 @@ pub(super) struct PoolControl {
     watch: Watch,
     /// What is wrong with C for a while now.
     verdict: Option<Verdict>,
+    /// Whether uplink UDP that passes the box by takes much of the air; known of a fixed C.
+    is_passed_by: bool,
     recorder: Recorder,
     /// What the machine had found when the rules and classes of the box were whole last.
     sound: Option<Kept>,
@@ -69,6 +73,7 @@ impl PoolControl {
             delay: None,
             watch: Watch::default(),
             verdict: None,
+            is_passed_by: false,
             recorder: if is_logged && !matches!(pool.capacity(), CapacityParams::Fixed { .. }) {
                 Recorder::new(*pool.capacity(), seed)
             } else {
@@ -130,6 +135,12 @@ impl PoolControl {
     pub(super) fn trouble(&self, c: Bitrate) -> Option<String> {
         let c = self.without_trials(c);
         Some(match (self.verdict?, self.params) {
+            // What it takes is not the cell's to carry for others, and a smaller C leaves it more.
+            (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) if self.is_passed_by => format!(
+                "C = {c} is more than uplink UDP, which passes the box by, leaves of the cell, about {0}: the queue stands there and the box \
+                 divides nothing. No C holds that UDP back: `fairair vsb explain` names who sends it",
+                rate.rounded(MEASURED)
+            ),
             (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) => {
                 let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64).rounded(MEASURED);
                 let rate = rate.rounded(MEASURED);
@@ -195,8 +206,13 @@ impl PoolControl {
     }
 
     /// Shows a pool of fixed C what was counted: nothing counts before its shaper, so both directions count together.
-    pub(super) fn observe_fixed(&mut self, counters: &BTreeMap<u16, ClassStats>) {
+    pub(super) fn observe_fixed(&mut self, counters: &BTreeMap<u16, ClassStats>, udp: &BTreeMap<u16, u64>) {
         self.down = 1.0;
+        let bytes: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| udp.get(slot)).sum();
+        if let CapacityParams::Fixed { rate } = self.params {
+            let share = bytes as f64 * 8.0 / rate.as_bps() as f64;
+            self.is_passed_by = share > if self.is_passed_by { PASSES_BY.start } else { PASSES_BY.end };
+        }
         self.observe(counters, Arrivals::default(), &BTreeMap::new());
     }
 
@@ -412,6 +428,24 @@ mac = "02:00:00:00:00:02"
         for looks in counted[2..].windows(2) {
             assert!((98_000..102_000).contains(&(looks[1] - looks[0])), "{counted:?}");
         }
+    }
+
+    /// What UDP takes past the box is no fault of C: a smaller one leaves it more.
+    #[test]
+    fn no_smaller_c_is_advised_beside_udp_that_passes_by() {
+        let (mut pool, slots) = with_positions(&TWO.replace("{ kind = \"air\" }", "\"18 Mbit/s\""));
+        pool.verdict = Some(Verdict::Elsewhere(Bitrate::mbps(13)));
+        let mut told = |bytes: u64| {
+            pool.observe_fixed(&BTreeMap::new(), &BTreeMap::from([(slots[0], bytes)]));
+            pool.trouble(Bitrate::mbps(18)).unwrap()
+        };
+        assert!(told(0).contains("Write capacity"));
+        // 8 Mbit/s; then between the two shares; then next to nothing.
+        for bytes in [1_000_000, 100_000] {
+            let told = told(bytes);
+            assert!(told.contains("uplink UDP, which passes the box by") && !told.contains("Write"), "{told}");
+        }
+        assert!(told(10_000).contains("Write capacity"));
     }
 
     /// Senders are told once a second, so a look may find that none of them has sent since.

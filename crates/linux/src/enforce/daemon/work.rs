@@ -102,7 +102,7 @@ impl Daemon {
         for control in &mut self.pools {
             let Some(pool) = self.site.pool(control.id) else { continue };
             if control.is_fixed() {
-                control.observe_fixed(&self.counts.classes);
+                control.observe_fixed(&self.counts.classes, &self.counts.udp);
             }
             control.judge(now, pool.rate);
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
@@ -181,7 +181,7 @@ impl Daemon {
                 pool.stand_by(now);
             }
             if is_counted && pool.is_fixed() {
-                pool.observe_fixed(&self.counts.classes);
+                pool.observe_fixed(&self.counts.classes, &self.counts.udp);
             } else if is_counted {
                 let arrivals = self.counts.arrivals.get(&pool.id).copied().unwrap_or_default();
                 pool.observe(&self.counts.classes, arrivals, &self.counts.udp);

@@ -296,13 +296,24 @@ const fn is_by_address(layout: &Layout) -> bool {
 
 /// Lets uplink UDP pass by the shaper where it is to.
 fn bypass(table: &mut String, layout: &Layout, direction: &str) {
-    // On the link it has its station's class, and the interface lets it pass the pool.
-    let is_staged = layout.wan.rates.contains_key(&Direction::Up);
-    if direction == "up" && layout.udp == UdpRule::BypassUplink && !is_staged {
+    if direction == "up" && layout.udp == UdpRule::BypassUplink && !is_staged(layout) {
+        udp_senders_seen(table, layout);
         if is_by_address(layout) {
             newcomers_seen(table, layout, direction, "meta l4proto udp ");
         }
         table.push_str("    meta l4proto udp return\n");
+    }
+}
+
+/// Whether uplink UDP has its station's class on the Internet link; the interface lets it pass the pool then.
+fn is_staged(layout: &Layout) -> bool {
+    layout.wan.rates.contains_key(&Direction::Up)
+}
+
+/// Rules that count the bytes of who sends UDP past the shaper: `explain` names it, and controllers leave it out.
+fn udp_senders_seen(table: &mut String, layout: &Layout) {
+    for (field, suffix) in fields(layout.mode) {
+        let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} saddr counter }}");
     }
 }
 
@@ -332,8 +343,8 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
         if pool.is_counted {
             let _ = writeln!(table, "    counter name p{id}_{direction}");
             if direction == "up" && layout.udp == UdpRule::BypassUplink {
-                for (field, suffix) in fields(layout.mode) {
-                    let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} {address} counter }}");
+                if is_staged(layout) {
+                    udp_senders_seen(table, layout);
                 }
                 let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp");
             }

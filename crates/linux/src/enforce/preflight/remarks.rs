@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
-use crate::enforce::config::Config;
+use crate::enforce::config::{Ap, Config};
 use crate::enforce::setup::{Interface, Machine};
 
 /// Where the unit keeps files; systemd makes it at the start.
@@ -47,6 +47,22 @@ pub(super) fn borrowed(config: &Config, machine: &Machine) -> Vec<String> {
     };
     let all = config.stations.iter().flat_map(|own| own.addresses.iter().map(move |address| (&own.name, *address)));
     all.filter_map(|(name, address)| remark(name, address)).collect()
+}
+
+/// Interfaces towards access points by which the default route goes.
+pub(super) fn swapped(config: &Config, machine: &Machine) -> Vec<String> {
+    let mut ways: Vec<&String> = machine.defaults.iter().map(|(name, _)| name).collect();
+    ways.dedup();
+    ways.retain(|name| !config.uplinks.contains(name));
+    let ap_of = |name: &&String| config.aps.iter().find(|ap| ap.interface == **name);
+    let remark = |name: &String, ap: &Ap| {
+        format!(
+            "the default route goes by {name}, which is the `interface` of AP {}: name the interface towards the gateway as `uplink`, and the \
+             one towards the AP as `interface`",
+            ap.name
+        )
+    };
+    ways.into_iter().filter_map(|name| ap_of(&name).map(|ap| remark(name, ap))).collect()
 }
 
 /// Why nothing can be written to `file`, as far as its directory tells.
@@ -116,6 +132,22 @@ mod tests {
             let told = told(open).expect(open);
             assert!(told.contains(&format!("everybody who reaches {open} ")) && told.contains(fix), "{told}");
         }
+    }
+
+    #[test]
+    fn a_default_route_by_an_access_point_is_told() {
+        let told = |ways: &[&str]| {
+            let defaults = ways.iter().map(|name| ((*name).to_owned(), None)).collect();
+            swapped(&config(""), &Machine { defaults, ..Machine::default() })
+        };
+        for right in [&[][..], &["wan"], &["ppp0"]] {
+            assert_eq!(told(right), [""; 0]);
+        }
+        let all = told(&["lan", "lan"]);
+        assert!(
+            all.len() == 1 && all[0].starts_with("the default route goes by lan, which is the `interface` of AP a"),
+            "{all:?}"
+        );
     }
 
     #[test]
