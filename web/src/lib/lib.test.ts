@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { firstFrom, hit, parse, shares, step, within, words, zoomed } from "./air";
+import { momentWords } from "./waiting";
 import { EventReader, type Answer } from "./api";
 import { steps } from "./box";
 import { answerSvg, csvCell } from "./export";
@@ -103,6 +104,19 @@ describe("the air", () => {
         expect(hit(three, 0.15, 1, 0)).toBe(0);
         expect(hit(three, 0.15, 0, 0)).toBe(-1);
         expect(hit(three, 0.74, 0, 0)).toBe(2);
+    });
+    it("says when the queue was sampled, not when a packet was dropped", () => {
+        const queue = {
+            at_s: [0, 0.5],
+            packets: [[0, 95]],
+            cwnd: [[]],
+            drops: [{ at_s: 0.4321, flow: 0, what: "TCP ACK", why: "the queue was full" }],
+            dropped: 1,
+        };
+        const flows = [{ node: 1, direction: "up" as const }];
+        expect(momentWords({ ...three, flows, queue }, 0.4322, 0.001)).toMatch(
+            /^0\.4321 s: dropped a TCP ACK .*the queue was full\. Sample of 0\.0000 s: 0 packets wait\./,
+        );
     });
     it("is shared by those who send data", () => {
         expect([...shares(three, { from: 0, to: 1 })].map((share) => share.toFixed(3))).toEqual([

@@ -1,7 +1,6 @@
 // The AP's queue by flow and the congestion windows: what stands under the air.
 
 import { step, type Colours, type Pen, type Trace, type View } from "./air";
-import { time } from "./format";
 
 /** Height of each of the two charts, and the room for drops above the queue. */
 const CHART = 84;
@@ -106,7 +105,13 @@ export function drawWaiting(
     frame(context, top, width, mostWindow, "congestion windows, segments", colours);
 }
 
-/** What is known of a moment, in words; a drop within `slack` seconds first. */
+/** A moment of a run, to the tenth of a millisecond. */
+const moment = (seconds: number) => `${seconds.toFixed(4)} s`;
+
+/**
+ * What is known of a moment, in words; a drop within `slack` seconds first. Queue and windows are those of the last sample, whose
+ * time is said: in a long trace samples are far apart.
+ */
 export function momentWords(trace: Trace, at: number, slack: number): string {
     const { at_s, packets, cwnd, drops } = trace.queue;
     let near: (typeof drops)[number] | undefined;
@@ -117,7 +122,7 @@ export function momentWords(trace: Trace, at: number, slack: number): string {
         )
             near = drop;
     const dropped = near
-        ? `${time(near.at_s)}: dropped a ${near.what} of ${flowName(trace, near.flow)}: ${near.why}. `
+        ? `${moment(near.at_s)}: dropped a ${near.what} of ${flowName(trace, near.flow)}: ${near.why}. `
         : "";
     let sample = at_s.findIndex((one) => one > at) - 1;
     if (sample < 0) sample = at_s.length - 1;
@@ -133,5 +138,5 @@ export function momentWords(trace: Trace, at: number, slack: number): string {
                 `${flowName(trace, one.flow)} ${one.packets}` +
                 (one.cwnd === undefined ? "" : `, window ${one.cwnd.toFixed(1)}`),
         );
-    return `${dropped}${time(at)}: ${all} packets wait. ${parts.join("; ")}`;
+    return `${dropped}Sample of ${moment(at_s[sample] ?? at)}: ${all} packets wait. ${parts.join("; ")}`;
 }

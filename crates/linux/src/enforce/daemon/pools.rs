@@ -1,5 +1,8 @@
 //! The capacity loop: one machine of `core::control` a pool, fed with what the kernel counts.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use fairair_core::control::log::{Event, Recorder};
@@ -367,108 +370,5 @@ impl PoolControl {
     /// What the machine saw and did since the last call, for the log.
     pub(super) fn take_events(&mut self) -> Vec<Event> {
         self.recorder.take()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::enforce::config::Config;
-
-    const TWO: &str = r#"
-name = "x"
-uplink = "eth0"
-[[ap]]
-name = "a"
-interface = "eth1"
-phy = "802.11b"
-capacity = { kind = "air" }
-[[station]]
-name = "fast"
-mac = "02:00:00:00:00:01"
-rate = "11 Mbit/s"
-[[station]]
-name = "slow"
-mac = "02:00:00:00:00:02"
-"#;
-
-    fn with_positions(text: &str) -> (PoolControl, Vec<u16>) {
-        let site = Site::new(Config::from_toml(text, "test").unwrap()).unwrap();
-        let mut pool = PoolControl::new(&site.pools()["a"], 1, false);
-        pool.assign_positions(&site);
-        (pool, site.stations().iter().map(|station| station.slot).collect())
-    }
-
-    /// 90 kB of UDP came up past the shaper, by names two parts to one; 10 kB came up through it, of the fast one.
-    #[test]
-    fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
-        let (mut pool, slots) = with_positions(TWO);
-        pool.observe(&BTreeMap::new(), Arrivals::default(), &BTreeMap::new());
-        let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
-        let counters = BTreeMap::from([(leaf_minor(slots[0]), ClassStats { bytes: 10_000, ..ClassStats::default() })]);
-        pool.observe(&counters, arrivals, &BTreeMap::from([(slots[0], 20_000), (slots[1], 10_000)]));
-        let totals = pool.views.iter().map(|view| (view.totals.up.0, view.totals.up_bypassing.0)).collect::<Vec<_>>();
-        assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
-    }
-
-    /// An upload takes more and more of a full pool, and half a look's bytes wait. Bytes that go up are no longer counted as down, too:
-    /// the controller would take the cell for faster.
-    #[test]
-    fn what_passes_is_counted_once_while_an_upload_grows() {
-        let (mut pool, slots) = with_positions(TWO);
-        let (mut arrivals, mut sent, mut counted) = (Arrivals::default(), 0, Vec::new());
-        for look in 0..40_u64 {
-            let up = 20_000 + 3000 * look.clamp(10, 20).saturating_sub(10);
-            (arrivals.up, arrivals.down) = (arrivals.up + up, arrivals.down + 100_000 - up);
-            sent += if look == 0 { 50_000 } else { 100_000 };
-            let class = ClassStats { bytes: sent, backlog_bytes: 50_000, ..ClassStats::default() };
-            pool.observe(&BTreeMap::from([(leaf_minor(slots[0]), class)]), arrivals, &BTreeMap::new());
-            counted.push(pool.views.iter().map(|view| view.totals.down.0 + view.totals.up.0).sum::<u64>());
-        }
-        for looks in counted[2..].windows(2) {
-            assert!((98_000..102_000).contains(&(looks[1] - looks[0])), "{counted:?}");
-        }
-    }
-
-    /// What UDP takes past the box is no fault of C: a smaller one leaves it more.
-    #[test]
-    fn no_smaller_c_is_advised_beside_udp_that_passes_by() {
-        let (mut pool, slots) = with_positions(&TWO.replace("{ kind = \"air\" }", "\"18 Mbit/s\""));
-        pool.verdict = Some(Verdict::Elsewhere(Bitrate::mbps(13)));
-        let mut told = |bytes: u64| {
-            pool.observe_fixed(&BTreeMap::new(), &BTreeMap::from([(slots[0], bytes)]));
-            pool.trouble(Bitrate::mbps(18)).unwrap()
-        };
-        assert!(told(0).contains("Write capacity"));
-        // 8 Mbit/s; then between the two shares; then next to nothing.
-        for bytes in [1_000_000, 100_000] {
-            let told = told(bytes);
-            assert!(told.contains("uplink UDP, which passes the box by") && !told.contains("Write"), "{told}");
-        }
-        assert!(told(10_000).contains("Write capacity"));
-    }
-
-    /// Senders are told once a second, so a look may find that none of them has sent since.
-    #[test]
-    fn senders_of_udp_of_which_nothing_came_are_not_heard() {
-        let (mut pool, slots) = with_positions(TWO);
-        let udp = BTreeMap::from([(slots[0], 20_000)]);
-        let arrivals = Arrivals { up: 100_000, udp: 90_000, ..Arrivals::default() };
-        pool.observe(&BTreeMap::new(), arrivals, &udp);
-        let before = pool.views.clone();
-        pool.observe(&BTreeMap::new(), arrivals, &udp);
-        assert_eq!(pool.views, before);
-    }
-
-    /// The air of a byte follows the rate that is known; none where the PHY is not.
-    #[test]
-    fn views_have_the_air_of_their_stations_rates() {
-        let (pool, _) = with_positions(TWO);
-        assert_eq!(pool.views[0].air_ns, pool.views[1].air_ns, "not known: the fastest");
-        let (slow, _) = with_positions(&TWO.replace("00:02\"", "00:02\"\nrate = \"2 Mbit/s\""));
-        assert!(slow.views[1].air_ns > 3 * slow.views[0].air_ns);
-        let (blind, _) =
-            with_positions(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
-        assert_eq!(blind.views[0].air_ns, 0);
     }
 }
