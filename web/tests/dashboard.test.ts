@@ -149,7 +149,7 @@ describe.skipIf(!isRoot)("the dashboard beside a live box", { timeout: 60_000 },
         await station.getByLabel("Cap").fill("2");
         await station.getByRole("button", { name: "Set", exact: true }).click();
         await page.getByTestId("done").waitFor();
-        await station.getByText("cap 2 Mbit/s").waitFor();
+        await station.getByText("weight 1, cap 2 Mbit/s").waitFor();
         const capped = await download(4);
         expect(capped).toBeGreaterThan(1);
         expect(capped).toBeLessThan(2.1);
