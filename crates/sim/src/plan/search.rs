@@ -17,7 +17,7 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, with_best};
 pub(super) use rung::is_steady;
 use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
 
@@ -254,10 +254,15 @@ impl<'a> Search<'a> {
         many: &impl Fn(usize) -> usize,
     ) -> Option<()> {
         let as_is = self.reference(&second[0]);
-        let kept: Vec<Proposal> = elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
+        let kept = with_best(elites(second, as_is, many(THIRD_KEPT)), second);
+        let kept: Vec<Proposal> = kept.iter().map(proposal).collect();
         self.look(&unseen(kept, third), THIRD, third)?;
         let best = best_goodput(proved);
-        let mut order = elites(&without(third, proved), as_is, third.len());
+        let fresh = without(third, proved);
+        let mut order = elites(&fresh, as_is, third.len());
+        if let Some(place) = order.iter().position(|outcome| outcome.meets && outcome.goodput >= best_goodput(&fresh)) {
+            order[..=place].rotate_right(1);
+        }
         order.retain(|outcome| best <= 0.0 || (outcome.seems_met && outcome.goodput > best));
         for batch in 0..=MORE_PROOFS {
             let rest = order.split_off(order.len().min(many(PROVED)));
