@@ -17,7 +17,7 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, with_best};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
 pub(super) use rung::is_steady;
 use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
 
@@ -42,6 +42,8 @@ const WORTH: f64 = 1.02;
 /// above.
 const BUDGET: f64 = 56e6;
 const FACTORS: (f64, f64) = (0.5, 1.4);
+/// From this factor on the best by goodput of what meets the requirements has turns of its own.
+const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
@@ -101,6 +103,8 @@ pub(crate) struct Search<'a> {
     cut: usize,
     /// Least fairness, where the requirements say nothing of who gets what: that of the cell as it is.
     kept: Option<f64>,
+    /// Whether enough candidates get longer looks for turns of what meets the requirements.
+    has_room: bool,
 }
 
 impl<'a> Search<'a> {
@@ -123,6 +127,7 @@ impl<'a> Search<'a> {
             seconds: 0.0,
             cut: 0,
             kept: None,
+            has_room: false,
         }
     }
 
@@ -158,6 +163,7 @@ impl<'a> Search<'a> {
         let first: usize = families.iter().map(|family| family.first).sum();
         let budget = BUDGET * self.cheaper();
         let scale = self.effort * (budget / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
+        self.has_room = scale >= ROOM;
         self.expect(first + families.len(), scale);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
@@ -173,7 +179,7 @@ impl<'a> Search<'a> {
         self.look(&unseen(proposals, &[]), FIRST, seen)?;
         let as_is = self.reference(&seen[0]);
         for _ in 0..GENERATIONS[0].0 {
-            let parents = elites(seen, as_is, many(16));
+            let parents = self.elites(seen, as_is, many(16));
             let children = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
             self.look(&unseen(children, seen), FIRST, seen)?;
         }
@@ -181,7 +187,7 @@ impl<'a> Search<'a> {
             let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1));
             self.look(&proposals, FIRST, seen)?;
         }
-        let long = proposals::shorter(&elites(seen, as_is, many(16)), &self.ranges);
+        let long = proposals::shorter(&self.elites(seen, as_is, many(16)), &self.ranges);
         self.look(&unseen(long, seen), FIRST, seen)?;
         let Looked { second, third, proved, .. } = looked;
         self.deepen(seen, (second, third, proved), &many, &mut rng)?;
@@ -190,7 +196,7 @@ impl<'a> Search<'a> {
             if self.frames > spent * self.most() {
                 break;
             }
-            let parents = elites(seen, as_is, many(16));
+            let parents = self.elites(seen, as_is, many(16));
             let children = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
             self.look(&unseen(children, seen), FIRST, seen)?;
             self.deepen(seen, (second, third, proved), &many, &mut rng)?;
@@ -237,9 +243,9 @@ impl<'a> Search<'a> {
     ) -> Option<()> {
         let as_is = self.reference(&seen[0]);
         let fresh = without(seen, second);
-        self.look(&promoted(&fresh, elites(&fresh, as_is, many(SECOND_KEPT)), as_is), SECOND, second)?;
+        self.look(&promoted(&fresh, self.elites(&fresh, as_is, many(SECOND_KEPT)), as_is), SECOND, second)?;
         for _ in 0..GENERATIONS[1].0 {
-            let parents = elites(second, as_is, many(6));
+            let parents = self.elites(second, as_is, many(6));
             let children = children(&parents, &self.ranges, many(GENERATIONS[1].1), 0.05, rng);
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
             self.look(&unseen(children, &known), SECOND, second)?;
@@ -254,15 +260,10 @@ impl<'a> Search<'a> {
         many: &impl Fn(usize) -> usize,
     ) -> Option<()> {
         let as_is = self.reference(&second[0]);
-        let kept = with_best(elites(second, as_is, many(THIRD_KEPT)), second);
-        let kept: Vec<Proposal> = kept.iter().map(proposal).collect();
+        let kept: Vec<Proposal> = self.elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
         self.look(&unseen(kept, third), THIRD, third)?;
         let best = best_goodput(proved);
-        let fresh = without(third, proved);
-        let mut order = elites(&fresh, as_is, third.len());
-        if let Some(place) = order.iter().position(|outcome| outcome.meets && outcome.goodput >= best_goodput(&fresh)) {
-            order[..=place].rotate_right(1);
-        }
+        let mut order = self.elites(&without(third, proved), as_is, third.len());
         order.retain(|outcome| best <= 0.0 || (outcome.seems_met && outcome.goodput > best));
         for batch in 0..=MORE_PROOFS {
             let rest = order.split_off(order.len().min(many(PROVED)));
@@ -275,6 +276,10 @@ impl<'a> Search<'a> {
             order = rest;
         }
         Some(())
+    }
+
+    fn elites(&self, of: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
+        elites(of, as_is, most, self.has_room)
     }
 
     /// Simulates candidates in a rung, as many as the frames that are left allow; `None` when it was stopped. Those that are

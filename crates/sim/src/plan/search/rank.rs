@@ -15,16 +15,6 @@ const BAND: f64 = 0.04;
 /// Families of which the best candidate's neighbours are looked at.
 const LEADERS: usize = 2;
 
-/// Puts what meets the requirements with the most goodput among those that get a longer look: turns may all have gone to utility, to what
-/// misses a requirement by little, and to new families.
-pub(super) fn with_best(mut kept: Vec<Outcome>, all: &[Outcome]) -> Vec<Outcome> {
-    let best = by_goodput(all).into_iter().find(|outcome| outcome.meets && outcome.starved.is_nobody());
-    if let Some(best) = best.filter(|best| !kept.iter().any(|other| other.change == best.change)) {
-        kept.insert(0, best.clone());
-    }
-    kept
-}
-
 /// Goodput of the best that meets the requirements.
 pub(super) fn best_goodput(all: &[Outcome]) -> f64 {
     all.iter().filter(|outcome| outcome.meets).map(|outcome| outcome.goodput).fold(0.0, f64::max)
@@ -72,8 +62,9 @@ pub(super) fn leaders(proved: &[Outcome]) -> Vec<Outcome> {
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
-/// goodput of what may meet the requirements, and the best of families that are not there yet.
-pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
+/// goodput of what may meet the requirements, the best by goodput of what meets them (in a search with room for many), and the best of
+/// families that are not there yet.
+pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -> Vec<Outcome> {
     let mut ranked = all.to_vec();
     rank(&mut ranked, as_is);
     let mut promising: Vec<Outcome> = ranked
@@ -82,6 +73,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
         .cloned()
         .collect();
     promising.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
+    let certain: Vec<Outcome> = promising.iter().filter(|outcome| has_room && outcome.meets).cloned().collect();
     let mut others = ranked.clone();
     let mut families: Vec<&str> = Vec::new();
     others.retain(|outcome| {
@@ -90,7 +82,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize) -> Vec<Outcome> {
         is_first
     });
     let mut kept: Vec<Outcome> = Vec::new();
-    let mut lists = [ranked, promising, others].map(Vec::into_iter);
+    let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
     while kept.len() < most {
         let before = kept.len();
         let mut exhausted = 0;
