@@ -11,7 +11,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::ceiling::Ceiling;
-use super::delay::{Delays, Delivered, Trip};
+use super::delay::Delays;
+use super::delivered::{Delivered, Trip};
+use super::descent::Descents;
 use super::drop::{CapacityDrop, Phase};
 use super::lowered::{RoundTrip, WATCHED};
 use super::occupancy::Occupancy;
@@ -118,6 +120,8 @@ pub struct Adaptive {
     pub(super) calm: u32,
     pub(super) occupancy: Occupancy,
     pub(super) trials: Trials,
+    #[serde(default)]
+    pub(super) descents: Descents,
     /// The highest C where delay cannot show a full queue: what the cell carried when it was last full.
     pub(super) ceiling: Option<Ceiling>,
     /// Since when C is the largest, packets wait for it all the same, and the cell has no queue.
@@ -148,6 +152,7 @@ impl Adaptive {
             calm: 0,
             occupancy: Occupancy::default(),
             trials: Trials::default(),
+            descents: Descents::default(),
             ceiling: None,
             bound_since: None,
             decisions: VecDeque::new(),
@@ -216,16 +221,21 @@ impl Adaptive {
         self.signal.observe(now, stations, self.c);
         self.signal.heard(now);
         self.answered_at = now;
+        self.descents.has_answered(now, probe.sent_at);
         if probe.sent_at < self.signal.evidence_from() {
             // It waited out a silence with the others, or bytes passed that nobody counted.
             self.delivered.clear();
             return;
         }
         // A station that is late by its own doing says nothing of the queue that all share.
-        let Some(excess) = self.delays.sample(now, probe.station, now - probe.sent_at) else { return };
+        let Some(excess) = self.delays.sample(now, probe.station, now - probe.sent_at, self.drains_at_most()) else {
+            return;
+        };
         self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt: now - probe.sent_at });
         let (sent_at, received_at) = (probe.sent_at, now);
-        self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
+        if self.descents.tells_rate(sent_at) {
+            self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
+        }
         self.newest_sent_at = self.newest_sent_at.max(sent_at);
         self.is_news = true;
     }
@@ -251,25 +261,39 @@ impl Adaptive {
             self.state = state;
             self.note(now, reason);
         }
+        if matches!(state, State::NoSignal | State::Idle) {
+            self.abort_descent(now);
+        }
         if state == State::NoSignal {
             self.abort_trial(now);
+        } else if self.descents.is_under_way() {
+            if std::mem::take(&mut self.is_news) {
+                self.measure();
+            }
+            self.follow_descent(now);
+            return;
         } else if self.follow_trial(now) || self.follow_ceiling(now) {
             return;
         }
         if state != State::Run {
             self.end_drop(now);
-            if state == State::Blind {
+            if state == State::Blind && !self.begin_beside_one_sided(now) {
                 self.rise_blind(now, FIRST_RISE);
             }
             return;
         }
         let is_news = std::mem::take(&mut self.is_news);
         let is_measured = is_news && self.measure();
-        if self.follow_drop(now, is_measured) || !is_news {
+        if self.begin_beside_one_sided(now) || self.follow_drop(now, is_measured) || !is_news {
             return;
         }
         let Some(delay) = self.delays.median(now) else { return };
         let target = self.target(self.c);
+        if delay <= target {
+            self.reached_target(now);
+        } else if self.is_stuck(now, delay, target) {
+            return;
+        }
         if self.drop.is_some() && delay <= target {
             // The reply that did not come says nothing then.
             self.end_drop(now);
@@ -352,8 +376,13 @@ impl Adaptive {
 
     /// The delay is `above` the target.
     fn fall(&mut self, now: Instant, above: Duration) {
-        let carried = self.mu.unwrap_or(self.c);
+        let mut carried = self.mu.unwrap_or(self.c);
         self.calm = 0;
+        if carried < self.c * DROP && self.signal.comes_up_as_before(self.c) {
+            // Answers of stations that are late by their own doing seem to say so.
+            (self.mu, carried) = (Some(self.c), self.c);
+            self.delivered.keep_last();
+        }
         self.full = Some(carried.min(self.c));
         if carried < self.c * DROP {
             self.begin_drop(now, Phase::Measured, carried);
@@ -391,12 +420,17 @@ impl Adaptive {
 
     /// Asks the next station that has TCP traffic (so it is awake) and may answer.
     fn probe(&mut self, now: Instant) {
-        let delays = &self.delays;
-        let next = self.signal.next_asked(|signal, station| {
-            signal.is_active(station, now) && !signal.sends_udp(station, now) && delays.may_answer(station, now)
-        });
-        if let Some(station) = next {
+        // Who lost what it was asked since the AP drops may answer now.
+        let (delays, c, is_lossy) = (&self.delays, self.c, self.descents.is_lossy());
+        let may = |signal: &Signal, station| {
+            signal.is_active(station, now)
+                && !signal.sends_udp(station, now)
+                && !signal.sends_one_sided(station, c)
+                && (is_lossy || delays.may_answer(station, now))
+        };
+        if let Some(station) = self.signal.next_asked(may, |station| delays.is_believed(station, now)) {
             self.prober.send(now, station, self.signal.down);
+            self.descents.has_asked(now);
         }
     }
 }

@@ -84,6 +84,7 @@ impl Adaptive {
         self.signal.restart(now);
         self.delivered.clear();
         self.trials.forget();
+        self.descents.forget();
         self.occupancy.restart();
         (self.mu, self.full, self.drop, self.drains, self.calm) = (None, None, None, false, 0);
         let is_kept =

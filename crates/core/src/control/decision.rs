@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::shaper::Totals;
-use crate::units::{Bitrate, Duration, Instant};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// What the box has counted of one station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,6 +12,9 @@ pub struct StationView {
     pub backlog: usize,
     /// IP bytes since the start of the box.
     pub totals: Totals,
+    /// IP bytes of UDP in both directions, where they are counted: their senders may not back off. Of several stations together the
+    /// first may have them.
+    pub datagrams: Bytes,
     /// Nobody is at this position now: it is not asked.
     pub is_absent: bool,
     /// Air that an IP byte of it takes at its rate, contention included, in ns; 0: unknown.

@@ -1,10 +1,10 @@
-//! Round-trip times: the baseline of each station, the delay above it, and the rate that the cell delivered.
+//! Round-trip times: the baseline of each station, the delay above it, and who is believed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bitrate, Bytes, Duration, Instant};
+use crate::units::{Duration, Instant};
 
 /// For how long a station's last delay counts.
 const FRESH: Duration = Duration::from_millis(300);
@@ -25,6 +25,11 @@ const LATE: Duration = Duration::from_millis(25);
 const LATE_COUNTS: u32 = 2;
 const IS_LATE: u32 = 4;
 const STAYS_LATE: u32 = 40;
+/// A station whose delay did not fall with C is not believed for so long.
+const DISTRUST: Duration = Duration::from_secs(300);
+/// For so long it is remembered that delay was no queue, and a station without delay contradicts those that have one.
+const DOUBTS: Duration = Duration::from_secs(60);
+const QUICK_COUNTS: Duration = Duration::from_secs(4);
 /// A reply says nothing of those that came so much later.
 const AGREES: Duration = Duration::from_secs(2);
 
@@ -35,6 +40,12 @@ pub(super) struct Delays {
     /// The last replies, oldest first.
     #[serde(default)]
     replies: VecDeque<Reply>,
+    /// A descent of C found that delay was no queue: until when that is remembered, and the longest such delay.
+    #[serde(default)]
+    doubts: Option<(Instant, Duration)>,
+    /// Who answered without delay last.
+    #[serde(default)]
+    quick: Vec<(usize, Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +69,25 @@ struct StationDelay {
     /// How sure it is that the station is late by its own doing.
     #[serde(default)]
     late: u32,
+    /// What it answers says nothing until then.
+    #[serde(default)]
+    distrusted_until: Option<Instant>,
+}
+
+impl StationDelay {
+    fn is_late_again(&mut self) {
+        self.late += LATE_COUNTS;
+        self.late = if self.late >= IS_LATE { STAYS_LATE } else { self.late };
+    }
+
+    fn distrust(&mut self, now: Instant) {
+        self.distrusted_until = Some(now + DISTRUST);
+        self.latest = None;
+    }
+
+    fn is_distrusted(&self, now: Instant) -> bool {
+        self.distrusted_until.is_some_and(|until| now < until)
+    }
 }
 
 impl Default for StationDelay {
@@ -70,13 +100,19 @@ impl Default for StationDelay {
             lost_in_row: 0,
             ask_again: Instant::ZERO,
             late: 0,
+            distrusted_until: None,
         }
     }
 }
 
 impl Delays {
     pub(super) fn new(stations: usize) -> Self {
-        Delays { stations: vec![StationDelay::default(); stations], replies: VecDeque::new() }
+        Delays {
+            stations: vec![StationDelay::default(); stations],
+            replies: VecDeque::new(),
+            doubts: None,
+            quick: Vec::new(),
+        }
     }
 
     pub(super) fn grow(&mut self, stations: usize) {
@@ -90,8 +126,8 @@ impl Delays {
     }
 
     /// A station answered after `rtt`; how much of it is above the baseline. `None`: that says nothing of the queue that all
-    /// share, by what others answered.
-    pub(super) fn sample(&mut self, now: Instant, station: usize, rtt: Duration) -> Option<Duration> {
+    /// share, by what others answered. A queue that all share drains by `drains` seconds a second at most.
+    pub(super) fn sample(&mut self, now: Instant, station: usize, rtt: Duration, drains: f64) -> Option<Duration> {
         let s = &mut self.stations[station];
         s.lost_in_row = 0;
         if now.saturating_since(s.since) >= BASELINE {
@@ -102,9 +138,15 @@ impl Delays {
         let reply =
             Reply { station, sent_at: Instant::from_nanos(now.as_nanos() - rtt.as_nanos()), received_at: now, excess };
         let is_overtaken = self.is_overtaken(&reply);
+        self.contradict(&reply, drains);
         self.replies.push_back(reply);
         self.compare(now);
-        if is_overtaken || self.is_late(station, now) {
+        self.remember_quick(now, station, excess);
+        if self.is_doubtful(now, station, excess) {
+            self.stations[station].distrust(now);
+        }
+        let is_believed = self.is_believed(station, now) || !self.is_anybody_believed(now);
+        if is_overtaken || self.is_late(station, now) || !is_believed {
             return None;
         }
         self.stations[station].latest = Some((now, excess));
@@ -118,6 +160,16 @@ impl Delays {
                 && other.sent_at > reply.sent_at
                 && other.received_at + LATE < reply.received_at
         })
+    }
+
+    /// Those that met a queue which cannot have drained until `reply` met less of one were late by their own doing.
+    fn contradict(&mut self, reply: &Reply, drains: f64) {
+        for late in self.replies.iter().filter(|late| late.station != reply.station && late.sent_at < reply.sent_at) {
+            let drained = drains * reply.sent_at.saturating_since(late.sent_at).as_secs_f64();
+            if late.excess > reply.excess + LATE + Duration::from_secs_f64(drained) {
+                self.stations[late.station].is_late_again();
+            }
+        }
     }
 
     /// Holds the reply in the middle of the last ones against those around it.
@@ -135,12 +187,11 @@ impl Delays {
         let mut excess: Vec<Duration> = others.map(|other| other.excess).collect();
         excess.sort_unstable();
         let Some(middle) = excess.get(excess.len().saturating_sub(1) / 2) else { return };
-        let late = &mut self.stations[own.station].late;
+        let station = &mut self.stations[own.station];
         if own.excess > *middle + *middle + LATE {
-            *late += LATE_COUNTS;
-            *late = if *late >= IS_LATE { STAYS_LATE } else { *late };
+            station.is_late_again();
         } else {
-            *late = late.saturating_sub(1);
+            station.late = station.late.saturating_sub(1);
         }
     }
 
@@ -148,6 +199,59 @@ impl Delays {
     fn is_late(&self, station: usize, now: Instant) -> bool {
         let late = |station: usize| self.stations[station].late >= IS_LATE;
         late(station) && self.replies.iter().any(|other| !late(other.station) && now < other.received_at + AGREES)
+    }
+
+    /// A delay of `delay` did not fall with C, so it is no queue: for a while who is that late is not believed while others are not.
+    pub(super) fn doubt(&mut self, now: Instant, delay: Duration) {
+        self.doubts = Some((now + DOUBTS, delay + delay));
+    }
+
+    /// Whether a delay of `excess` is the station's own doing: delay of that kind was no queue, and another station that is believed
+    /// found no queue lately.
+    fn is_doubtful(&self, now: Instant, station: usize, excess: Duration) -> bool {
+        let is_quick = |(other, at): &(usize, Instant)| *other != station && now < *at + QUICK_COUNTS;
+        self.doubts.is_some_and(|(until, most)| now < until && excess < most && excess > LATE)
+            && self.quick.iter().any(is_quick)
+    }
+
+    /// Remembers who answered without delay: the last two stations. Who was not believed is again.
+    fn remember_quick(&mut self, now: Instant, station: usize, excess: Duration) {
+        if excess < LATE {
+            self.stations[station].distrusted_until = None;
+            self.quick.retain(|(other, _)| *other != station);
+            self.quick.push((station, now));
+            self.quick.drain(..self.quick.len().saturating_sub(2));
+        }
+    }
+
+    /// Whether a station that is believed answered lately.
+    fn is_anybody_believed(&self, now: Instant) -> bool {
+        self.replies.iter().any(|reply| self.is_believed(reply.station, now) && now < reply.received_at + AGREES)
+    }
+
+    /// Whether what the station answers counts.
+    pub(super) fn is_believed(&self, station: usize, now: Instant) -> bool {
+        !self.stations[station].is_distrusted(now)
+    }
+
+    /// Stations that answered late although at least two others, asked before them but after `since`, found no more than `target`
+    /// are late by their own doing. Whether there are any.
+    pub(super) fn distrust_contradicted(&mut self, now: Instant, since: Instant, target: Duration) -> bool {
+        let lately = self.replies.iter().filter(|reply| reply.sent_at >= since);
+        let quick: Vec<Reply> = lately.clone().filter(|reply| reply.excess <= target).copied().collect();
+        let late: Vec<usize> = lately
+            .filter(|reply| reply.excess > target + LATE)
+            .filter(|late| {
+                let before: BTreeSet<usize> =
+                    quick.iter().filter(|reply| reply.sent_at < late.sent_at).map(|reply| reply.station).collect();
+                before.len() > 1 && !before.contains(&late.station)
+            })
+            .map(|reply| reply.station)
+            .collect();
+        for station in &late {
+            self.stations[*station].distrust(now);
+        }
+        !late.is_empty()
     }
 
     /// A station did not answer.
@@ -180,165 +284,5 @@ impl Delays {
         let mut times: Vec<Duration> = self.stations.iter().filter_map(fresh).collect();
         times.sort_unstable();
         times.get(times.len().saturating_sub(1) / 2).copied()
-    }
-}
-
-/// A probe that came back.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Trip {
-    pub(super) sent_at: Instant,
-    pub(super) received_at: Instant,
-    /// Delay above the baseline.
-    pub(super) excess: Duration,
-    /// IP bytes that the box had let pass down when the probe left.
-    pub(super) down: Bytes,
-    /// IP bytes that had come up from the stations when the reply was back.
-    pub(super) up: Bytes,
-}
-
-/// How long the trips that the delivered rate is taken from may lie apart.
-const TRAIN: Duration = Duration::from_millis(600);
-/// Less than this between two replies says nothing.
-const SHORTEST_TRAIN: Duration = Duration::from_millis(50);
-
-/// A queue of this delay that does not shrink may be the whole buffer of the AP.
-const STANDING: Duration = Duration::from_millis(50);
-
-/// Bytes of a train that says enough: 16 packets.
-const SURE: f64 = 24_000.0;
-
-/// What the cell delivered over a train of probes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery {
-    pub(super) rate: Bitrate,
-    /// The queue was long and did not shrink: what the AP dropped is counted as delivered, and the rate is a bound only.
-    pub(super) may_have_dropped: bool,
-    /// How sure it is, at most 1: a short train errs by a packet.
-    pub(super) weight: f64,
-}
-
-/// Measures what the cell delivers while it has a queue.
-///
-/// A probe waits in the AP's queue behind all that the box let pass before it. So between the replies to two probes the
-/// cell delivered what the box let pass down between sending the two, and what came up in the meantime.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Delivered {
-    trips: VecDeque<Trip>,
-}
-
-impl Delivered {
-    /// A probe came back.
-    pub(super) fn push(&mut self, trip: Trip) {
-        if self.trips.back().is_none_or(|last| last.sent_at <= trip.sent_at) {
-            self.trips.push_back(trip);
-        }
-        while self.trips.len() > 32 {
-            self.trips.pop_front();
-        }
-    }
-
-    /// The most that the cell can have delivered since the last trip, when a probe that left after `down` bytes is not
-    /// back yet and `up` bytes have come up; `None` before the first trip.
-    pub(super) fn bound(&self, now: Instant, down: Bytes, up: Bytes) -> Option<Bitrate> {
-        let last = self.trips.back()?;
-        let bytes = (down.0 - last.down.0) + (up.0 - last.up.0);
-        let span = now.saturating_since(last.received_at);
-        (span >= SHORTEST_TRAIN).then(|| Bitrate::from_bps((bytes as f64 * 8.0 / span.as_secs_f64()) as u64))
-    }
-
-    /// Delay of the last trip.
-    pub(super) fn latest_delay(&self) -> Duration {
-        self.trips.back().map_or(Duration::ZERO, |trip| trip.excess)
-    }
-
-    /// Seconds that the AP needs at `mu` bit/s for what waits there at `now`, when the box has let `down` bytes pass: what
-    /// went down after the last probe that came back, less what was delivered since.
-    pub(super) fn queue(&self, now: Instant, down: Bytes, mu: f64) -> Option<f64> {
-        let last = self.trips.back()?;
-        let waited = Bytes(down.0 - last.down.0).as_bits() as f64 / mu;
-        Some((waited - now.saturating_since(last.received_at).as_secs_f64()).max(0.0))
-    }
-
-    /// Forgets all trips but the last: the cell is another one.
-    pub(super) fn keep_last(&mut self) {
-        self.trips.drain(..self.trips.len().saturating_sub(1));
-    }
-
-    /// Forgets all trips: something else than C has kept them.
-    pub(super) fn clear(&mut self) {
-        self.trips.clear();
-    }
-
-    /// The rate over the latest trips that all found a queue of at least `queued`; `None` when there are not two.
-    pub(super) fn rate(&self, queued: Duration) -> Option<Delivery> {
-        let last = self.trips.back().filter(|trip| trip.excess >= queued)?;
-        let mut first = None;
-        for trip in self.trips.iter().rev().skip(1).take_while(|trip| trip.excess >= queued) {
-            let apart = last.received_at.saturating_since(trip.received_at);
-            // Always the pair before the last, however long it took: the first news of a drop.
-            if apart > TRAIN && first.is_some() {
-                break;
-            }
-            if apart >= SHORTEST_TRAIN {
-                first = Some((trip, apart));
-            }
-        }
-        let (first, apart) = first.or_else(|| {
-            // The probe before met no queue, and this one met a long one: the cell may have rested between, but not for
-            // longer than lies between the two.
-            let before = self.trips.iter().rev().nth(1)?;
-            let (apart, sent) = (last.received_at - before.received_at, last.sent_at - before.sent_at);
-            (apart >= sent + sent).then_some((before, apart))
-        })?;
-        let bytes = (last.down.0 - first.down.0) + (last.up.0 - first.up.0);
-        let rate = Bitrate::from_bps((bytes as f64 * 8.0 / apart.as_secs_f64()) as u64);
-        let may_have_dropped = last.excess > STANDING && last.excess >= first.excess;
-        let weight = (bytes as f64 / SURE).min(1.0);
-        Some(Delivery { rate, may_have_dropped, weight })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn trip(sent_ms: u64, excess_ms: u64, down: u64) -> Trip {
-        let excess = Duration::from_millis(excess_ms);
-        let sent_at = Instant::ZERO + Duration::from_millis(sent_ms);
-        Trip { sent_at, received_at: sent_at + excess, excess, down: Bytes(down), up: Bytes(0) }
-    }
-
-    fn delivered(trips: &[Trip]) -> Delivered {
-        let mut delivered = Delivered::default();
-        for trip in trips {
-            delivered.push(*trip);
-        }
-        delivered
-    }
-
-    /// 12 500 B every 100 ms are 1 Mbit/s in; a queue that grows by 100 ms in that time is served at half of it.
-    #[test]
-    fn the_rate_is_what_left_between_two_replies() {
-        let growing = delivered(&[trip(0, 100, 0), trip(100, 200, 12_500)]).rate(Duration::from_millis(5)).unwrap();
-        assert_eq!(growing.rate, Bitrate::from_bps(500_000));
-        let shrinking = delivered(&[trip(0, 200, 0), trip(100, 150, 12_500)]).rate(Duration::from_millis(5)).unwrap();
-        assert_eq!(shrinking.rate, Bitrate::mbps(2));
-        assert!(growing.may_have_dropped && !shrinking.may_have_dropped, "a full buffer does not shrink");
-    }
-
-    #[test]
-    fn the_first_long_queue_is_measured_from_the_probe_before_it() {
-        let rate = |excess| delivered(&[trip(0, 1, 0), trip(100, excess, 12_500)]).rate(Duration::from_millis(5));
-        assert_eq!(rate(20).map(|delivery| delivery.rate), None, "the cell may have rested for most of the time");
-        assert_eq!(rate(301).map(|delivery| delivery.rate), Some(Bitrate::from_bps(250_000)));
-    }
-
-    /// 25 000 B passed after the probe whose reply came 100 ms ago: 200 ms at 1 Mbit/s, less these 100 ms.
-    #[test]
-    fn the_queue_is_what_passed_after_the_last_probe_that_is_back() {
-        let delivered = delivered(&[trip(0, 50, 10_000)]);
-        let at = Instant::ZERO + Duration::from_millis(150);
-        assert!((delivered.queue(at, Bytes(35_000), 1e6).unwrap() - 0.1).abs() < 1e-9);
-        assert_eq!(delivered.bound(at, Bytes(22_500), Bytes(0)), Some(Bitrate::mbps(1)));
     }
 }

@@ -10,8 +10,14 @@ mod air;
 mod ceiling;
 mod decision;
 mod delay;
+mod delivered;
+mod descent;
+#[cfg(test)]
+mod descent_tests;
 mod drop;
 mod guard;
+#[cfg(test)]
+mod guard_tests;
 pub mod log;
 mod lowered;
 mod machine;

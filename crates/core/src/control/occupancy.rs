@@ -73,9 +73,14 @@ impl Span {
         self.waits >= MOSTLY
     }
 
+    /// Next to nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waits <= SELDOM
+    }
+
     /// Next to nothing waits, and less than C passes.
     pub(super) fn is_open(&self) -> bool {
-        self.waits <= SELDOM && self.rate < USED * self.c
+        self.is_empty() && self.rate < USED * self.c
     }
 
     /// The queue in the box comes and goes, and less than C passes. Where no probe is answered all of C may pass, packets

@@ -28,6 +28,12 @@ const LATELY: Duration = Duration::from_millis(100);
 const HEARD: Duration = Duration::from_millis(50);
 /// Below this share of it something has slowed down: what comes up varies less when the box paces what goes down.
 const RARE: f64 = 0.5;
+/// Above this share of it nothing has slowed down; where more than that share is one-sided, that cannot be told.
+const AS_BEFORE: f64 = 0.8;
+const MUCH: f64 = 0.5;
+
+/// Acknowledgements are a larger share than this of what they acknowledge, however thinned.
+const NOTHING_BACK: f64 = 0.0015;
 
 /// One of so many probes goes to all stations alike; the others follow their bytes.
 const IN_TURN: u32 = 3;
@@ -41,6 +47,11 @@ pub(super) struct Signal {
     pub(super) up: Bytes,
     /// Packets that wait for C.
     pub(super) backlog: usize,
+    /// UDP that was counted, and of that what passed in about the last second.
+    #[serde(default)]
+    datagrams: Bytes,
+    #[serde(default)]
+    datagrams_lately: f64,
     /// Total bytes, and those that came up, at the looks of the last second.
     history: VecDeque<(Instant, u64, u64)>,
     /// When bytes last came up from a station, and when the counters were last read.
@@ -79,6 +90,9 @@ struct Seen {
     /// Bytes of both directions in about the last second: what passed earlier counts less and less.
     #[serde(default)]
     lately: f64,
+    /// Those of them that came up.
+    #[serde(default)]
+    lately_up: f64,
     /// How much of a probe it is owed.
     #[serde(default)]
     owed: f64,
@@ -95,6 +109,8 @@ impl Signal {
             down: Bytes(0),
             up: Bytes(0),
             backlog: 0,
+            datagrams: Bytes(0),
+            datagrams_lately: 0.0,
             history: VecDeque::new(),
             heard_at: Instant::ZERO,
             looked_at: Instant::ZERO,
@@ -138,11 +154,15 @@ impl Signal {
             }
             let bytes = |totals: &Totals| (totals.down + totals.up).0;
             seen.lately = seen.lately * fades + bytes(&view.totals).saturating_sub(bytes(&seen.totals)) as f64;
+            seen.lately_up = seen.lately_up * fades + view.totals.up.0.saturating_sub(seen.totals.up.0) as f64;
             seen.totals = view.totals;
             self.down += view.totals.down;
             self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
             self.backlog += view.backlog;
         }
+        let datagrams = Bytes(views.iter().map(|view| view.datagrams.0).sum());
+        let passed = datagrams.0.saturating_sub(self.datagrams.0) as f64;
+        (self.datagrams, self.datagrams_lately) = (datagrams, self.datagrams_lately * fades + passed);
         if self.history.is_empty() {
             // Nobody has listened before.
             self.heard_at = now;
@@ -201,12 +221,34 @@ impl Signal {
 
     /// Stations still send, but much less than in the second before.
     pub(super) fn comes_up_rarely(&self, now: Instant) -> bool {
+        now.saturating_since(self.heard_at) < HEARD && self.comes_up().is_some_and(|share| share < RARE)
+    }
+
+    /// Stations send about as much as in the second before: the cell does not carry much less, unless what it carries is not
+    /// acknowledged.
+    pub(super) fn comes_up_as_before(&self, c: f64) -> bool {
+        let is_loaded = self.loaded_before().is_some_and(|rate| rate > AS_BEFORE * c);
+        is_loaded && self.one_sided() < MUCH && self.comes_up().is_some_and(|share| share > AS_BEFORE)
+    }
+
+    /// What passed in the second before the last tenth of one, in bit/s.
+    fn loaded_before(&self) -> Option<f64> {
+        let last = self.history.back()?;
+        let middle = self.history.iter().rposition(|(at, ..)| *at + LATELY <= last.0)?;
+        let (first, middle) = (self.history[0], self.history[middle]);
+        let seconds = middle.0.saturating_since(first.0).as_secs_f64().max(1e-3);
+        Some(Bytes(middle.1 - first.1).as_bits() as f64 / seconds)
+    }
+
+    /// What came up lately as a share of what came up in the second before, by time.
+    fn comes_up(&self) -> Option<f64> {
         let rate = |from: &(Instant, u64, u64), to: &(Instant, u64, u64)| {
             (to.2 - from.2) as f64 / to.0.saturating_since(from.0).as_secs_f64().max(1e-3)
         };
-        let Some(middle) = self.history.iter().rposition(|(at, ..)| *at + LATELY <= now) else { return false };
-        let (first, middle, last) = (self.history[0], self.history[middle], self.history[self.history.len() - 1]);
-        now.saturating_since(self.heard_at) < HEARD && rate(&middle, &last) < RARE * rate(&first, &middle)
+        let last = self.history.back()?;
+        let middle = self.history.iter().rposition(|(at, ..)| *at + LATELY <= last.0)?;
+        let (first, middle) = (self.history[0], self.history[middle]);
+        Some(rate(&middle, last) / rate(&first, &middle).max(1.0))
     }
 
     /// The station has traffic, so it is awake.
@@ -215,8 +257,13 @@ impl Signal {
     }
 
     /// Whom to ask next of those that `may` be asked: one of [`IN_TURN`] is the next in turn, the others are asked the more often
-    /// the more they carry. So many that hardly send and answer late do not outvote the few that are busy.
-    pub(super) fn next_asked(&mut self, may: impl Fn(&Self, usize) -> bool) -> Option<usize> {
+    /// the more they carry. So many that hardly send and answer late do not outvote the few that are busy. Those that are
+    /// not believed are asked in turn only.
+    pub(super) fn next_asked(
+        &mut self,
+        may: impl Fn(&Self, usize) -> bool,
+        is_believed: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let (first, last) = (self.turn.next, self.turn.asked);
         let mut asked: Vec<usize> = (0..self.stations.len()).filter(|station| may(self, *station)).collect();
         if asked.len() > 1 {
@@ -228,7 +275,8 @@ impl Signal {
             self.turn.next = next + 1;
             next
         } else {
-            self.busiest(&asked)?
+            let believed: Vec<usize> = asked.iter().copied().filter(|station| is_believed(*station)).collect();
+            self.busiest(if believed.is_empty() { &asked } else { &believed })?
         };
         self.turn.asked = Some(next);
         Some(next)
@@ -247,6 +295,24 @@ impl Signal {
         }
         self.stations[next].owed -= 1.0;
         Some(next)
+    }
+
+    /// Share of what passes whose senders may not back off: UDP where that is counted, or what next to nothing comes back for, so that
+    /// its sender does not know of losses. 0 where neither UDP nor directions are counted.
+    pub(super) fn one_sided(&self) -> f64 {
+        let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
+        let (all, up) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_up));
+        let is_one_sided = |seen: &Seen| seen.lately_up.min(seen.lately - seen.lately_up) < NOTHING_BACK * seen.lately;
+        let one_sided = sum(&|seen| if is_one_sided(seen) { seen.lately } else { 0.0 });
+        let known = if up > 0.0 { one_sided } else { 0.0 };
+        known.max(self.datagrams_lately) / all.max(1.0)
+    }
+
+    /// The station sends a load that nobody acknowledges: what it is asked waits behind that.
+    pub(super) fn sends_one_sided(&self, station: usize, c: f64) -> bool {
+        let seen = &self.stations[station];
+        let is_one_sided = seen.lately - seen.lately_up < NOTHING_BACK * seen.lately;
+        is_one_sided && seen.lately_up * 8.0 > LOAD * c / self.stations.len() as f64
     }
 
     /// Number of stations with traffic.

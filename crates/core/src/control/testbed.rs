@@ -55,12 +55,15 @@ const BOX_QUEUE: f64 = 0.05;
 /// Bytes that wait at a station that sends: 300 packets.
 const UPLINK_QUEUE: f64 = 300.0 * 1500.0;
 
+#[allow(clippy::struct_excessive_bools, reason = "each is a fault that a test switches on")]
 pub(super) struct Cell {
     pub(super) control: CapacityController,
     /// The AP's buffer in bytes.
     pub(super) buffer: f64,
     /// Senders that take what they get, in place of `load`.
     pub(super) greedy: Option<Greedy>,
+    /// `load` is UDP to all stations but the last: it goes on whatever the AP drops, and next to nothing comes back.
+    pub(super) drops: bool,
     /// The first station sends instead, from a queue of its own at the radio: what it loses it loses there and in the box.
     uploads: Option<Greedy>,
     /// The box shapes.
@@ -85,6 +88,8 @@ pub(super) struct Cell {
     pub(super) decisions: Vec<Decision>,
     pub(super) recorder: Recorder,
     now: f64,
+    /// Share of what reaches the AP that it drops.
+    lost: f64,
     /// Bytes in the AP, and bytes that went through.
     queue: f64,
     down: f64,
@@ -103,6 +108,7 @@ impl Cell {
             control,
             buffer: BUFFER,
             greedy: None,
+            drops: false,
             uploads: None,
             is_on: true,
             jitter: 0.0,
@@ -118,6 +124,7 @@ impl Cell {
             decisions: Vec::new(),
             recorder: Recorder::default(),
             now: 0.0,
+            lost: 0.0,
             queue: 0.0,
             down: 0.0,
             up: 0.0,
@@ -151,6 +158,11 @@ impl Cell {
         self.queue * 8.0 / self.carries
     }
 
+    /// Share of what reaches the AP now that it drops.
+    pub(super) fn lost(&self) -> f64 {
+        self.lost
+    }
+
     pub(super) fn control_state(&self) -> State {
         self.control.state()
     }
@@ -180,8 +192,17 @@ impl Cell {
             let bytes = Bytes((udp * self.now) as u64);
             (view.totals.up, view.totals.up_bypassing) = (view.totals.up + bytes, bytes);
         }
+        if self.drops
+            && let Some((last, others)) = views.split_last_mut()
+        {
+            last.totals.up = Bytes(self.up as u64);
+            for view in others {
+                view.totals.up = Bytes(0);
+            }
+        }
         if let Some(uploads) = self.uploads {
-            views[0].totals = Totals { up: Bytes(self.uploaded as u64), ..Totals::default() };
+            let down = Bytes((self.uploaded * ACKS) as u64);
+            views[0].totals = Totals { up: Bytes(self.uploaded as u64), down, ..Totals::default() };
             views[0].backlog = (uploads.waits / 1500.0).round() as usize;
         }
         views
@@ -248,7 +269,8 @@ impl Cell {
             self.recorder.probe(now, &probe);
             let station = probe.station.station_index().expect("a station");
             let back = self.now + self.delay() + BASE + self.late[station] + self.jitter * self.rng.uniform();
-            if !self.deaf[station] {
+            let is_lost = self.lost > 0.0 && self.rng.uniform() < self.lost;
+            if !self.deaf[station] && !is_lost {
                 self.replies.insert((Duration::from_secs_f64(back).as_nanos(), probe.id));
             }
         }
@@ -265,6 +287,7 @@ impl Cell {
         let carried = if self.silent { 0.0 } else { self.carries * (1.0 - ACKS) * STEP / 8.0 };
         let (sent_up, passed_up) = self.upload(fits, carried);
         let offered = match &mut self.greedy {
+            None if self.drops => self.load.min(c) * (1.0 - ACKS) * STEP / 8.0,
             None => (self.load.min(c) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
@@ -278,15 +301,16 @@ impl Cell {
         self.down += if self.uncounted { 0.0 } else { offered };
         self.queue += offered;
         let rtt = BASE + self.delay();
-        let overflow = self.queue - self.buffer;
+        let overflow = (self.queue - self.buffer).max(0.0);
+        self.lost = if offered > 0.0 { overflow / offered } else { 0.0 };
         self.queue = self.queue.min(self.buffer);
         // A class has room for the rate that it has, and for its own part at least.
         let part =
             self.uploads.map_or(1.0, |_| 1.0 - 1.0 / self.deaf.len() as f64).max(1.0 - passed_up / fits.max(1.0));
-        let limit = c * BOX_QUEUE / 8.0 * part + 12_000.0;
+        let limit = c * BOX_QUEUE / 8.0 * part + 2_400.0 * self.deaf.len() as f64;
         if let Some(greedy) = &mut self.greedy {
             let rtt = rtt + if self.is_on { greedy.waits * 8.0 / c } else { 0.0 };
-            let losses = overflow.max(0.0) + (greedy.waits - limit).max(0.0);
+            let losses = overflow + (greedy.waits - limit).max(0.0);
             greedy.waits = greedy.waits.min(limit);
             greedy.adapt(self.now, rtt, losses);
         }

@@ -25,9 +25,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs
 /// A rate that has grown by this factor is another traffic.
 const GROWN: f64 = 1.5;
 /// For so long after a trial with round trips the baselines are known to be free of a queue: as long as they remember it.
-const PROVEN: Duration = Duration::from_secs(15);
+pub(super) const PROVEN: Duration = Duration::from_secs(15);
 /// A full queue of this delay is told by the delay.
-const LONG: Duration = Duration::from_millis(14);
+pub(super) const LONG: Duration = Duration::from_millis(14);
 
 /// A trial at work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,8 +49,8 @@ pub(super) struct Trials {
     pause: Duration,
     rate: f64,
     /// Baselines are those of an AP without a queue until then; before the first trial and later they may be a full queue.
-    proven_until: Option<Instant>,
-    trips: Vec<RoundTrip>,
+    pub(super) proven_until: Option<Instant>,
+    pub(super) trips: Vec<RoundTrip>,
 }
 
 impl Trials {
@@ -58,6 +58,11 @@ impl Trials {
     pub(super) fn push(&mut self, now: Instant, trip: RoundTrip) {
         self.trips.retain(|old| now.saturating_since(old.sent_at) < BEFORE + LASTS);
         self.trips.push(trip);
+    }
+
+    /// C is lowered by one.
+    pub(super) const fn is_under_way(&self) -> bool {
+        self.now.is_some()
     }
 
     /// A trial under way, and what was measured, are worth nothing.
@@ -82,7 +87,7 @@ impl Adaptive {
         let is_open = self
             .occupancy
             .span(WATCHED)
-            .is_some_and(|span| span.is_open() || (self.state() == State::Blind && span.is_leaky(true)));
+            .is_some_and(|span| span.is_empty() || (self.state() == State::Blind && span.is_leaky(true)));
         // Where a full queue is long the delay tells of it, if anybody answers and the baseline is not that queue itself; and
         // stations also stop to send for other reasons.
         let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
@@ -109,7 +114,8 @@ impl Adaptive {
 
     /// C, or what it was before something lowered it for a moment.
     pub(super) fn c_settled(&self) -> f64 {
-        self.trials.now.as_ref().map_or(self.c, |trial| trial.c_before)
+        let lowered = self.trials.now.as_ref().map(|trial| trial.c_before).or(self.descents.c_before());
+        lowered.unwrap_or(self.c)
     }
 
     /// Takes a trial back: something else is the matter.

@@ -20,6 +20,9 @@ pub struct Seen {
     pub up: u64,
     /// Of `up`, those that passed by the box.
     pub bypassing: u64,
+    /// UDP of both directions, where it is counted.
+    #[serde(default)]
+    pub datagrams: u64,
     /// Nobody is at this position.
     pub absent: bool,
     /// Air that a byte takes, in ns; 0: unknown.
@@ -32,7 +35,8 @@ impl Seen {
         let Totals { down, up, up_bypassing } = view.totals;
         let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
         let (backlog, absent, air_ns) = (view.backlog as u64, view.is_absent, view.air_ns);
-        Seen { station: station as u32, backlog, down, up, bypassing, absent, air_ns }
+        let datagrams = view.datagrams.0;
+        Seen { station: station as u32, backlog, down, up, bypassing, datagrams, absent, air_ns }
     }
 }
 

@@ -163,6 +163,7 @@ impl Run {
             let view = self.views.get_mut(seen.station as usize).ok_or(LogError::NoStation(seen.station))?;
             view.backlog = seen.backlog as usize;
             view.totals = Totals { down: Bytes(seen.down), up: Bytes(seen.up), up_bypassing: Bytes(seen.bypassing) };
+            view.datagrams = Bytes(seen.datagrams);
             view.is_absent = seen.absent;
             view.air_ns = seen.air_ns;
         }
@@ -281,7 +282,16 @@ mod tests {
     #[test]
     fn other_parameters_meet_who_came_in_a_gap() {
         let params = CapacityParams::Adaptive(AdaptiveParams::default());
-        let seen = |station| Seen { station, backlog: 0, down: 1, up: 1, bypassing: 0, absent: false, air_ns: 0 };
+        let seen = |station| Seen {
+            station,
+            backlog: 0,
+            down: 1,
+            up: 1,
+            bypassing: 0,
+            datagrams: 0,
+            absent: false,
+            air_ns: 0,
+        };
         let machine = CapacityController::new(&params, 5, Rng::fork(1, "ap1"));
         let at = Instant::from_nanos(1);
         let events = [
@@ -352,7 +362,8 @@ mod tests {
         let at = Instant::ZERO;
         assert_eq!(replay("ap1", &[Event::Timeout { at }], None), Err(LogError::NoStart));
         let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
-        let seen = vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, absent: false, air_ns: 0 }];
+        let seen =
+            vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, datagrams: 0, absent: false, air_ns: 0 }];
         assert_eq!(replay("ap1", &[start.clone(), Event::Look { at, seen }], None), Err(LogError::NoStation(3)));
         assert_eq!(replay("ap1", &[start, Event::Grow { stations: u32::MAX }], None), Err(LogError::Crowd(u32::MAX)));
     }

@@ -258,6 +258,10 @@ impl PoolControl {
         // What came up through the shaper is known of the pool, so it is given to those that had traffic. UDP whose sender is
         // not known yet counts with it.
         let up = if all_udp > 0 { up - bypassing } else { up };
+        let datagrams = grown(arrivals.datagrams, before.datagrams);
+        if let Some(first) = self.views.first_mut() {
+            first.datagrams += Bytes(datagrams);
+        }
         let all: u64 = sent.iter().sum();
         let present = self.positions.iter().position(Option::is_some);
         if all > 0 {

@@ -25,6 +25,8 @@ pub struct Arrivals {
     pub up: u64,
     /// Uplink UDP that passes by.
     pub udp: u64,
+    /// All other UDP.
+    pub datagrams: u64,
 }
 
 /// Counters and sets of our table.
@@ -63,6 +65,7 @@ impl Netfilter {
             match direction {
                 "down" => arrivals.down = bytes,
                 "up" => arrivals.up = bytes,
+                "datagrams" => arrivals.datagrams = bytes,
                 _ => arrivals.udp = bytes,
             }
         })?;

@@ -193,7 +193,7 @@ fn skeleton(layout: &Layout) -> String {
         }
     }
     for pool in layout.pools.values().filter(|pool| pool.is_counted) {
-        for direction in ["down", "up", "udp"] {
+        for direction in ["down", "up", "udp", "datagrams"] {
             let _ = writeln!(table, "  counter p{}_{direction} {{\n  }}", pool.id);
         }
     }
@@ -347,6 +347,8 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
                     udp_senders_seen(table, layout);
                 }
                 let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp");
+            } else {
+                let _ = writeln!(table, "    meta l4proto udp counter name p{id}_datagrams");
             }
         }
         bypass(table, layout, direction);

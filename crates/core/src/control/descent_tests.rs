@@ -1,0 +1,97 @@
+//! `adaptive` beside load that does not back off, and beside crowds that answer late.
+
+use super::testbed::{Cell, MBPS};
+use super::{AdaptiveParams, CapacityController, CapacityParams, Decision};
+use crate::rng::Rng;
+use crate::units::Bitrate;
+
+/// A cell of `carries` Mbit/s behind an AP with room for `packets`, and `max` of twice that.
+fn cell(carries: f64, packets: f64, stations: usize) -> Cell {
+    let params = CapacityParams::Adaptive(AdaptiveParams {
+        max: Bitrate::mbps(2 * carries as u64),
+        ..AdaptiveParams::default()
+    });
+    let mut cell = Cell::new(CapacityController::new(&params, stations, Rng::fork(1, "test")), stations);
+    (cell.carries, cell.buffer, cell.jitter) = (carries * MBPS, packets * 1500.0, 0.0004);
+    cell
+}
+
+fn trace(decisions: &[Decision]) -> String {
+    let line = |d: &Decision| {
+        format!("{:.1} {:.2} {:?} {:?}", d.at.as_secs_f64(), d.capacity.as_bps() as f64 / MBPS, d.state, d.reason)
+    };
+    decisions.iter().rev().take(60).rev().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// All of C is UDP, from the start or after a pause: what the AP drops is not taken for what the cell carries.
+#[test]
+fn what_the_ap_drops_is_not_what_the_cell_carries() {
+    let mut failed = Vec::new();
+    for (carries, packets) in [(5.0, 75.0), (20.0, 20.0), (20.0, 100.0), (50.0, 75.0), (100.0, 75.0), (200.0, 250.0)] {
+        for idle in [0.0, 5.0] {
+            for carries_later in [1.0, 0.6] {
+                let mut cell = cell(carries, packets, 5);
+                cell.drops = true;
+                cell.load = if idle > 0.0 { 0.1 * carries * MBPS } else { f64::INFINITY };
+                cell.run(idle);
+                cell.load = f64::INFINITY;
+                cell.run(10.0);
+                cell.carries *= carries_later;
+                cell.run(10.0);
+                let (mut lost, mut sum, mut most): (f64, f64, f64) = (0.0, 0.0, 0.0);
+                for _ in 0..600 {
+                    cell.run(0.1);
+                    let share = cell.c() / cell.carries;
+                    (sum, most) = (sum + share / 600.0, most.max(share));
+                    lost += cell.lost() / 600.0;
+                }
+                println!(
+                    "{carries} Mbit/s, {packets} packets, idle {idle}, then {carries_later}: C {sum:.3}, at most {most:.2}, lost {lost:.4}"
+                );
+                if !(0.88..1.0).contains(&sum) || lost > 0.005 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, packets, idle, carries_later, sum, lost));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Addresses of one device answer late, always or on and off, beside five honest stations: C is lower for some seconds and then
+/// what it was. Where the crowd carries most of the bytes it takes longer.
+#[test]
+fn a_crowd_that_answers_late_is_found_out() {
+    let mut failed = Vec::new();
+    for late in [0.1, 0.15, 0.25, 0.3, 0.6] {
+        for (crowd, part) in [(30, 1.0), (60, 1.0), (60, 0.03)] {
+            for period in [0, 5, 20, 100] {
+                let mut cell = cell(10.0, 100.0, 5 + crowd);
+                cell.load_greedily(10.0 * MBPS, 100.0, 5);
+                cell.is_on = true;
+                cell.parts[5..].fill(part);
+                cell.run(8.0);
+                let mut sum = 0.0;
+                for tenth in 0..600 {
+                    let is_late = period == 0 || tenth / period % 2 == 0;
+                    cell.late[5..].fill(if is_late { late } else { 0.0 });
+                    cell.run(0.1);
+                    sum += cell.c() / cell.carries / 600.0;
+                }
+                cell.late[5..].fill(0.0);
+                cell.run(15.0);
+                let later = cell.c() / cell.carries;
+                println!("{crowd} of {part} that are {late} s late every {period}: mean {sum:.3}, later {later:.2}");
+                if sum < if part < 1.0 { 0.7 } else { 0.35 } || !(0.7..1.15).contains(&later) {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((late, crowd, part, period, sum, later));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}

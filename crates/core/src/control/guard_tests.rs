@@ -1,0 +1,161 @@
+//! A fixed C that is wrong is told, one that is right is not.
+
+use super::testbed::{Cell, MBPS};
+use super::{CapacityController, Reason};
+use crate::units::Bitrate;
+
+/// A fixed C of `share` of what the cell carries; the first station uploads if `uploads`.
+fn cell(share: f64, carries: f64, packets: f64, uploads: bool) -> Cell {
+    let rate = Bitrate::from_bps((carries * share * MBPS) as u64);
+    let mut cell = Cell::new(CapacityController::guarded(rate, 5), 5);
+    cell.jitter = 0.0004;
+    cell.load_greedily(carries * MBPS, packets, 5);
+    if uploads {
+        cell.upload_greedily(2);
+    }
+    cell.run(3.0);
+    cell.is_on = true;
+    cell
+}
+
+fn told(cell: &Cell) -> Option<f64> {
+    Some(cell.control.elsewhere()?.as_bps() as f64 / cell.carries)
+}
+
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_within_fifteen_seconds() {
+    for (carries, packets) in [(5.0, 75.0), (20.0, 75.0), (20.0, 500.0), (50.0, 75.0)] {
+        for uploads in [false, true] {
+            let mut cell = cell(1.3, carries, packets, uploads);
+            let within = (0..150).find(|_| {
+                cell.run(0.1);
+                told(&cell).is_some()
+            });
+            println!("{carries} Mbit/s, {packets} packets, uploads {uploads}: {within:?} tenths, {:?}", told(&cell));
+            assert!(told(&cell).is_some_and(|share| (0.8..1.1).contains(&share)), "{carries} {packets} {uploads}");
+            // It goes on being told, and C is the user's again.
+            cell.run(60.0);
+            assert!(told(&cell).is_some() && (cell.c() / cell.carries - 1.3).abs() < 1e-3);
+        }
+    }
+}
+
+/// Bar 5: the access point is replaced by one that carries three times as much, in a pause of three seconds.
+#[test]
+fn a_faster_cell_is_told_within_fifteen_seconds_of_its_traffic() {
+    for uploads in [false, true] {
+        let mut cell = cell(0.93, 20.0, 75.0, uploads);
+        cell.run(100.0);
+        assert_eq!(cell.control.spare(cell.now()), None);
+        // Nothing passes while it is replaced.
+        cell.silent = true;
+        cell.run(3.0);
+        (cell.silent, cell.carries) = (false, 60.0 * MBPS);
+        let within = (0..150).find(|_| {
+            cell.run(0.1);
+            cell.control.spare(cell.now()).is_some()
+        });
+        println!("uploads {uploads}: {within:?} tenths, {:?}", cell.control.spare(cell.now()));
+        let spare = cell.control.spare(cell.now()).expect("told").as_bps() as f64 / MBPS;
+        assert!((22.0..26.0).contains(&spare), "{spare}");
+        cell.run(60.0);
+        assert!(cell.control.spare(cell.now()).is_some() && (cell.c() / MBPS - 18.6).abs() < 1e-3);
+        // The old one again: the next trial finds that.
+        cell.carries = 20.0 * MBPS;
+        cell.run(620.0);
+        assert_eq!(cell.control.spare(cell.now()), None);
+    }
+}
+
+/// UDP that never backs off fills C: that the AP drops is told all the same, and a C that is right is not.
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_beside_udp() {
+    for (carries, packets) in [(5.0, 75.0), (20.0, 20.0), (20.0, 75.0), (50.0, 75.0), (100.0, 300.0)] {
+        for share in [1.1, 1.3, 1.8, 0.93] {
+            let mut cell = cell(share, carries, packets, false);
+            (cell.greedy, cell.drops, cell.load) = (None, true, f64::INFINITY);
+            let within = (0..600).find(|_| {
+                cell.run(0.1);
+                told(&cell).is_some()
+            });
+            println!("{carries} Mbit/s, {packets} packets, C {share}: {within:?} tenths, {:?}", told(&cell));
+            assert_eq!(told(&cell).is_some(), share > 1.0, "{carries} {packets} {share}");
+            assert!(told(&cell).is_none_or(|share| (0.7..1.3).contains(&share)));
+        }
+    }
+}
+
+#[test]
+fn a_pool_behind_another_bottleneck_is_left_alone() {
+    let mut cell = cell(1.3, 20.0, 75.0, false);
+    for _ in 0..300 {
+        let now = cell.now();
+        cell.control.stand_by(now);
+        cell.run(0.1);
+        assert!(told(&cell).is_none() && (cell.c() / cell.carries - 1.3).abs() < 1e-3);
+    }
+    // In the middle of a trial C is the user's again at once.
+    while cell.c() / cell.carries > 1.2 {
+        cell.run(0.1);
+    }
+    let now = cell.now();
+    cell.control.stand_by(now);
+    cell.run(0.1);
+    assert!((cell.c() / cell.carries - 1.3).abs() < 1e-3);
+}
+
+/// At 5 Mbit/s a C of 93 % passes the first step, and the second one puts some packets into the cell. They are gone soon, and on
+/// the mean no more than C has passed.
+#[test]
+fn what_a_trial_puts_into_the_cell_is_taken_back() {
+    for uploads in [false, true] {
+        let mut cell = cell(0.93, 5.0, 75.0, uploads);
+        let (mut worst, mut long, mut passed) = (0.0_f64, 0, 0.0);
+        for tenth in 0..300 {
+            cell.run(0.1);
+            let is_later = cell.decisions.iter().any(|decision| decision.reason == Reason::Trial);
+            if is_later {
+                (worst, passed) = (worst.max(cell.delay()), passed + 0.1 * (cell.c() / (4.65 * MBPS) - 1.0));
+                long += u32::from(cell.delay() > 0.03);
+            }
+            assert!(is_later || tenth < 200, "no trial");
+        }
+        println!(
+            "uploads {uploads}: {:.0} ms at most, more than 30 ms for {long} tenths, {passed:.3} s over",
+            worst * 1e3
+        );
+        assert!(worst < 0.09 && long <= 10 && passed < 0.05, "{worst} {long} {passed}");
+    }
+}
+
+#[test]
+fn c_is_not_raised_while_the_cell_drains_what_stood_before_the_start() {
+    let mut cell = cell(0.93, 5.0, 300.0, false);
+    while !cell.decisions.iter().any(|decision| decision.reason == Reason::Trial) {
+        cell.run(0.1);
+    }
+    println!("{:.3} s wait in the cell", cell.delay());
+    assert!(cell.delay() < 0.05, "{}", cell.delay());
+}
+
+#[test]
+fn a_right_c_is_left_alone_and_low_demand_is_not_told() {
+    for uploads in [false, true] {
+        let mut cell = cell(0.93, 20.0, 75.0, uploads);
+        for _ in 0..600 {
+            cell.run(1.0);
+            assert_eq!((told(&cell), cell.control.spare(cell.now())), (None, None));
+        }
+        // Ten minutes: two trials with a raised C, each of which ends when a queue comes up in the cell.
+        let ended = cell.decisions.iter().filter(|decision| decision.reason == Reason::Start);
+        assert!((1..=2).contains(&ended.count()), "{:?}", cell.decisions);
+    }
+    let mut cell = Cell::new(CapacityController::guarded(Bitrate::mbps(5), 5), 5);
+    (cell.jitter, cell.load) = (0.0004, 3.0 * MBPS);
+    for _ in 0..600 {
+        cell.run(1.0);
+        assert_eq!(told(&cell), None);
+    }
+    let trials = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial).count();
+    assert!((2..12).contains(&trials), "{trials}");
+}
