@@ -4,8 +4,22 @@ use fairair_core::metrics::{MaxMin, Starved};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
+/// Goodputs of a replica in bit/s, and the max-min shares of them.
+pub(crate) struct Seen {
+    pub(crate) flows: Vec<f64>,
+    pub(crate) stations: Vec<f64>,
+    pub(crate) shares: MaxMin,
+}
+
+impl Seen {
+    pub(crate) fn of(scenario: &Scenario, record: &Record) -> Self {
+        let (flows, stations) = goodputs(record);
+        Seen { flows, stations, shares: MaxMin::of_replica(scenario, record) }
+    }
+}
+
 /// Goodput in bit/s of each flow and of each station of a replica.
-pub(crate) fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
+fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
     let seconds = record.measured.as_secs_f64().max(1e-9);
     let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
     let mut stations = vec![0.0; record.stations.len()];
@@ -16,14 +30,10 @@ pub(crate) fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Who is below `floor` of the max-min share in any of the replicas: flows that are alike may starve in turn.
-pub(crate) fn in_any<'a>(
-    scenario: &Scenario,
-    replicas: impl Iterator<Item = (&'a [f64], &'a [f64])>,
-    floor: f64,
-) -> Starved {
+pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     let mut all = Starved::default();
-    for (flows, stations) in replicas {
-        let here = MaxMin::of(scenario, flows.iter().sum()).starved(floor, flows, stations);
+    for Seen { flows, stations, shares } in replicas {
+        let here = shares.starved(floor, flows, stations);
         all.flows.extend(here.flows);
         all.stations.extend(here.stations);
     }
@@ -59,8 +69,12 @@ mod tests {
         // In the first replica all of a starves, in the second the upload of b.
         let replicas: [([f64; 4], [f64; 2]); 2] =
             [([1e3, 1e3, 2e6, 2e6], [2e3, 4e6]), ([1e6, 1e6, 2e6, 1e3], [2e6, 2.001e6])];
-        let all = replicas.iter().map(|(flows, stations)| (&flows[..], &stations[..]));
-        let starved = in_any(&scenario, all, 0.05);
+        let seen = replicas.map(|(flows, stations)| Seen {
+            shares: MaxMin::of(&scenario, flows.iter().sum()),
+            flows: flows.to_vec(),
+            stations: stations.to_vec(),
+        });
+        let starved = in_any(&seen, 0.05);
         assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });
         assert_eq!(names(&scenario, &starved), ["station a", "flow 1 of b"]);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::{ApDelay, ByClass, MacReport, QueueReport, Transfers};
-use super::{Estimate, coefficient_of_variation, mean};
+use super::{Estimate, MaxMin, coefficient_of_variation, mean};
 use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
 use crate::record::{Delays, FlowRecord, MacStats, Record, StationRecord};
@@ -47,6 +47,11 @@ impl<'a> Replica<'a> {
     /// Goodput of the cell, bit/s.
     pub(super) fn total(&self) -> f64 {
         total(&self.flows)
+    }
+
+    /// The max-min shares of its goodput.
+    pub(super) fn shares(&self, scenario: &Scenario) -> MaxMin {
+        MaxMin::of_replica(scenario, self.record)
     }
 
     /// Goodput of a station, bit/s.

@@ -88,6 +88,7 @@ fn flow_record(station: usize, direction: Direction, delivered_bytes: u64) -> Fl
         longest_timeout: None,
         fast_retransmits: Some(2),
         transfer_times: Vec::new(),
+        busy: None,
     }
 }
 

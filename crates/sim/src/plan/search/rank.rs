@@ -69,7 +69,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
     rank(&mut ranked, as_is);
     let mut promising: Vec<Outcome> = ranked
         .iter()
-        .filter(|o| o.starved.is_nobody() && (o.meets || o.seems_met || o.shortfall < 0.5))
+        .filter(|o| o.starved.is_nobody() && o.risk.is_none() && (o.meets || o.seems_met || o.shortfall < 0.5))
         .cloned()
         .collect();
     promising.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
