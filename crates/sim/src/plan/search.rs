@@ -4,18 +4,17 @@
 mod cross;
 mod proposals;
 mod rank;
+mod reading;
 mod rung;
 
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
 
 use super::family::Family;
-use super::goal::Goal;
 use super::look::{Sample, simulate};
 use super::outcome::{Outcome, Proposal};
 use super::ranges::Ranges;
 use super::requirements::Requirements;
-use super::share::least;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
@@ -33,9 +32,6 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
-/// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
-/// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
-const SILENCE: f64 = 0.125;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
@@ -365,62 +361,6 @@ impl<'a> Search<'a> {
         let all: f64 = self.looks(first).into_iter().map(parts).sum();
         let most = self.most() / self.cost(FIRST.at(self.pace));
         self.counter.expect((all * scale).min(most) as u32);
-    }
-
-    fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
-        let required = self.required;
-        let doubt = if rung.replicas > 1 { 1.0 } else { 0.0 };
-        let mut misses: Vec<f64> =
-            required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
-        let by_means = |goal: &Goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0;
-        let means_met: Vec<bool> = required.goals.iter().map(by_means).collect();
-        let fairness = sample.fairness();
-        if let Some(kept) = self.kept {
-            misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
-        }
-        let floor = required.floor * rung.strictness(self.pace);
-        let starved = sample.starved(floor);
-        let run = &self.scenario.run;
-        let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
-        let shares = sample.parts();
-        let close = shares.iter().filter(|share| share.is_risky(floor, rung.number >= PROOF.number));
-        let silent = Some(sample.longest_timeout).filter(|_| rung.replicas >= 6 && silence > SILENCE);
-        let silent = silent.map(|for_so_long| format!("a flow was silent for {:.1} s", for_so_long.as_secs_f64()));
-        let risk = least(sample.scenario, close).map(|least| least.to_string()).or(silent);
-        let below = (starved.flows.len() + starved.stations.len()).min(10);
-        // Who starves is further from any requirement than a ratio that is off by ten tolerances.
-        let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()
-            + 10.0 * below as f64
-            + f64::from(u8::from(risk.is_some()));
-        Outcome {
-            family: family.map_or("as it is", |family| family.name),
-            at: at.clone(),
-            of: *family,
-            change: change.clone(),
-            rung: rung.number,
-            reached: required
-                .goals
-                .iter()
-                .map(|goal| goal.reached(&sample))
-                .chain(self.kept.map(|_| format!("{fairness:.3}")))
-                .collect(),
-            misses,
-            seems_met: means_met.iter().all(|met| *met),
-            means_met,
-            // A cell that delivers nothing has equal shares and no delay.
-            meets: shortfall <= 0.0 && sample.goodput() > 0.0,
-            shortfall,
-            side: required.goals.iter().find_map(|goal| goal.side(&sample)),
-            starved,
-            least: least(sample.scenario, shares.iter()),
-            risk,
-            goodput: sample.goodput(),
-            fairness,
-            delay_s: sample.delay().mean.unwrap_or(0.0),
-            fingerprint: sample.fingerprint,
-            run: sample.scenario.run,
-            report: sample.report,
-        }
     }
 }
 
