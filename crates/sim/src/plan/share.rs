@@ -41,10 +41,13 @@ pub(super) struct Share {
     at_random: bool,
 }
 
+/// Goodputs and shares of flows or stations.
+type Goodputs<'a> = (&'a [f64], &'a [Option<f64>]);
+
 /// What all flows and stations have of their shares.
 pub(super) fn of(scenario: &Scenario, seen: &[Seen]) -> Vec<Share> {
-    let parts = |of: fn(&Seen) -> (&[f64], &[Option<f64>]), index: usize, at_random: bool| -> Vec<f64> {
-        let part = |(goodputs, shares): (&[f64], &[Option<f64>])| {
+    let parts = |of: fn(&Seen) -> Goodputs<'_>, index: usize, at_random: bool| -> Vec<f64> {
+        let part = |(goodputs, shares): Goodputs<'_>| {
             let part = goodputs[index] / shares[index].filter(|share| *share > 0.0)?;
             // More than it asked for helps nobody in another replica.
             Some(if at_random { part.min(1.0) } else { part })
