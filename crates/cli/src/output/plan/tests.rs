@@ -128,7 +128,7 @@ fn what_is_not_proved_and_who_has_little_are_marked() {
     let mut own = plan(12.0, 0.1);
     own.families[0].rung = 2;
     let text = table(&own, Page::FILE);
-    assert!(text.contains("likely    tlas-saf") && text.contains("level=1: it has 1.01\n"), "{text}");
+    assert!(text.contains("likely  tlas-saf") && text.contains("level=1: it has 1.01\n"), "{text}");
     assert!(!text.contains("Least of all") && !text.contains("as models predict them"), "{text}");
     let least = Least { who: "station far".to_owned(), share: 0.11, lowest: 0.09 };
     own.rows[0].least = Some(least);
