@@ -260,7 +260,7 @@ fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
     let share = 100.0 * point.goodput_bps / plan.as_is_goodput_bps.max(1e-9);
     let doubt = if let Some(risk) = &point.risk {
-        format!("Its means meet this, but {risk}: somebody may starve with other seeds")
+        format!("Its means meet this, but {risk}, so that somebody may starve with other seeds")
     } else if point.rung > 0 && share >= 10.0 {
         "Its means meet this, but its replicas differ too much to be sure".to_owned()
     } else {

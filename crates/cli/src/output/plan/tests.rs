@@ -115,7 +115,10 @@ fn what_is_likely_but_not_proved_is_named() {
     assert!(table(&doubtful, Page::FILE).contains("met this when last looked at, at 2 % of the goodput"));
     doubtful.doubtful = doubtful.doubtful.map(|point| Point { risk: Some("far has 5.4 %".to_owned()), ..point });
     let text = table(&doubtful, Page::FILE);
-    assert!(text.contains("Its means meet this, but far has 5.4 %: somebody may starve with other seeds"), "{text}");
+    assert!(
+        text.contains("Its means meet this, but far has 5.4 %, so that somebody may starve with other seeds"),
+        "{text}"
+    );
     doubtful.rows[0].risk = Some("far has 5.4 %".to_owned());
     assert!(table(&doubtful, Page::FILE).contains("at risk"));
     doubtful.doubtful = None;
