@@ -16,6 +16,11 @@ impl Seen {
         let (flows, stations) = goodputs(record);
         Seen { flows, stations, shares: MaxMin::of_replica(scenario, record) }
     }
+
+    /// The same with the shares of `factor` times what was delivered.
+    pub(crate) fn beside(scenario: &Scenario, record: &Record, factor: f64) -> Self {
+        Seen { shares: MaxMin::of_multiple(scenario, record, factor), ..Seen::of(scenario, record) }
+    }
 }
 
 /// Goodput in bit/s of each flow and of each station of a replica.
@@ -44,7 +49,7 @@ pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     all
 }
 
-/// Stations that starve, and flows that starve at other stations, each by its number at its station, from 0.
+/// Stations that starve, and flows that starve at other stations, each by its number at its station, from 1.
 pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
     let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
     let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
@@ -52,7 +57,7 @@ pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
     let flows = starved.flows.iter().filter_map(|flow| {
         let owner = *owners.get(*flow)?;
         let number = owners[..*flow].iter().filter(|other| **other == owner).count();
-        (!starved.stations.contains(&owner)).then(|| format!("flow {number} of {}", station(owner)))
+        (!starved.stations.contains(&owner)).then(|| format!("flow {} of {}", number + 1, station(owner)))
     });
     stations.chain(flows).collect()
 }
@@ -76,6 +81,6 @@ mod tests {
         });
         let starved = in_any(&seen, 0.05);
         assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });
-        assert_eq!(names(&scenario, &starved), ["station a", "flow 1 of b"]);
+        assert_eq!(names(&scenario, &starved), ["station a", "flow 2 of b"]);
     }
 }

@@ -56,10 +56,15 @@ impl MaxMin {
     /// The shares of what `record` says was delivered. Files with pauses are asked for at random: such a flow asks for no more than it
     /// could have had in the time in which a file was under way.
     pub fn of_replica(scenario: &Scenario, record: &Record) -> Self {
+        MaxMin::of_multiple(scenario, record, 1.0)
+    }
+
+    /// The shares of `factor` times what `record` says was delivered: a remedy that takes from everybody is judged by what there was.
+    pub fn of_multiple(scenario: &Scenario, record: &Record, factor: f64) -> Self {
         let seconds = record.measured.as_secs_f64().max(1e-9);
         let total_bps = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).sum::<f64>() / seconds;
         let waited = |flow: usize| Some((record.flows.get(flow)?.busy?.as_secs_f64() - PATIENCE_S).max(0.0) / seconds);
-        MaxMin::among(scenario, total_bps, waited)
+        MaxMin::among(scenario, factor * total_bps, waited)
     }
 
     /// `waited`: in which part of the time a flow has waited for files, where that is known.

@@ -1,15 +1,14 @@
 //! A candidate simulated, and what is read off it.
 
 use fairair_core::mac::{AirBody, AirFrame};
-use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, Starved, jain_index};
+use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, jain_index};
 use fairair_core::packet::{Direction, NodeId, Segment};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
 
-use super::share::Share;
-use crate::starved::{Seen, in_any};
+use crate::starved::Seen;
 
 /// One replica, and the delays that a record does not keep.
 pub(crate) struct Replica {
@@ -47,6 +46,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) fingerprint: String,
     /// Goodputs and their shares, by replica.
     pub(super) seen: Vec<Seen>,
+    records: Vec<Record>,
     delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
     shares: MaxMin,
@@ -77,6 +77,7 @@ impl<'a> Sample<'a> {
             seen: records.iter().map(|record| Seen::of(scenario, record)).collect(),
             scenario,
             report,
+            records,
             delays,
             longest_timeout,
         }
@@ -169,14 +170,11 @@ impl<'a> Sample<'a> {
         }))
     }
 
-    /// Who is below `floor` of the max-min share in any of the replicas: alike flows may starve in turn.
-    pub(crate) fn starved(&self, floor: f64) -> Starved {
-        in_any(&self.seen, floor)
-    }
-
-    /// What each flow and station has of its share.
-    pub(super) fn parts(&self) -> Vec<Share> {
-        super::share::of(self.scenario, &self.seen)
+    /// Goodputs and their shares by which the floor is judged: those of `as_is_bps`, the goodput of the cell as it is, where that is more
+    /// than there is. Who has an equal part of next to nothing is harmed all the same.
+    pub(super) fn beside(&self, as_is_bps: f64) -> Vec<Seen> {
+        let factor = (as_is_bps / self.goodput().max(1e-9)).max(1.0);
+        self.records.iter().map(|record| Seen::beside(self.scenario, record, factor)).collect()
     }
 
     /// Jain's index of what each station (with one station: each flow) has of its max-min share, 0 to 1.
@@ -212,6 +210,31 @@ pub(super) fn is_files(flow: &fairair_core::scenario::Flow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What half of the goodput is left of, halves the parts of those who send all they can, and not of who asks for little.
+    #[test]
+    fn the_floor_is_judged_by_what_there_was() {
+        let text = r#"
+            name = "three"
+            [run]
+            duration = "12 s"
+            warmup = "2 s"
+            [[station]]
+            name = "sensor"
+            flows = [{ direction = "up", kind = "udp", rate = "50 kbit/s" }]
+            [[station]]
+            name = "reader"
+            count = 2
+            flows = [{ direction = "down" }]
+        "#;
+        let scenario = Scenario::from_toml(text, "three.toml").unwrap();
+        let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)]);
+        let below = |floor: f64, as_is_bps: f64| crate::starved::in_any(&sample.beside(as_is_bps), floor).stations;
+        let own = sample.goodput();
+        assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
+        assert_eq!(below(0.6, 2.0 * own), [1, 2]);
+        assert!(below(0.3, 2.0 * own).is_empty());
+    }
 
     /// 8 x 128 packets fit below the AP's queue, which is empty then.
     #[test]

@@ -19,8 +19,8 @@ use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
 use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
-pub(super) use rung::is_steady;
-use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
+use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
+pub(super) use rung::{PROOF, is_steady};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
@@ -95,6 +95,8 @@ pub(crate) struct Search<'a> {
     pub(crate) ranges: Ranges,
     /// How many times the default's work.
     pub(crate) effort: f64,
+    /// Goodput of the cell as it is, by its first look: what others may not take from everybody. Zero before.
+    as_is_bps: f64,
     frames: f64,
     /// Simulated seconds behind them.
     seconds: f64,
@@ -121,6 +123,7 @@ impl<'a> Search<'a> {
             pace,
             ranges,
             effort,
+            as_is_bps: 0.0,
             frames: 0.0,
             seconds: 0.0,
             cut: 0,
@@ -168,6 +171,7 @@ impl<'a> Search<'a> {
         let proposals = proposals::first(families, &self.ranges, many);
         let mut plain = Vec::new();
         self.look(&proposals[..1], SECOND, &mut plain)?;
+        self.as_is_bps = plain[0].goodput;
         if plain[0].meets {
             met_already();
         }

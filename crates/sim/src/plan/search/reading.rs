@@ -5,7 +5,8 @@ use super::{PROOF, Search};
 use crate::plan::goal::Goal;
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
-use crate::plan::share::least;
+use crate::plan::share::{least, of};
+use crate::starved::in_any;
 
 /// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
 /// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
@@ -25,10 +26,11 @@ impl Search<'_> {
             misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
         }
         let floor = required.floor * rung.strictness(self.pace);
-        let starved = sample.starved(floor);
+        let judged = sample.beside(if family.is_some() { self.as_is_bps } else { 0.0 });
+        let starved = in_any(&judged, floor);
         let run = &self.scenario.run;
         let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
-        let shares = sample.parts();
+        let shares = of(sample.scenario, &judged);
         // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.
         let close = shares.iter().filter(|share| share.is_risky(required.floor, rung.number >= PROOF.number));
         let silent = Some(sample.longest_timeout).filter(|_| rung.replicas >= 6 && silence > SILENCE);
