@@ -159,7 +159,7 @@ class Plan:
     met: bool
     """Whether the first candidate meets the requirements; if not, it is the closest and not recommended."""
     already_met: bool
-    """Whether the cell as it is meets the requirements."""
+    """Whether the cell as it is meets the requirements, proved."""
     as_is_starved: tuple[str, ...]
     """Stations of the cell as it is that are below the floor in any replica, and flows of other stations."""
     as_is_goodput_bps: float

@@ -10,6 +10,8 @@ use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use super::{Page, listed};
 
+/// The family of the cell as it is.
+const AS_IS: &str = "as it is";
 /// The rung of a proof.
 const PROVED: u64 = 3;
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
@@ -40,6 +42,11 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     }
     if plan.already_met {
         lines.extend(bold(page, &already_met(plan)));
+    } else if let Some(look) =
+        plan.families.iter().find(|point| plan.interrupted && point.family == AS_IS && point.meets)
+    {
+        let look = if look.rung == 0 { "one short look" } else { "not proved" };
+        lines.extend(bold(page, &format!("The cell as it is seems to meet this already ({look}).")));
     }
     lines.push(String::new());
     if !plan.rows.is_empty() {

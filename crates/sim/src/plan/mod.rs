@@ -53,11 +53,13 @@ pub struct Plan {
     pub goals: Vec<String>,
     /// How far a ratio may be off.
     pub tolerance: f64,
-    /// Share of the max-min share that every flow and station keeps in whatever meets the requirements.
+    /// Share of the max-min share that every flow and station keeps in whatever meets the requirements; of the goodput of the plan or, if
+    /// that is more, of the cell as it is.
     pub floor: f64,
     /// Stations of the cell as it is that are below the floor in any replica, and flows of other stations.
     pub as_is_starved: Vec<String>,
-    /// Whether the cell as it is meets the requirements.
+    /// Whether the cell as it is meets the requirements, proved. Where a search was stopped before that, its point in `families` says
+    /// what it seems.
     pub already_met: bool,
     /// Whether the first row meets the requirements; if not, it is the closest and not recommended.
     pub met: bool,
@@ -231,7 +233,7 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         tolerance: required.tolerance,
         floor: required.floor,
         as_is_starved: names(scenario, &as_is.starved),
-        already_met: as_is.meets,
+        already_met: as_is.meets && as_is.rung >= search::PROOF.number,
         met: rows.first().is_some_and(|row| row.meets),
         tried: found.all.len(),
         packets: found.frames,

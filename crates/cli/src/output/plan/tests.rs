@@ -125,6 +125,18 @@ fn what_is_likely_but_not_proved_is_named() {
     assert!(!table(&doubtful, Page::FILE).contains("Not proved"));
 }
 
+#[test]
+fn a_plan_that_was_stopped_recommends_no_staying_either() {
+    let mut stopped = plan(12.0, 0.1);
+    (stopped.interrupted, stopped.rows) = (true, Vec::new());
+    let as_is = Point { family: AS_IS, snippet: String::new(), meets: true, rung: 0, ..stopped.families[0].clone() };
+    stopped.families.push(as_is);
+    let text = table(&stopped, Page::FILE);
+    assert!(text.contains("seems to meet this already (one short look).") && !text.contains("leave it"), "{text}");
+    stopped.families[1].meets = false;
+    assert!(!table(&stopped, Page::FILE).contains("already"));
+}
+
 /// What only a look has shown does not read as proved, doubt is no miss, and who has little is told.
 #[test]
 fn what_is_not_proved_and_who_has_little_are_marked() {
