@@ -48,6 +48,8 @@ class Point:
     """How far it came: 0 a short look, 3 and more proved."""
     goodput_ci95_bps: float | None = None
     """Half width of the 95 % confidence interval of the goodput; None of a single replica."""
+    risk: str | None = None
+    """Why somebody may starve under it with other seeds; None: nothing points to that."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
@@ -99,6 +101,10 @@ class Candidate:
     """What of it no access point has today; None: all of it can be deployed."""
     in_doubt: bool = False
     """Its means meet the requirements, but its replicas differ too much to be sure."""
+    risk: str | None = None
+    """Why somebody may starve under it with other seeds, though nobody did; None: nothing points to that."""
+    least: dict[str, Any] | None = None
+    """``who`` has least of its max-min share, its mean ``share`` over the replicas, and the ``lowest`` of them."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
@@ -138,6 +144,8 @@ class Constraint:
     """How much more that is than the surest candidate has that meets all goals, as a share; None when there is none."""
     cost_ci95: float | None = None
     """Half width of its 95 % confidence interval. A cost below it may be chance."""
+    in_doubt: bool = False
+    """Whether the mean meets it, but not the far end of its confidence interval."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +159,7 @@ class Plan:
     met: bool
     """Whether the first candidate meets the requirements; if not, it is the closest and not recommended."""
     already_met: bool
-    """Whether the cell as it is meets the requirements."""
+    """Whether the cell as it is meets the requirements, proved."""
     as_is_starved: tuple[str, ...]
     """Stations of the cell as it is that are below the floor in any replica, and flows of other stations."""
     as_is_goodput_bps: float

@@ -234,8 +234,8 @@ pub struct PlanArgs {
 
     /// Least that every flow and every station keeps, as a share of what it would have under max-min fairness.
     ///
-    /// Max-min gives a flow what it asks for, and shares the rest equally. No plan goes below the floor, which is above 0 % and
-    /// below 100 %.
+    /// Max-min gives a flow what it asks for, and shares the rest equally: of the goodput of the plan or, if that is more, of the cell as
+    /// it is. No plan goes below the floor, which is above 0 % and below 100 %.
     #[arg(long, value_name = "PCT", default_value = "5%", allow_hyphen_values = true)]
     pub floor: Percent,
 

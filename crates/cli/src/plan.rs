@@ -1,5 +1,9 @@
 //! `fairair plan`: flags in, `fairair_sim::plan` does the work, a table or JSON out.
 
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 use fairair_sim::plan::{Goal, Requirements, plan_and_tell};
@@ -26,11 +30,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Err(usage(mistake));
     }
     if let Some(file) = &args.svg {
-        let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if directory.is_some_and(|directory| !directory.is_dir()) {
-            let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-            return Err(CliError::unwritable(file, &missing));
-        }
+        can_write(file).map_err(|error| CliError::unwritable(file, &error))?;
     }
     let pool = work::pool(args.jobs)?;
     let found =
@@ -56,6 +56,17 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Interrupted);
     }
     Ok(if plan.met { Exit::Success } else { Exit::Unmet })
+}
+
+/// Whether a file can be written; what is in it stays, and where there is none there is none after it.
+fn can_write(file: &Path) -> std::io::Result<()> {
+    match OpenOptions::new().append(true).open(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create_new(true).open(file)?;
+            std::fs::remove_file(file)
+        }
+        opened => opened.map(drop),
+    }
 }
 
 /// What the flags require.

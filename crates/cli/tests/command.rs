@@ -259,6 +259,8 @@ fn a_wish_that_the_cell_meets_already_changes_nothing() {
     assert!(met.contains("meets this already") && early.contains("meets this already, as a short look"), "{early}");
     let unwritable = plan(&["--max-delay", "100s", "--deploy", "box", "--svg", "/dev/full"], 1);
     assert!(unwritable.contains("meets this already"), "a disk that is full loses no search");
+    let directory = said(&["--max-delay", "100s", "--svg", "."], 2);
+    assert!(directory.0.is_empty() && directory.1.contains("directory"), "{directory:?}");
     let (unmet, early) = said(&["--max-delay", "1us", "--deploy", "box"], 3);
     assert!(unmet.contains("No candidate meets this") && early.is_empty(), "{unmet}{early}");
 }

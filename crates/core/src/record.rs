@@ -60,6 +60,9 @@ pub struct FlowRecord {
     pub fast_retransmits: Option<u64>,
     /// Transfer times of the files that ended within the measured time: from the first SYN to the last ACK.
     pub transfer_times: Vec<Duration>,
+    /// How long of the measured time a file was under way, from its first SYN to its last ACK; `None` of a flow without files, and where
+    /// that is not known.
+    pub busy: Option<Duration>,
 }
 
 /// The box.

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::replicas::Pool;
 use crate::simulate::{Execution, SIMULATOR};
-use crate::starved::{goodputs, in_any, names};
+use crate::starved::{Seen, in_any, names};
 use crate::watch::{Counter, Watch};
 
 /// Name and version of the comparison's schema; each row holds a result of its own.
@@ -86,9 +86,8 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
         records[place(job).0].push(record);
     }
     let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, applied), records)| {
-        let goodputs: Vec<(Vec<f64>, Vec<f64>)> = records.iter().map(goodputs).collect();
-        let replicas_of = goodputs.iter().map(|(flows, stations)| (flows.as_slice(), stations.as_slice()));
-        let starved = names(applied, &in_any(applied, replicas_of, FLOOR));
+        let seen: Vec<Seen> = records.iter().map(|record| Seen::of(applied, record)).collect();
+        let starved = names(applied, &in_any(&seen, FLOOR));
         let execution = Execution { records, planned: replicas, interrupted, until_ci: None };
         Row {
             remedy: remedy.name,

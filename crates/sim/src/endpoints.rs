@@ -108,7 +108,7 @@ impl<'a> Simulation<'a> {
                 Output::Fetched(node) => self.refill(now, node),
                 Output::Timer(timer) => self.wake(now, timer),
                 Output::Sample => self.sample(),
-                Output::WarmupEnd => self.flows.iter_mut().for_each(Flow::start_measuring),
+                Output::WarmupEnd => self.flows.iter_mut().for_each(|flow| flow.start_measuring(now)),
             }
             if let Some(monitor) = &mut monitor {
                 self.cell.drain_air().for_each(|frame| show(monitor, frame));
@@ -255,7 +255,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn record(self, end: Instant) -> Record {
-        let mut record = self.cell.record(end, self.flows.iter().map(Flow::record).collect());
+        let mut record = self.cell.record(end, self.flows.iter().map(|flow| flow.record(end)).collect());
         record.series.cwnd = self.cwnd;
         record
     }

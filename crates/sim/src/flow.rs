@@ -56,6 +56,9 @@ pub(crate) struct Flow {
     /// Counters of connections that are over.
     past: SenderStats,
     transfer_times: Vec<Duration>,
+    /// Time of the files that ended, within the measured time.
+    busy: Duration,
+    measured_from: Instant,
     /// Counters when the measured time began.
     base: (u64, SenderStats),
 }
@@ -81,6 +84,8 @@ impl Flow {
             delivered: 0,
             past: SenderStats::default(),
             transfer_times: Vec::new(),
+            busy: Duration::ZERO,
+            measured_from: Instant::ZERO,
             base: (0, SenderStats::default()),
         }
     }
@@ -122,6 +127,7 @@ impl Flow {
             return Next::Wait;
         }
         self.retire();
+        self.busy += self.under_way(now);
         if self.stopped {
             return Next::Wait;
         }
@@ -218,14 +224,21 @@ impl Flow {
     }
 
     /// The measured time begins.
-    pub(crate) fn start_measuring(&mut self) {
+    pub(crate) fn start_measuring(&mut self, now: Instant) {
         self.transfer_times.clear();
+        (self.busy, self.measured_from) = (Duration::ZERO, now);
         self.base = (self.delivered, self.stats());
     }
 
+    /// How long of the measured time the present or the last file has been under way.
+    fn under_way(&self, now: Instant) -> Duration {
+        now.saturating_since(self.connected_at.max(self.measured_from))
+    }
+
     /// The counters of the measured time.
-    pub(crate) fn record(&self) -> FlowRecord {
+    pub(crate) fn record(&self, now: Instant) -> FlowRecord {
         let (delivered, base) = self.base;
+        let sending = self.sender.as_ref().map_or(Duration::ZERO, |_| self.under_way(now));
         let stats = self.stats();
         FlowRecord {
             station: self.station.station_index().unwrap_or_default(),
@@ -238,6 +251,7 @@ impl Flow {
             longest_timeout: Some(stats.longest_timeout),
             fast_retransmits: Some(stats.fast_retransmits - base.fast_retransmits),
             transfer_times: self.transfer_times.clone(),
+            busy: matches!(self.params.traffic, Traffic::Files { .. }).then(|| self.busy + sending),
         }
     }
 

@@ -4,8 +4,27 @@ use fairair_core::metrics::{MaxMin, Starved};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
+/// Goodputs of a replica in bit/s, and the max-min shares of them.
+pub(crate) struct Seen {
+    pub(crate) flows: Vec<f64>,
+    pub(crate) stations: Vec<f64>,
+    pub(crate) shares: MaxMin,
+}
+
+impl Seen {
+    pub(crate) fn of(scenario: &Scenario, record: &Record) -> Self {
+        let (flows, stations) = goodputs(record);
+        Seen { flows, stations, shares: MaxMin::of_replica(scenario, record) }
+    }
+
+    /// The same with the shares of `factor` times what was delivered.
+    pub(crate) fn beside(scenario: &Scenario, record: &Record, factor: f64) -> Self {
+        Seen { shares: MaxMin::of_multiple(scenario, record, factor), ..Seen::of(scenario, record) }
+    }
+}
+
 /// Goodput in bit/s of each flow and of each station of a replica.
-pub(crate) fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
+fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
     let seconds = record.measured.as_secs_f64().max(1e-9);
     let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
     let mut stations = vec![0.0; record.stations.len()];
@@ -16,14 +35,10 @@ pub(crate) fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// Who is below `floor` of the max-min share in any of the replicas: flows that are alike may starve in turn.
-pub(crate) fn in_any<'a>(
-    scenario: &Scenario,
-    replicas: impl Iterator<Item = (&'a [f64], &'a [f64])>,
-    floor: f64,
-) -> Starved {
+pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     let mut all = Starved::default();
-    for (flows, stations) in replicas {
-        let here = MaxMin::of(scenario, flows.iter().sum()).starved(floor, flows, stations);
+    for Seen { flows, stations, shares } in replicas {
+        let here = shares.starved(floor, flows, stations);
         all.flows.extend(here.flows);
         all.stations.extend(here.stations);
     }
@@ -34,7 +49,7 @@ pub(crate) fn in_any<'a>(
     all
 }
 
-/// Stations that starve, and flows that starve at other stations, each by its number at its station, from 0.
+/// Stations that starve, and flows that starve at other stations, each by its number at its station, from 1.
 pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
     let station = |index: usize| scenario.stations.get(index).map_or("", |station| station.name.as_str());
     let stations = starved.stations.iter().map(|index| format!("station {}", station(*index)));
@@ -42,7 +57,7 @@ pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
     let flows = starved.flows.iter().filter_map(|flow| {
         let owner = *owners.get(*flow)?;
         let number = owners[..*flow].iter().filter(|other| **other == owner).count();
-        (!starved.stations.contains(&owner)).then(|| format!("flow {number} of {}", station(owner)))
+        (!starved.stations.contains(&owner)).then(|| format!("flow {} of {}", number + 1, station(owner)))
     });
     stations.chain(flows).collect()
 }
@@ -59,9 +74,13 @@ mod tests {
         // In the first replica all of a starves, in the second the upload of b.
         let replicas: [([f64; 4], [f64; 2]); 2] =
             [([1e3, 1e3, 2e6, 2e6], [2e3, 4e6]), ([1e6, 1e6, 2e6, 1e3], [2e6, 2.001e6])];
-        let all = replicas.iter().map(|(flows, stations)| (&flows[..], &stations[..]));
-        let starved = in_any(&scenario, all, 0.05);
+        let seen = replicas.map(|(flows, stations)| Seen {
+            shares: MaxMin::of(&scenario, flows.iter().sum()),
+            flows: flows.to_vec(),
+            stations: stations.to_vec(),
+        });
+        let starved = in_any(&seen, 0.05);
         assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });
-        assert_eq!(names(&scenario, &starved), ["station a", "flow 1 of b"]);
+        assert_eq!(names(&scenario, &starved), ["station a", "flow 2 of b"]);
     }
 }

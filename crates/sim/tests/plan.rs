@@ -79,7 +79,7 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
 #[test]
 fn a_search_that_is_stopped_says_what_it_knew_by_then() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-    let stopped = |share: f64| {
+    let stopped = |share: f64, goal: &str| {
         let cancel = AtomicBool::new(false);
         let progress = |progress: Progress| {
             // The first replicas are those of the cell as it is; then there are many of one look.
@@ -87,11 +87,14 @@ fn a_search_that_is_stopped_says_what_it_knew_by_then() {
             cancel.fetch_or(enough && progress.planned > 10, Ordering::SeqCst);
         };
         let watch = Watch { cancel: &cancel, progress: &progress };
-        plan(&scenario, &requirements("level=1"), &Pool::new(1).unwrap(), watch).unwrap().unwrap()
+        plan(&scenario, &requirements(goal), &Pool::new(1).unwrap(), watch).unwrap().unwrap()
     };
-    let early = stopped(0.5);
+    let early = stopped(0.5, "level=1");
     assert!(early.interrupted && !early.met && early.rows.is_empty(), "{:?}", early.front);
     assert!(early.tried > 5 && !early.front.is_empty(), "{}", early.tried);
+    let easy = stopped(0.5, "up >= 10 kbit/s");
+    let as_is = easy.families.iter().find(|point| point.family == "as it is").unwrap();
+    assert!(as_is.meets && !easy.already_met, "one look is no proof");
 }
 
 /// Stations with names like those of a counted group have weights of their own.

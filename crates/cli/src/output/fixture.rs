@@ -110,6 +110,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         longest_timeout: None,
         fast_retransmits: Some(10),
         transfer_times: Vec::new(),
+        busy: None,
     });
     let mac = |attempts: u64, airtime: u64| MacStats {
         attempts,

@@ -10,12 +10,16 @@ use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
 use super::{Page, listed};
 
+/// The family of the cell as it is.
+const AS_IS: &str = "as it is";
 /// The rung of a proof.
 const PROVED: u64 = 3;
 /// A remedy that leaves less than this share of the goodput is recommended with a warning.
 const DEAR: f64 = 0.75;
 /// A goal costs something where there is more goodput without it by this share and by the doubt about it.
 const PRICE: f64 = 0.03;
+/// Who has less than this part of its max-min share under what is recommended is named.
+const LITTLE: f64 = 0.2;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, page: Page) -> String {
@@ -38,16 +42,23 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     }
     if plan.already_met {
         lines.extend(bold(page, &already_met(plan)));
+    } else if let Some(look) =
+        plan.families.iter().find(|point| plan.interrupted && point.family == AS_IS && point.meets)
+    {
+        let look = if look.rung == 0 { "one short look" } else { "not proved" };
+        lines.extend(bold(page, &format!("The cell as it is seems to meet this already ({look}).")));
     }
     lines.push(String::new());
     if !plan.rows.is_empty() {
         lines.extend(rows(plan, page));
-        let note = "p95 delay: in the AP, its MAC included with 802.11n, ac and ax; level: first station over the mean of the others, whatever \
-                    each asks for";
+        let note = "p95 delay: in the AP, its MAC included with 802.11n, ac and ax; level: first station over the mean of the others; \
+                    it and up/down count every flow, whatever it asks for";
         lines.extend(page.wrapped(note).iter().map(|line| style.dim(line)));
         lines.push(String::new());
-        lines.extend(predictions(plan, page));
-        lines.push(String::new());
+        if plan.rows.iter().any(|row| row.prediction.model.is_some()) {
+            lines.extend(predictions(plan, page));
+            lines.push(String::new());
+        }
     }
     let title = "What can be had: of these none has more goodput, more fairness and less delay than another:";
     lines.extend(page.wrapped(title).iter().map(|line| style.dim(line)));
@@ -55,7 +66,8 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", &remedies, page));
     lines.push(String::new());
     let starved = "starved: stations below the floor in any replica, and flows of other stations";
-    let title = format!("The best of each family; `short look`: it was not worth a longer one; {starved}:");
+    let looks = "`likely`: so far, and not proved; `short look`: it was not worth a longer one";
+    let title = format!("The best of each family; {looks}; {starved}:");
     lines.extend(page.wrapped(&title).iter().map(|line| style.dim(line)));
     let mut families = points(&plan.families, Keep::Always);
     let remedies = plan.families.iter().map(|point| short(&point.snippet)).collect();
@@ -88,7 +100,7 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     let mut table = Table::default();
     table.add(
         Keep::Always,
-        titled("meets", text(&|row| if row.in_doubt { "in doubt".to_owned() } else { yes(row.meets) }), Align::Left),
+        titled("meets", text(&|row| if row.in_doubt { doubt(row).to_owned() } else { yes(row.meets) }), Align::Left),
     );
     table.add(Keep::Useful, titled("change", text(&|row| row.deploy.to_owned()), Align::Left));
     table.add(Keep::Always, titled("starved", text(&|row| row.starved.len().to_string()), Align::Right));
@@ -106,6 +118,21 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     table
         .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
     table.lines_with("remedy", &text(&|row| short(&row.snippet)), page)
+}
+
+/// What is in doubt: that it meets the goals, or that nobody starves.
+fn doubt(row: &Row) -> &'static str {
+    if row.risk.is_some() { "at risk" } else { "in doubt" }
+}
+
+/// Whether a candidate meets the goals, as far as it was looked at.
+fn likely(point: &Point) -> String {
+    match point.rung {
+        0 => "short look".to_owned(),
+        PROVED.. => yes(point.meets),
+        _ if point.meets => "likely".to_owned(),
+        _ => yes(false),
+    }
 }
 
 fn yes(is: bool) -> String {
@@ -130,10 +157,7 @@ fn points(points: &[Point], family: Keep) -> Table {
     table.add(Keep::Always, titled("fairness", text(&|p| format!("{:.3}", p.fairness)), Align::Right));
     table.add(Keep::Always, titled("delay", text(&|p| format!("{:.1} ms", p.delay_s * 1e3)), Align::Right));
     table.add(Keep::Always, titled("starved", text(&|p| p.starved.to_string()), Align::Right));
-    table.add(
-        Keep::Always,
-        titled("meets", text(&|p| if p.rung > 0 { yes(p.meets) } else { "short look".to_owned() }), Align::Left),
-    );
+    table.add(Keep::Always, titled("meets", text(&likely), Align::Left));
     table.add(family, titled("family", text(&|p| p.family.to_owned()), Align::Left));
     table
 }
@@ -190,6 +214,8 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     }
     if row.snippet.is_empty() {
         let mut lines = bold(page, "The cell as it is meets this: change nothing.");
+        lines.extend(has(plan, row, page));
+        lines.extend(in_doubt(plan, page));
         lines.extend(trade(plan, row, page));
         return lines;
     }
@@ -202,6 +228,8 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
         lines.push(String::new());
         lines.extend(bold(page, &format!("It cannot be deployed today: no access point has {what}.")));
     }
+    lines.push(String::new());
+    lines.extend(has(plan, row, page));
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
     let prices = prices(plan, page);
     if kept < DEAR || !prices.is_empty() {
@@ -218,6 +246,16 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines
 }
 
+/// What the recommended row has of each goal, and who has little under it.
+fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
+    let goals = plan.constraints.iter().map(|constraint| format!("{}: it has {}", constraint.goal, constraint.reached));
+    let mut lines: Vec<String> = goals.flat_map(|line| page.wrapped(&line)).collect();
+    if let Some(least) = row.least.as_ref().filter(|least| least.share < LITTLE) {
+        lines.extend(bold(page, &format!("Least of all: {least}.")));
+    }
+    lines
+}
+
 /// A bit rate with its doubt.
 fn rate(mean: f64, ci95: Option<f64>) -> String {
     Quantity::rate(Estimate { mean: Some(mean), ci95, n: 0 }).text()
@@ -228,7 +266,9 @@ fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     let Some(point) = &plan.doubtful else { return Vec::new() };
     let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
     let share = 100.0 * point.goodput_bps / plan.as_is_goodput_bps.max(1e-9);
-    let doubt = if point.rung > 0 && share >= 10.0 {
+    let doubt = if let Some(risk) = &point.risk {
+        format!("Its means meet this, but {risk}, so that somebody may starve with other seeds")
+    } else if point.rung > 0 && share >= 10.0 {
         "Its means meet this, but its replicas differ too much to be sure".to_owned()
     } else {
         format!("It met this when last looked at, at {share:.0} % of the goodput that the cell has as it is")
@@ -281,7 +321,14 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     for constraint in &plan.constraints {
         let reached = &constraint.reached;
         let missed = constraint.missed_by.filter(|missed| !constraint.met && *missed > 0.0);
-        let by = missed.map_or(String::new(), |missed| format!(", off by {missed:.1} tolerances with doubt counted"));
+        let by = match missed {
+            _ if constraint.met => ", met".to_owned(),
+            None => String::new(),
+            Some(_) if constraint.in_doubt => {
+                ", in doubt: its mean meets that, its confidence interval goes beyond".to_owned()
+            }
+            Some(missed) => format!(", missed by {missed:.1} tolerances with doubt counted"),
+        };
         lines.extend(page.wrapped(&format!("{}: it has {reached}{by}", constraint.goal)));
     }
     lines.extend(prices(plan, page));
@@ -291,8 +338,13 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
 
 /// What could be had without each goal; where all are met, what is more by [`PRICE`] and by the doubt about that.
 fn prices(plan: &Plan, page: Page) -> Vec<String> {
-    let price = |constraint: &Constraint| {
+    let asked = plan.goals.len();
+    let price = |(index, constraint): (usize, &Constraint)| {
         let goal = &constraint.goal;
+        // That fairness is kept, nobody has asked for.
+        if !plan.met && constraint.met && index >= asked {
+            return None;
+        }
         match (constraint.goodput_without_bps, plan.met) {
             (Some(bps), true) => {
                 let (cost, ci95) =
@@ -305,7 +357,7 @@ fn prices(plan: &Plan, page: Page) -> Vec<String> {
             (None, false) => Some(format!("without {goal}: nothing that was tried meets the rest")),
         }
     };
-    plan.constraints.iter().filter_map(price).flat_map(|line| page.wrapped(&line)).collect()
+    plan.constraints.iter().enumerate().filter_map(price).flat_map(|line| page.wrapped(&line)).collect()
 }
 
 /// One row a candidate of the last round.

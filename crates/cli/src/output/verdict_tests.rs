@@ -80,17 +80,17 @@ fn who_starves_or_has_little_is_named() {
     (report.stations[1].goodput_bps, report.flows[3].goodput_bps) = (sure(30e3), sure(30e3));
     report.flows[1].goodput_bps = sure(1e3);
     let said = verdict(&report, &fixture::scenario());
-    let names = "(below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1. Uploads";
+    let names = "(below 5 % of the max-min share; mean of the replicas): other-1, flow 2 of sta1. Uploads";
     assert!(said.contains(names), "{said}");
     report.indices.starved_flows = sure(4.0);
     says(
         &report,
-        "4 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): other-1, flow 1 of sta1, and others in turns. Uploads",
+        "4 of 7 flows starve (below 5 % of the max-min share; mean of the replicas): other-1, flow 2 of sta1, and others in turns. Uploads",
     );
     report.indices.starved_flows = sure(1.0);
     says(
         &report,
-        "1 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns: other-1, flow 1 of sta1. Uploads",
+        "1 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns: other-1, flow 2 of sta1. Uploads",
     );
     report.indices.starved_flows = sure(2.0);
     assert!(said.contains("; other-2, other-3, other-4 have at most 9.1 % of the max-min share"), "{said}");

@@ -92,7 +92,7 @@ fn starved(scenario: &Scenario, records: &[Record]) -> usize {
         let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
         let mut stations = vec![0.0; scenario.stations.len()];
         record.flows.iter().zip(&flows).for_each(|(flow, goodput)| stations[flow.station] += goodput);
-        let shares = MaxMin::of(scenario, flows.iter().sum());
+        let shares = MaxMin::of_replica(scenario, record);
         let below = |share: Option<f64>, goodput: f64| share.is_some_and(|share| goodput < FLOOR * share);
         for (index, goodput) in flows.iter().enumerate() {
             flows_below[index] |= below(shares.flows[index], *goodput);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
 use super::rows::{DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
-use super::starvation::{FLOOR, MaxMin, Starved};
+use super::starvation::{FLOOR, Starved};
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
@@ -112,9 +112,11 @@ impl Cell<'_> {
         };
         DirectionReport {
             flows: self.scenario.flows().filter(|(_, flow)| flow.direction == direction).count() as u32,
-            goodput_bps: self.mean(|replica| Some(total(&replica.goodputs_of(direction)))),
-            mean_flow_goodput_bps: self.mean(|replica| mean(&replica.goodputs_of(direction))),
-            sigma_over_mean: self.mean(|replica| sigma_over_mean(&replica.goodputs_of(direction))),
+            goodput_bps: self.mean(|replica| {
+                Some(total(&replica.flows_of(direction).map(|(_, goodput)| goodput).collect::<Vec<_>>()))
+            }),
+            mean_flow_goodput_bps: self.mean(|replica| mean(&self.goodputs_of(replica, Some(direction)))),
+            sigma_over_mean: self.mean(|replica| sigma_over_mean(&self.goodputs_of(replica, Some(direction)))),
             retransmit_share: self.ratio(|replica| {
                 Some((count(replica, |flow| Some(flow.retransmits))?, count(replica, |flow| Some(flow.sent_packets))?))
             }),
@@ -141,17 +143,20 @@ impl Cell<'_> {
 
     fn indices(&self) -> Indices {
         let scenario = self.scenario;
-        let with_flows: Vec<usize> =
-            (0..scenario.stations.len()).filter(|index| !scenario.stations[*index].flows.is_empty()).collect();
+        let mut with_flows: Vec<usize> = scenario
+            .flows()
+            .zip(scenario.measured_flows())
+            .filter_map(|((own, _), there)| there.then_some(own))
+            .collect();
+        with_flows.dedup();
+        let of = |replica: &Replica, direction: Direction| mean(&self.goodputs_of(replica, Some(direction)));
         let stations = |replica: &Replica| -> Option<Vec<f64>> {
             with_flows.iter().map(|index| replica.station(*index)).collect()
         };
         Indices {
-            jain_flows: self.mean(|replica| jain_index(&replica.flows)),
+            jain_flows: self.mean(|replica| jain_index(&self.goodputs_of(replica, None))),
             jain_stations: self.mean(|replica| jain_index(&stations(replica)?)),
-            up_down_ratio: self.ratio(|replica| {
-                Some((mean(&replica.goodputs_of(Direction::Up))?, mean(&replica.goodputs_of(Direction::Down))?))
-            }),
+            up_down_ratio: self.ratio(|replica| Some((of(replica, Direction::Up)?, of(replica, Direction::Down)?))),
             fairness_level_first_station: self.ratio(|replica| {
                 let goodputs = stations(replica).filter(|_| with_flows.first() == Some(&0))?;
                 Some((goodputs[0], mean(&goodputs[1..])?))
@@ -164,7 +169,7 @@ impl Cell<'_> {
 
     fn starved(&self, replica: &Replica) -> Starved {
         let stations: Vec<f64> = (0..replica.stations.len()).filter_map(|index| replica.station(index)).collect();
-        MaxMin::of(self.scenario, replica.total()).starved(FLOOR, &replica.flows, &stations)
+        replica.shares(self.scenario).starved(FLOOR, &replica.flows, &stations)
     }
 
     fn fairness_levels(&self) -> Option<Vec<Vec<Estimate>>> {

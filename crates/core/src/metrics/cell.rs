@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::{ApDelay, ByClass, MacReport, QueueReport, Transfers};
-use super::{Estimate, coefficient_of_variation, mean};
+use super::{Estimate, MaxMin, coefficient_of_variation, mean};
 use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
 use crate::record::{Delays, FlowRecord, MacStats, Record, StationRecord};
@@ -49,6 +49,11 @@ impl<'a> Replica<'a> {
         total(&self.flows)
     }
 
+    /// The max-min shares of its goodput.
+    pub(super) fn shares(&self, scenario: &Scenario) -> MaxMin {
+        MaxMin::of_replica(scenario, self.record)
+    }
+
     /// Goodput of a station, bit/s.
     pub(super) fn station(&self, index: usize) -> Option<f64> {
         self.stations.get(index).map(|[up, down]| up + down)
@@ -64,11 +69,6 @@ impl<'a> Replica<'a> {
         let with_goodput = self.record.flows.iter().zip(self.flows.iter().copied());
         with_goodput.filter(move |(flow, _)| flow.direction == direction)
     }
-
-    /// Their goodputs alone.
-    pub(super) fn goodputs_of(&self, direction: Direction) -> Vec<f64> {
-        self.flows_of(direction).map(|(_, goodput)| goodput).collect()
-    }
 }
 
 /// All replicas of a scenario that measured something.
@@ -83,6 +83,14 @@ impl<'a> Cell<'a> {
     pub(super) fn new(scenario: &'a Scenario, records: &'a [Record], counted: bool) -> Self {
         let replicas = records.iter().filter_map(|record| Replica::new(record, counted)).collect();
         Cell { scenario, replicas }
+    }
+
+    /// Goodputs that can be compared: of the flows of a direction, or of both, that are there in any of the measured time.
+    pub(super) fn goodputs_of(&self, replica: &Replica, direction: Option<Direction>) -> Vec<f64> {
+        let flows = self.scenario.flows().zip(self.scenario.measured_flows()).zip(&replica.flows);
+        let compared =
+            flows.filter(|(((_, flow), measured), _)| *measured && direction.is_none_or(|d| d == flow.direction));
+        compared.map(|(_, goodput)| *goodput).collect()
     }
 
     /// Estimate of a quantity that each replica has.

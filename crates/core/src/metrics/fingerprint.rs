@@ -125,6 +125,7 @@ impl Fnv1a {
             longest_timeout: _,
             fast_retransmits,
             transfer_times,
+            busy: _,
         } = flow;
         self.number(*station as u64);
         self.number(u64::from(*direction == Direction::Down));

@@ -2,11 +2,15 @@
 //! gets next to nothing of that.
 
 use crate::packet::TCP_IP_HEADER;
+use crate::record::Record;
 use crate::scenario::{Flow, Scenario, Traffic, Wire};
 use crate::units::Duration;
 
 /// Goodput below this share of the max-min share is starvation ("critically starved").
 pub const FLOOR: f64 = 0.05;
+
+/// A file may take so many seconds before its user is said to wait for it: connections are set up, and a first packet may be lost.
+const PATIENCE_S: f64 = 1.0;
 
 /// Steps of the bisection for the water level: more than a double's mantissa needs.
 const BISECTIONS: usize = 100;
@@ -46,8 +50,31 @@ impl Starved {
 impl MaxMin {
     /// The shares of `total_bps` of goodput among the flows of `scenario`.
     pub fn of(scenario: &Scenario, total_bps: f64) -> Self {
-        let asked: Vec<(usize, Option<Asked>)> =
-            scenario.flows().map(|(station, flow)| (station, Asked::of(scenario, flow))).collect();
+        MaxMin::among(scenario, total_bps, |_| None)
+    }
+
+    /// The shares of what `record` says was delivered. Files with pauses are asked for at random: such a flow asks for no more than it
+    /// could have had in the time in which a file was under way.
+    pub fn of_replica(scenario: &Scenario, record: &Record) -> Self {
+        MaxMin::of_multiple(scenario, record, 1.0)
+    }
+
+    /// The shares of `factor` times what `record` says was delivered: a remedy that takes from everybody is judged by what there was.
+    pub fn of_multiple(scenario: &Scenario, record: &Record, factor: f64) -> Self {
+        let seconds = record.measured.as_secs_f64().max(1e-9);
+        let total_bps = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).sum::<f64>() / seconds;
+        let waited = |flow: usize| Some((record.flows.get(flow)?.busy?.as_secs_f64() - PATIENCE_S).max(0.0) / seconds);
+        MaxMin::among(scenario, factor * total_bps, waited)
+    }
+
+    /// `waited`: in which part of the time a flow has waited for files, where that is known.
+    fn among(scenario: &Scenario, total_bps: f64, waited: impl Fn(usize) -> Option<f64>) -> Self {
+        let flows = scenario.flows().enumerate();
+        let asked: Vec<(usize, Option<Asked>)> = flows
+            .map(|(index, (station, flow))| {
+                (station, Asked::of(scenario, flow).map(|asked| asked.within(waited(index))))
+            })
+            .collect();
         let flow_at = |level: f64, (_, asked): &(usize, Option<Asked>)| asked.map(|asked| asked.at(level));
         let level = water_level(total_bps, |level| asked.iter().filter_map(|flow| flow_at(level, flow)).sum());
         let flows: Vec<Option<f64>> = asked.iter().map(|flow| flow_at(level, flow)).collect();
@@ -98,6 +125,8 @@ struct Asked {
     most: f64,
     /// Files with pauses: bits of a file, mean seconds of a burst and of a pause.
     paused: Option<(f64, f64, f64)>,
+    /// In which part of the measured time it has waited for such files, where that is known.
+    waited: Option<f64>,
 }
 
 impl Asked {
@@ -134,13 +163,19 @@ impl Asked {
             Traffic::UdpGreedy { .. } => {}
             Traffic::UdpCbr { rate, .. } => most = most.min(rate.as_bps() as f64),
         }
-        Some(Asked { present, most, paused })
+        Some(Asked { present, most, paused, waited: None })
+    }
+
+    /// With what is known of the time in which it has waited for files.
+    fn within(self, waited: Option<f64>) -> Self {
+        Asked { waited: waited.filter(|_| self.paused.is_some()), ..self }
     }
 
     /// What it takes where nobody gets more than `level` bit/s at a time.
     fn at(self, level: f64) -> f64 {
         let sending = level.min(self.most);
-        self.present
+        let most = self.waited.map_or(f64::INFINITY, |waited| waited * sending);
+        let asked = self.present
             * match self.paused {
                 None => sending,
                 Some(_) if sending <= 0.0 => 0.0,
@@ -149,7 +184,8 @@ impl Asked {
                     let on = burst.max(bits / sending);
                     sending * on / (on + idle)
                 }
-            }
+            };
+        asked.min(most)
     }
 }
 
@@ -174,6 +210,7 @@ fn set_up(flow: &Flow, bytes: u64, round_trip: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::FlowRecord;
 
     fn cell(stations: &str) -> Scenario {
         let text = format!("name = \"cell\"\n[run]\nduration = \"120 s\"\nwarmup = \"20 s\"\n{stations}");
@@ -267,5 +304,52 @@ mod tests {
     fn nothing_to_share_starves_nobody_and_does_not_hang() {
         let scenario = cell("[[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }]");
         assert!(MaxMin::of(&scenario, 0.0).starved(FLOOR, &[0.0], &[0.0]).is_nobody());
+    }
+
+    fn record(scenario: &Scenario, seen: &[(f64, f64)]) -> Record {
+        let flow = |((station, flow), (goodput, busy_s)): ((usize, &Flow), &(f64, f64))| FlowRecord {
+            station,
+            direction: flow.direction,
+            tcp: true,
+            delivered_bytes: (goodput * 100.0 / 8.0) as u64,
+            sent_packets: 0,
+            retransmits: 0,
+            timeouts: None,
+            longest_timeout: None,
+            fast_retransmits: None,
+            transfer_times: Vec::new(),
+            busy: (*busy_s > 0.0).then(|| Duration::from_secs_f64(*busy_s)),
+        };
+        let flows = scenario.flows().zip(seen).map(flow).collect();
+        Record { measured: Duration::from_secs(100), flows, ..Record::default() }
+    }
+
+    /// A web user that asked for one file in 100 s and got it has what it asked for; one that waited all the time for it has not.
+    #[test]
+    fn a_quiet_user_of_the_web_does_not_starve_and_one_that_waits_in_vain_does() {
+        let scenario = cell(
+            r#"
+            [[station]]
+            name = "web"
+            flows = [{ direction = "down", kind = "files", size = "100 kB", burst = "1 s", idle = "1 s" }]
+            [[station]]
+            name = "bulk"
+            flows = [{ direction = "down" }]
+            "#,
+        );
+        let starved = |web: (f64, f64)| {
+            let shares = MaxMin::of_replica(&scenario, &record(&scenario, &[web, (4e6, 0.0)]));
+            shares.starved(FLOOR, &[web.0, 4e6], &[web.0, 4e6])
+        };
+        let who = Starved { flows: vec![0], stations: vec![0] };
+        assert!(starved((8e3, 0.5)).is_nobody(), "one file, in half a second");
+        assert!(starved((8e3, 4.0)).is_nobody(), "in 4 s, at 0.2 Mbit/s");
+        assert_eq!(starved((8e3, 60.0)), who, "in a minute");
+        assert_eq!(starved((0.0, 60.0)), who, "none of it");
+        assert_eq!(starved((30e3, 99.0)), who, "file after file, each slow");
+        assert!(starved((0.0, 0.3)).is_nobody(), "it began only just");
+        // What it asked for on average is the most that counts.
+        let full = MaxMin::of_replica(&scenario, &record(&scenario, &[(1e6, 100.0), (3e6, 0.0)]));
+        assert_eq!(full.flows, MaxMin::of(&scenario, 4e6).flows);
     }
 }

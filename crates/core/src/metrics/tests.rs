@@ -88,6 +88,7 @@ fn flow_record(station: usize, direction: Direction, delivered_bytes: u64) -> Fl
         longest_timeout: None,
         fast_retransmits: Some(2),
         transfer_times: Vec::new(),
+        busy: None,
     }
 }
 
@@ -167,6 +168,25 @@ fn goodputs_and_indices_worked_by_hand() {
     is(eta[1][2], 1.0, 2);
     assert_eq!(eta[0][3], Estimate { mean: None, ci95: None, n: 2 });
     is(report.stations[0].goodput_share, 14.0 / 18.0, 2);
+}
+
+/// A download that is over before anything is measured has no part in what is compared; nor has its station.
+#[test]
+fn who_is_gone_before_the_measured_time_is_not_compared() {
+    let mut scenario = scenario();
+    scenario.stations[0].flows.truncate(1);
+    scenario.stations[1].flows[0].stop = Some(Duration::from_secs(2));
+    let mut own = record([10, 0, 0, 10]);
+    own.flows.remove(1);
+    let report = Report::new(&scenario, &[own.clone(), own], provenance());
+    is(report.indices.up_down_ratio, 1.0, 2);
+    is(report.indices.jain_flows, 1.0, 2);
+    is(report.indices.jain_stations, 1.0, 2);
+    is(report.indices.fairness_level_first_station, 1.0, 2);
+    is(report.directions.down.mean_flow_goodput_bps, 8.0, 2);
+    assert!(verdict(&report, &scenario).contains("Uploads and downloads get the same"));
+    scenario.stations[2].flows[0].start = Duration::from_secs(12);
+    assert!(!verdict(&report, &scenario).contains("ownloads"), "none is left");
 }
 
 #[test]

@@ -32,8 +32,13 @@ pub fn verdict(report: &Report, scenario: &Scenario) -> String {
         return "Nothing was delivered.".to_owned();
     }
     let shares = MaxMin::of(scenario, total);
-    let who = match (report.directions.up.flows, report.directions.down.flows) {
-        (0, _) | (_, 0) => stations(report),
+    // Who is gone before anything is measured is not compared.
+    let goes = |direction: Direction| {
+        scenario.flows().zip(scenario.measured_flows()).any(|((_, flow), there)| there && flow.direction == direction)
+    };
+    let (up, down) = (&report.directions.up, &report.directions.down);
+    let who = match (up.flows > 0 && goes(Direction::Up), down.flows > 0 && goes(Direction::Down)) {
+        (false, _) | (_, false) => stations(report),
         _ => greedy_directions(report, &shares).unwrap_or_else(|| directions(report)),
     };
     let who = match starving(report) {
@@ -67,7 +72,7 @@ pub fn starving(report: &Report) -> Option<String> {
     Some(format!("{what} (below 5 % of the max-min share; mean of the replicas)"))
 }
 
-/// Who starves on average; a flow by its number at its station, from 0.
+/// Who starves on average; a flow by its number at its station, from 1.
 fn starved_by_name(report: &Report, shares: &MaxMin, scenario: &Scenario) -> String {
     let goodput = |estimate: Estimate| estimate.mean.unwrap_or(0.0);
     let flows: Vec<f64> = report.flows.iter().map(|flow| goodput(flow.goodput_bps)).collect();
@@ -83,7 +88,7 @@ fn starved_by_name(report: &Report, shares: &MaxMin, scenario: &Scenario) -> Str
         let flow = &report.flows[*index];
         if !whole.contains(&flow.station.as_str()) {
             let own = report.flows[..*index].iter().filter(|other| other.station == flow.station).count();
-            names.push(format!("flow {own} of {}", flow.station));
+            names.push(format!("flow {} of {}", own + 1, flow.station));
         }
     }
     if names.is_empty() {

@@ -41,6 +41,7 @@ impl Prediction {
             longest_timeout: None,
             fast_retransmits: None,
             transfer_times: Vec::new(),
+            busy: None,
         };
         let station = |index: usize| StationRecord {
             uplink_queue: QueueStats {

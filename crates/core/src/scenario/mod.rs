@@ -338,6 +338,12 @@ impl Scenario {
         self.stations.iter().map(|station| station.flows.len()).sum()
     }
 
+    /// For each flow, in the order of [`Scenario::flows`], whether it is there in any of the measured time.
+    pub fn measured_flows(&self) -> impl Iterator<Item = bool> {
+        let Run { warmup, duration, .. } = self.run;
+        self.flows().map(move |(_, flow)| flow.start < duration && flow.stop.is_none_or(|stop| stop > warmup))
+    }
+
     /// All flows with their station's index, in the order of [`crate::packet::FlowId`].
     pub fn flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
         self.stations

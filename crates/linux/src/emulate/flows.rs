@@ -126,6 +126,7 @@ impl Flows {
                 longest_timeout: None,
                 fast_retransmits: None,
                 transfer_times: transfer_times.clone(),
+                busy: None,
             })
             .collect()
     }

@@ -9,12 +9,13 @@ use super::{Goal, Requirements};
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
 ///
 /// A level other than 1 is the first station's, and a least goodput is that of those it names: their weight is a parameter. What a goal
-/// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own.
+/// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own. A weak station with a least
+/// goodput gets a cap near that.
 pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let all = named_in_file(scenario, |_| true);
     // One of a counted group has no name of its own in the file.
     let first = || scenario.stations.first().filter(|station| station.group.is_none()).map(|own| own.name.clone());
-    let (mut weighed, mut capped) = (Vec::new(), Vec::new());
+    let (mut weighed, mut capped, mut held) = (Vec::new(), Vec::new(), Vec::new());
     let others = |is_meant: &dyn Fn(&Station) -> bool| {
         let touched = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && is_meant(own));
         all.iter().filter(|name| !touched(name)).cloned().collect::<Vec<_>>()
@@ -34,7 +35,9 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
                 let Some(weak) = weakest(scenario) else { continue };
                 capped.extend(others(&|own| own.name == weak));
             }
-            Goal::Goodput { who, .. } => {
+            Goal::Goodput { who, least } => {
+                let weak = named_in_file(scenario, |own| is_meant(who, &own.name) && is_weak(scenario, own));
+                held.extend(weak.into_iter().map(|name| (name, *least)));
                 capped.extend(others(&|own| is_meant(who, &own.name)));
                 weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
             }
@@ -57,19 +60,32 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
         names.dedup();
         names
     };
-    Classes { weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
+    held.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.as_bps().cmp(&least.as_bps())));
+    held.dedup_by(|(a, _), (b, _)| a == b);
+    Classes { held, weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
 }
 
 /// Share of the mean below which a link is weak.
 const WEAK: f64 = 0.7;
 
-/// The station with flows whose link carries least, where that is clearly less than the others' carry.
+fn carries(own: &Station) -> f64 {
+    own.rate.as_bps() as f64 * (1.0 - own.frame_error.get())
+}
+
+fn at_work(scenario: &Scenario) -> impl Iterator<Item = &Station> {
+    scenario.stations.iter().filter(|station| !station.flows.is_empty())
+}
+
+/// Whether a station's link carries clearly less than the others'.
+fn is_weak(scenario: &Scenario, own: &Station) -> bool {
+    let mean = at_work(scenario).map(carries).sum::<f64>() / at_work(scenario).count().max(1) as f64;
+    carries(own) < WEAK * mean
+}
+
+/// The station with flows whose link carries least, where it is weak.
 fn weakest(scenario: &Scenario) -> Option<&str> {
-    let carries = |own: &Station| own.rate.as_bps() as f64 * (1.0 - own.frame_error.get());
-    let at_work = || scenario.stations.iter().filter(|station| !station.flows.is_empty());
-    let mean = at_work().map(carries).sum::<f64>() / at_work().count().max(1) as f64;
-    let least = at_work().min_by(|a, b| carries(a).total_cmp(&carries(b)))?;
-    (carries(least) < WEAK * mean).then_some(least.name.as_str())
+    let least = at_work(scenario).min_by(|a, b| carries(a).total_cmp(&carries(b)))?;
+    is_weak(scenario, least).then_some(least.name.as_str())
 }
 
 /// Names in the file of those with flows of which `is_meant` holds; of a counted group it has to hold of each station.
@@ -87,6 +103,8 @@ fn named_in_file(scenario: &Scenario, is_meant: impl Fn(&Station) -> bool) -> Ve
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::units::Bitrate;
+
     use super::*;
 
     const CELL: &str = r#"
@@ -140,6 +158,22 @@ mod tests {
         assert_eq!(of(&CELL.replace("\"vip\"", "\"vip\"\nframe_error = 0.1")), ["", ""]);
         // Who has no traffic needs no help.
         assert_eq!(of(&CELL.replace("\"idle\"", "\"idle\"\nrate = \"1 Mbit/s\"")), ["", ""]);
+    }
+
+    /// Who is weak and has to have something gets a cap near that.
+    #[test]
+    fn a_weak_station_with_a_least_goodput_is_held_to_it() {
+        let slow = CELL.replace("\"call\"", "\"call\"\nrate = \"2 Mbit/s\"");
+        let of = |cell: &str, goals: &[&str]| {
+            let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+            let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+            of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 }).held
+        };
+        let held = |kbps: u64| vec![("call".to_owned(), Bitrate::from_bps(kbps * 1000))];
+        assert_eq!(of(&slow, &["call >= 200 kbit/s"]), held(200));
+        assert_eq!(of(&slow, &["call >= 200 kbit/s", "call >= 300 kbit/s", "web >= 1 Mbit/s"]), held(300));
+        assert_eq!(of(&slow, &["level=1"]), []);
+        assert_eq!(of(CELL, &["call >= 200 kbit/s"]), []);
     }
 
     /// Stations with names like those of a counted group, each with a table of its own.

@@ -11,7 +11,7 @@ use fairair_core::shaper::Policy;
 use fairair_core::units::{Bitrate, Duration, Probability};
 
 use super::change::{BoxChange, Change};
-use super::ranges::{Ranges, between};
+use super::ranges::{Ranges, between, rounded};
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
 pub(crate) struct Family {
@@ -261,6 +261,19 @@ const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
     ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
 })];
 
+/// A cap that leaves a weak station little more than a goal wants for it, and the policy per station.
+const HARDLY_MORE: &[f64] = &[0.05, 0.1];
+
+/// A box with a cap of weak stations, near the least goodput that a goal wants for them.
+const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
+    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
+    Change {
+        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
+        ..boxed(r, pick(&BY_STATION, x[1]), x[2], adaptive_or_air(r, x[3]))
+    }
+})
+.usually(HARDLY_MORE)];
+
 /// A box that treats one class of stations in another way; only in a thorough search.
 const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
@@ -291,7 +304,9 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let weights = of_box && !classes.weighed.is_empty();
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
-    let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (ANY, any)];
+    let held = of_box && !classes.held.is_empty();
+    let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (HELD, held)];
+    sets.push((ANY, any));
     if ranges.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }
@@ -340,9 +355,19 @@ mod tests {
     fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
         let sta = || vec!["sta".to_owned(), "other".to_owned()];
-        let classes = Classes { weighed: sta(), capped: sta(), any: sta() };
+        let held = vec![("other".to_owned(), Bitrate::mbps(1))];
+        let classes = Classes { weighed: sta(), capped: sta(), held, any: sta() };
         let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
-        assert_eq!(left_out, ["box with weights", "box with caps", "box, a class weighted", "box, a class capped"]);
+        assert_eq!(
+            left_out,
+            [
+                "box with weights",
+                "box with caps",
+                "box, the weak capped",
+                "box, a class weighted",
+                "box, a class capped"
+            ]
+        );
         let ranges = Ranges::new(&scenario, 800.0, classes);
         let (families, left_out) = families(None, &ranges);
         assert_eq!(left_out, [""; 0]);

@@ -138,7 +138,7 @@ impl Goal {
         };
         match self {
             Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON => {
-                sample.levels().into_iter().map(|level| ratio(level, 1.0)).fold(0.0, f64::max)
+                sample.levels().into_iter().map(|(_, level)| ratio(level, 1.0)).fold(0.0, f64::max)
             }
             Goal::Level(level) => ratio(sample.first_level(), *level),
             Goal::DownUp(wanted) => ratio(sample.down_up(), *wanted),
@@ -204,16 +204,22 @@ impl Goal {
     pub(crate) fn reached(&self, sample: &Sample) -> String {
         let number = |estimate: Estimate| estimate.mean.map_or("none".to_owned(), |mean| format!("{mean:.3}"));
         let ms = |estimate: Estimate| estimate.mean.map_or("none".to_owned(), |s| format!("{:.1} ms", s * 1e3));
+        let name = |index: usize| &sample.scenario.stations[index].name;
         match self {
             Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON => {
-                let furthest = |a: &Estimate, b: &Estimate| off(*a, 1.0, 0.0).total_cmp(&off(*b, 1.0, 0.0));
-                sample.levels().into_iter().max_by(furthest).map_or("1".to_owned(), number)
+                let furthest =
+                    |a: &(usize, Estimate), b: &(usize, Estimate)| off(a.1, 1.0, 0.0).total_cmp(&off(b.1, 1.0, 0.0));
+                let furthest = sample.levels().into_iter().max_by(furthest);
+                furthest.map_or("1".to_owned(), |(who, level)| format!("{} ({})", number(level), name(who)))
             }
             Goal::Level(_) => number(sample.first_level()),
             Goal::DownUp(_) => number(sample.down_up()),
             Goal::Goodput { .. } => {
-                let least = self.stations(sample.scenario).into_iter().filter_map(|index| sample.station(index).mean);
-                least.reduce(f64::min).map_or("none".to_owned(), |bps| format!("{:.3} Mbit/s", bps / 1e6))
+                let meant = self.stations(sample.scenario);
+                let all = meant.iter().filter_map(|index| Some((*index, sample.station(*index).mean?)));
+                let least = all.min_by(|a, b| a.1.total_cmp(&b.1));
+                let whose = |index| if meant.len() > 1 { format!(" ({})", name(index)) } else { String::new() };
+                least.map_or("none".to_owned(), |(who, bps)| format!("{:.3} Mbit/s{}", bps / 1e6, whose(who)))
             }
             Goal::Delay { .. } => ms(self.delay(sample)),
             Goal::Files { .. } => ms(self.files(sample)),

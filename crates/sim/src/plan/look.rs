@@ -1,14 +1,14 @@
 //! A candidate simulated, and what is read off it.
 
 use fairair_core::mac::{AirBody, AirFrame};
-use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, Starved, jain_index};
+use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, jain_index};
 use fairair_core::packet::{Direction, NodeId, Segment};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
 
-use crate::starved::{goodputs, in_any};
+use crate::starved::Seen;
 
 /// One replica, and the delays that a record does not keep.
 pub(crate) struct Replica {
@@ -44,9 +44,9 @@ pub(crate) struct Sample<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) report: Report,
     pub(crate) fingerprint: String,
-    /// Goodputs in bit/s, by replica.
-    flows: Vec<Vec<f64>>,
-    stations: Vec<Vec<f64>>,
+    /// Goodputs and their shares, by replica.
+    pub(super) seen: Vec<Seen>,
+    records: Vec<Record>,
     delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
     shares: MaxMin,
@@ -56,11 +56,8 @@ pub(crate) struct Sample<'a> {
 
 impl<'a> Sample<'a> {
     pub(crate) fn new(scenario: &'a Scenario, replicas: Vec<Replica>) -> Self {
-        let (mut flows, mut stations, mut delays, mut records) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut delays, mut records) = (Vec::new(), Vec::new());
         for Replica { record, delays: own } in replicas {
-            let (of, sums) = goodputs(&record);
-            flows.push(of);
-            stations.push(sums);
             delays.push(own);
             records.push(record);
         }
@@ -77,10 +74,10 @@ impl<'a> Sample<'a> {
         Sample {
             shares: MaxMin::of(scenario, report.totals.goodput_bps.mean.unwrap_or(0.0)),
             fingerprint: fairair_core::metrics::fingerprint(&records),
+            seen: records.iter().map(|record| Seen::of(scenario, record)).collect(),
             scenario,
             report,
-            flows,
-            stations,
+            records,
             delays,
             longest_timeout,
         }
@@ -92,7 +89,7 @@ impl<'a> Sample<'a> {
 
     /// Goodput of a station.
     pub(crate) fn station(&self, index: usize) -> Estimate {
-        Estimate::of_mean(self.stations.iter().map(|stations| stations.get(index).copied()))
+        Estimate::of_mean(self.seen.iter().map(|seen| seen.stations.get(index).copied()))
     }
 
     /// Delay in the AP (95th percentile) and in the box (mean, at the station where it is longest): a box moves
@@ -113,30 +110,33 @@ impl<'a> Sample<'a> {
         self.shares.stations[index].is_some() && !self.shares.station_is_limited[index]
     }
 
-    /// Goodput of each station over the mean of the others that are not limited by themselves. A station that is has
+    /// Stations, and the goodput of each over the mean of the others that are not limited by themselves. A station that is has
     /// what it should have when it gets what it asks for, half of it where that is reckoned from pauses of files.
-    pub(crate) fn levels(&self) -> Vec<Estimate> {
+    pub(crate) fn levels(&self) -> Vec<(usize, Estimate)> {
         let count = self.scenario.stations.len();
         let greedy: Vec<usize> = (0..count).filter(|index| self.is_greedy(*index)).collect();
         let over_others = |index: usize| {
-            let pair = |stations: &Vec<f64>| {
+            let pair = |Seen { stations, .. }: &Seen| {
                 let others: Vec<f64> = greedy.iter().filter(|i| **i != index).map(|i| stations[*i]).collect();
                 let mean = others.iter().sum::<f64>() / others.len() as f64;
                 (!others.is_empty()).then_some((stations[index], mean))
             };
-            Estimate::of_ratio(self.stations.iter().map(pair))
+            Estimate::of_ratio(self.seen.iter().map(pair))
         };
         let limited = (0..count).filter(|index| self.shares.stations[*index].is_some() && !self.is_greedy(*index));
         let satisfied = |index: usize| {
-            let asked = self.shares.stations[index].unwrap_or(0.0);
             let files = self.scenario.stations[index].flows.iter().any(is_files);
-            let enough = if files { 0.5 * asked } else { asked };
-            let pairs = self.stations.iter().map(|stations| Some((stations[index].min(enough), enough)));
-            Estimate::of_ratio(pairs)
+            let pair = |Seen { stations, shares, .. }: &Seen| {
+                let asked = shares.stations[index].filter(|asked| *asked > 0.0)?;
+                let enough = if files { 0.5 * asked } else { asked };
+                Some((stations[index].min(enough), enough))
+            };
+            (index, Estimate::of_ratio(self.seen.iter().map(pair)))
         };
-        let mut levels: Vec<Estimate> = limited.map(satisfied).collect();
+        // Who asked for nothing in any replica has that.
+        let mut levels: Vec<_> = limited.map(satisfied).filter(|(_, level)| level.n > 0).collect();
         if greedy.len() > 1 {
-            levels.extend(greedy.iter().map(|index| over_others(*index)));
+            levels.extend(greedy.iter().map(|index| (*index, over_others(*index))));
         }
         levels
     }
@@ -146,7 +146,7 @@ impl<'a> Sample<'a> {
         let with_flows = (1..self.scenario.stations.len()).filter(|i| self.shares.stations[*i].is_some());
         let (greedy, limited): (Vec<usize>, Vec<usize>) = with_flows.partition(|index| self.is_greedy(*index));
         let others = if greedy.is_empty() { limited } else { greedy };
-        Estimate::of_ratio(self.stations.iter().map(|stations| {
+        Estimate::of_ratio(self.seen.iter().map(|Seen { stations, .. }| {
             let mean = others.iter().map(|index| stations[*index]).sum::<f64>() / others.len().max(1) as f64;
             Some((stations[0], mean))
         }))
@@ -164,31 +164,17 @@ impl<'a> Sample<'a> {
         if up.is_empty() || down.is_empty() {
             (up, down) = (of(Direction::Up, false), of(Direction::Down, false));
         }
-        Estimate::of_ratio(self.flows.iter().map(|flows| {
+        Estimate::of_ratio(self.seen.iter().map(|Seen { flows, .. }| {
             let mean = |of: &[usize]| of.iter().map(|i| flows[*i]).sum::<f64>() / of.len().max(1) as f64;
             Some((mean(&down), mean(&up)))
         }))
     }
 
-    /// Who is below `floor` of the max-min share in any of the replicas: alike flows may starve in turn.
-    pub(crate) fn starved(&self, floor: f64) -> Starved {
-        let replicas = self.flows.iter().zip(&self.stations);
-        in_any(self.scenario, replicas.map(|(flows, stations)| (flows.as_slice(), stations.as_slice())), floor)
-    }
-
-    /// Whether another seed may well show somebody below `floor`: the mean share less three standard deviations is.
-    pub(crate) fn is_risky(&self, floor: f64) -> bool {
-        let at_risk = |shares: &[Option<f64>], goodputs: &[Vec<f64>]| {
-            shares.iter().enumerate().any(|(index, share)| {
-                let Some(share) = share.filter(|share| *share > 0.0) else { return false };
-                let parts: Vec<f64> = goodputs.iter().map(|replica| replica[index] / share).collect();
-                let mean = parts.iter().sum::<f64>() / parts.len() as f64;
-                let squares: f64 = parts.iter().map(|part| (part - mean) * (part - mean)).sum();
-                let deviation = (squares / (parts.len() as f64 - 1.0).max(1.0)).sqrt();
-                mean - 3.0 * deviation < floor
-            })
-        };
-        at_risk(&self.shares.flows, &self.flows) || at_risk(&self.shares.stations, &self.stations)
+    /// Goodputs and their shares by which the floor is judged: those of `as_is_bps`, the goodput of the cell as it is, where that is more
+    /// than there is. Who has an equal part of next to nothing is harmed all the same.
+    pub(super) fn beside(&self, as_is_bps: f64) -> Vec<Seen> {
+        let factor = (as_is_bps / self.goodput().max(1e-9)).max(1.0);
+        self.records.iter().map(|record| Seen::beside(self.scenario, record, factor)).collect()
     }
 
     /// Jain's index of what each station (with one station: each flow) has of its max-min share, 0 to 1.
@@ -198,11 +184,15 @@ impl<'a> Sample<'a> {
                 shares.iter().enumerate().filter_map(|(index, share)| Some((index, share.filter(|s| *s > 0.0)?)));
             known.map(|(index, share)| goodput(index) / share).collect()
         };
-        let mean =
-            |of: &[Vec<f64>], index: usize| of.iter().map(|row| row[index]).sum::<f64>() / of.len().max(1) as f64;
-        let stations = parts(&self.shares.stations, &|index| mean(&self.stations, index));
-        let parts =
-            if stations.len() > 1 { stations } else { parts(&self.shares.flows, &|index| mean(&self.flows, index)) };
+        let mean = |of: fn(&Seen) -> &Vec<f64>, index: usize| {
+            self.seen.iter().map(|seen| of(seen)[index]).sum::<f64>() / self.seen.len().max(1) as f64
+        };
+        let stations = parts(&self.shares.stations, &|index| mean(|seen| &seen.stations, index));
+        let parts = if stations.len() > 1 {
+            stations
+        } else {
+            parts(&self.shares.flows, &|index| mean(|seen| &seen.flows, index))
+        };
         jain_index(&parts).unwrap_or(1.0)
     }
 }
@@ -220,6 +210,31 @@ pub(super) fn is_files(flow: &fairair_core::scenario::Flow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What half of the goodput is left of, halves the parts of those who send all they can, and not of who asks for little.
+    #[test]
+    fn the_floor_is_judged_by_what_there_was() {
+        let text = r#"
+            name = "three"
+            [run]
+            duration = "12 s"
+            warmup = "2 s"
+            [[station]]
+            name = "sensor"
+            flows = [{ direction = "up", kind = "udp", rate = "50 kbit/s" }]
+            [[station]]
+            name = "reader"
+            count = 2
+            flows = [{ direction = "down" }]
+        "#;
+        let scenario = Scenario::from_toml(text, "three.toml").unwrap();
+        let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)]);
+        let below = |floor: f64, as_is_bps: f64| crate::starved::in_any(&sample.beside(as_is_bps), floor).stations;
+        let own = sample.goodput();
+        assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
+        assert_eq!(below(0.6, 2.0 * own), [1, 2]);
+        assert!(below(0.3, 2.0 * own).is_empty());
+    }
 
     /// 8 x 128 packets fit below the AP's queue, which is empty then.
     #[test]

@@ -16,6 +16,7 @@ mod prediction;
 mod ranges;
 mod requirements;
 mod search;
+mod share;
 
 use fairair_core::metrics::Report;
 use fairair_core::remedy::{Paste, cautions, paste};
@@ -26,6 +27,7 @@ use serde::Serialize;
 pub use goal::Goal;
 pub use prediction::Prediction;
 pub use requirements::Requirements;
+pub use share::Least;
 
 use crate::replicas::Pool;
 use crate::starved::names;
@@ -51,11 +53,13 @@ pub struct Plan {
     pub goals: Vec<String>,
     /// How far a ratio may be off.
     pub tolerance: f64,
-    /// Share of the max-min share that every flow and station keeps in whatever meets the requirements.
+    /// Share of the max-min share that every flow and station keeps in whatever meets the requirements; of the goodput of the plan or, if
+    /// that is more, of the cell as it is.
     pub floor: f64,
     /// Stations of the cell as it is that are below the floor in any replica, and flows of other stations.
     pub as_is_starved: Vec<String>,
-    /// Whether the cell as it is meets the requirements.
+    /// Whether the cell as it is meets the requirements, proved. Where a search was stopped before that, its point in `families` says
+    /// what it seems.
     pub already_met: bool,
     /// Whether the first row meets the requirements; if not, it is the closest and not recommended.
     pub met: bool,
@@ -91,6 +95,8 @@ pub struct Plan {
 pub struct Row {
     /// Whether it meets the requirements at the far end of every confidence interval, and nobody starves.
     pub meets: bool,
+    /// Who has least of its max-min share; null when nobody asks for anything.
+    pub least: Option<Least>,
     /// What has to be changed: `-`, `AP`, `box` or `AP+box`.
     pub deploy: &'static str,
     /// Which family of remedies it is of.
@@ -110,6 +116,8 @@ pub struct Row {
     pub cautions: Vec<&'static str>,
     /// Whether its means meet the requirements and nobody starved, but its replicas differ too much to be sure that it meets them.
     pub in_doubt: bool,
+    /// Why somebody may starve under it with other seeds, though nobody did; null: nothing points to that.
+    pub risk: Option<String>,
     /// Jain's index of the shares of the max-min shares.
     pub fairness: f64,
     /// 95th percentile of the delay in the AP, the mean delay of the box added.
@@ -143,6 +151,8 @@ pub struct Point {
     pub meets: bool,
     /// The last rung that it reached, from 0; 3 and more: proved.
     pub rung: u64,
+    /// Why somebody may starve under it with other seeds; null: nothing points to that.
+    pub risk: Option<String>,
 }
 
 /// A goal of the requirements.
@@ -154,6 +164,8 @@ pub struct Constraint {
     pub reached: String,
     /// Whether the first row meets it.
     pub met: bool,
+    /// Whether it meets it by its means, but not at the far end of the confidence interval.
+    pub in_doubt: bool,
     /// How far it is missed, in tolerances; 0 when met, null when nothing can be said.
     pub missed_by: Option<f64>,
     /// Goodput of the surest candidate (the most at the lower end of the confidence interval) that meets all other goals; null when none does.
@@ -221,7 +233,7 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         tolerance: required.tolerance,
         floor: required.floor,
         as_is_starved: names(scenario, &as_is.starved),
-        already_met: as_is.meets,
+        already_met: as_is.meets && as_is.rung >= search::PROOF.number,
         met: rows.first().is_some_and(|row| row.meets),
         tried: found.all.len(),
         packets: found.frames,
@@ -231,7 +243,7 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
         doubtful: doubtful(required, found).map(|outcome| point(scenario, outcome)),
-        constraints: constraints(required, found),
+        constraints: constraints(scenario, required, found),
         not_tried: not_tried(scenario, left_out, found.cut),
         rows,
     }
@@ -256,6 +268,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
     report.fingerprint.clone_from(outcome.fingerprint());
     Row {
         meets: outcome.meets,
+        least: outcome.least.clone(),
         deploy: outcome.change.deploy(),
         family: outcome.family,
         starved: names(scenario, &outcome.starved),
@@ -264,6 +277,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         not_today: outcome.change.not_today(),
         cautions: cautions(&changed),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
+        risk: outcome.risk.clone(),
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
         prediction: Prediction::of(&changed),
@@ -283,6 +297,7 @@ fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
         starved: names(scenario, &outcome.starved).len(),
         meets: outcome.meets,
         rung: outcome.rung,
+        risk: outcome.risk.clone(),
     }
 }
 
@@ -306,18 +321,21 @@ fn doubtful<'a>(required: &Requirements, found: &'a Found) -> Option<&'a Outcome
     let seems = |o: &&Outcome| {
         o.seems_met && o.starved.is_nobody() && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
     };
-    let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.risky && !o.meets && o.goodput > least;
+    let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.meets && o.goodput > least;
     let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
-    let much = found.all.iter().filter(in_doubt).max_by(most);
-    much.or_else(|| found.all.iter().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
+    // What leaves somebody close to the floor is named where there is nothing better.
+    let much = |at_risk: bool| found.all.iter().filter(in_doubt).filter(|o| o.risk.is_some() == at_risk).max_by(most);
+    much(false)
+        .or_else(|| much(true))
+        .or_else(|| found.all.iter().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
 }
 
 /// What the first row has of each goal, and what could be had without that goal.
-fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
+fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> Vec<Constraint> {
     let Some(first) = found.proved.first() else { return Vec::new() };
     let others_met = |outcome: &&Outcome, goal: usize| {
         outcome.starved.is_nobody()
-            && !outcome.risky
+            && outcome.risk.is_none()
             && outcome.misses.iter().enumerate().all(|(index, miss)| index == goal || *miss <= 0.0)
     };
     let looked_at = || found.all.iter().filter(|outcome| outcome.rung > 0);
@@ -329,6 +347,7 @@ fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
             goal,
             reached: first.reached.get(index).cloned().unwrap_or_default(),
             met: first.misses[index] <= 0.0,
+            in_doubt: first.misses[index] > 0.0 && first.means_met.get(index).is_some_and(|met| *met),
             missed_by: Some(first.misses[index]).filter(|miss| miss.is_finite()),
             goodput_without_bps: without.map(|outcome| outcome.goodput),
             goodput_without_ci95_bps: without.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
@@ -339,16 +358,16 @@ fn constraints(required: &Requirements, found: &Found) -> Vec<Constraint> {
     let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
     let mut all: Vec<Constraint> =
         required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
-    if !first.meets && (first.risky || !first.starved.is_nobody()) {
+    if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {
         let some = surest(looked_at().filter(|outcome| outcome.misses.iter().all(|miss| *miss <= 0.0)));
         all.push(Constraint {
             goal: format!("nobody below {} % of the max-min share", (required.floor * 1e5).round() / 1e3),
-            reached: if first.starved.is_nobody() {
-                "somebody close to that, who may be below it with other seeds".to_owned()
-            } else {
-                "somebody below".to_owned()
+            reached: match &first.risk {
+                Some(risk) if first.starved.is_nobody() => format!("{risk}: with other seeds somebody may be below"),
+                _ => format!("{} below", names(scenario, &first.starved).join(", ")),
             },
             met: false,
+            in_doubt: first.starved.is_nobody(),
             missed_by: None,
             goodput_without_bps: some.map(|outcome| outcome.goodput),
             goodput_without_ci95_bps: some.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),

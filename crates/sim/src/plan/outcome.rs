@@ -5,6 +5,7 @@ use fairair_core::scenario::Run;
 
 use super::change::Change;
 use super::family::Family;
+use super::share::Least;
 
 /// A candidate before it is simulated.
 pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
@@ -24,13 +25,16 @@ pub(crate) struct Outcome {
     pub(crate) change: Change,
     pub(crate) rung: u64,
     pub(crate) starved: Starved,
-    /// Nobody starved, but another seed may well show it.
-    pub(crate) risky: bool,
+    /// Who has least of its share.
+    pub(crate) least: Option<Least>,
+    /// Why another seed may well show somebody who starves.
+    pub(crate) risk: Option<String>,
     /// How far from each goal, in tolerances, at the far end of the intervals.
     pub(crate) misses: Vec<f64>,
     /// What was reached of each goal.
     pub(crate) reached: Vec<String>,
-    /// Whether each goal is met by the means.
+    /// Whether each goal is met by the means, and whether all are.
+    pub(crate) means_met: Vec<bool>,
     pub(super) seems_met: bool,
     pub(crate) meets: bool,
     pub(super) shortfall: f64,

@@ -30,6 +30,8 @@ pub(crate) struct Classes {
     pub(crate) weighed: Vec<String>,
     /// Those that have to leave something to whom a goal names; they have one cap.
     pub(crate) capped: Vec<String>,
+    /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
+    pub(crate) held: Vec<(String, Bitrate)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
     pub(crate) any: Vec<String>,
 }
@@ -59,11 +61,14 @@ impl Ranges {
     }
 
     pub(super) fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {
-        let bps = self.capacity_bps * between(low, high, x);
-        // Two digits and a half: a snippet is for people.
-        let step = 10f64.powf(bps.log10().floor() - 2.0);
-        Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
+        rounded(self.capacity_bps * between(low, high, x))
     }
+}
+
+/// Two digits and a half: a snippet is for people.
+pub(super) fn rounded(bps: f64) -> Bitrate {
+    let step = 10f64.powf(bps.max(1.0).log10().floor() - 2.0);
+    Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
 }
 
 /// What the links carry where each station gets the same bytes, over what they carry where each has the same time.

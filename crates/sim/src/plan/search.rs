@@ -4,6 +4,7 @@
 mod cross;
 mod proposals;
 mod rank;
+mod reading;
 mod rung;
 
 use fairair_core::rng::Rng;
@@ -18,8 +19,8 @@ use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
 use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
-pub(super) use rung::is_steady;
-use rung::{FIRST, LONGER, PROOF, Rung, SECOND, THIRD};
+use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
+pub(super) use rung::{PROOF, is_steady};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
@@ -31,9 +32,6 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
-/// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
-/// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
-const SILENCE: f64 = 0.125;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
@@ -97,6 +95,8 @@ pub(crate) struct Search<'a> {
     pub(crate) ranges: Ranges,
     /// How many times the default's work.
     pub(crate) effort: f64,
+    /// Goodput of the cell as it is, by its first look: what others may not take from everybody. Zero before.
+    as_is_bps: f64,
     frames: f64,
     /// Simulated seconds behind them.
     seconds: f64,
@@ -123,6 +123,7 @@ impl<'a> Search<'a> {
             pace,
             ranges,
             effort,
+            as_is_bps: 0.0,
             frames: 0.0,
             seconds: 0.0,
             cut: 0,
@@ -170,6 +171,7 @@ impl<'a> Search<'a> {
         let proposals = proposals::first(families, &self.ranges, many);
         let mut plain = Vec::new();
         self.look(&proposals[..1], SECOND, &mut plain)?;
+        self.as_is_bps = plain[0].goodput;
         if plain[0].meets {
             met_already();
         }
@@ -363,53 +365,6 @@ impl<'a> Search<'a> {
         let all: f64 = self.looks(first).into_iter().map(parts).sum();
         let most = self.most() / self.cost(FIRST.at(self.pace));
         self.counter.expect((all * scale).min(most) as u32);
-    }
-
-    fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
-        let required = self.required;
-        let doubt = if rung.replicas > 1 { 1.0 } else { 0.0 };
-        let mut misses: Vec<f64> =
-            required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
-        let seems_met = required.goals.iter().all(|goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0);
-        let fairness = sample.fairness();
-        if let Some(kept) = self.kept {
-            misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
-        }
-        let starved = sample.starved(required.floor * rung.strictness(self.pace));
-        let run = &self.scenario.run;
-        let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
-        let risky = rung.replicas >= 6 && (silence > SILENCE || sample.is_risky(required.floor));
-        let below = (starved.flows.len() + starved.stations.len()).min(10);
-        // Who starves is further from any requirement than a ratio that is off by ten tolerances.
-        let shortfall =
-            misses.iter().map(|miss| miss.min(1e6)).sum::<f64>() + 10.0 * below as f64 + f64::from(u8::from(risky));
-        Outcome {
-            family: family.map_or("as it is", |family| family.name),
-            at: at.clone(),
-            of: *family,
-            change: change.clone(),
-            rung: rung.number,
-            reached: required
-                .goals
-                .iter()
-                .map(|goal| goal.reached(&sample))
-                .chain(self.kept.map(|_| format!("{fairness:.3}")))
-                .collect(),
-            misses,
-            seems_met,
-            // A cell that delivers nothing has equal shares and no delay.
-            meets: shortfall <= 0.0 && sample.goodput() > 0.0,
-            shortfall,
-            side: required.goals.iter().find_map(|goal| goal.side(&sample)),
-            starved,
-            risky,
-            goodput: sample.goodput(),
-            fairness,
-            delay_s: sample.delay().mean.unwrap_or(0.0),
-            fingerprint: sample.fingerprint,
-            run: sample.scenario.run,
-            report: sample.report,
-        }
     }
 }
 

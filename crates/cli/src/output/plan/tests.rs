@@ -1,7 +1,7 @@
 //! Plans as text, by hand.
 
 use fairair_core::metrics::Estimate;
-use fairair_sim::plan::SCHEMA;
+use fairair_sim::plan::{Least, SCHEMA};
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -26,6 +26,8 @@ fn plan(without: f64, noise: f64) -> Plan {
         paste: None,
         not_today: None,
         in_doubt: false,
+        risk: None,
+        least: None,
         cautions: Vec::new(),
         fairness: 1.0,
         delay_s: 0.0123,
@@ -43,11 +45,13 @@ fn plan(without: f64, noise: f64) -> Plan {
         starved: 0,
         meets: true,
         rung: 3,
+        risk: None,
     };
     let constraint = Constraint {
         goal: "level=1".to_owned(),
         reached: "1.01".to_owned(),
         met: true,
+        in_doubt: false,
         missed_by: Some(0.0),
         goodput_without_bps: Some(without * 1e6),
         goodput_without_ci95_bps: Some(noise * 1e6),
@@ -109,6 +113,49 @@ fn what_is_likely_but_not_proved_is_named() {
     assert!(text.contains("meets this already: leave it.") && text.contains("in doubt"), "{text}");
     doubtful.doubtful = doubtful.doubtful.map(|point| Point { goodput_bps: 0.2e6, rung: 0, ..point });
     assert!(table(&doubtful, Page::FILE).contains("met this when last looked at, at 2 % of the goodput"));
+    doubtful.doubtful = doubtful.doubtful.map(|point| Point { risk: Some("far has 5.4 %".to_owned()), ..point });
+    let text = table(&doubtful, Page::FILE);
+    assert!(
+        text.contains("Its means meet this, but far has 5.4 %, so that somebody may starve with other seeds"),
+        "{text}"
+    );
+    doubtful.rows[0].risk = Some("far has 5.4 %".to_owned());
+    assert!(table(&doubtful, Page::FILE).contains("at risk"));
     doubtful.doubtful = None;
     assert!(!table(&doubtful, Page::FILE).contains("Not proved"));
+}
+
+#[test]
+fn a_plan_that_was_stopped_recommends_no_staying_either() {
+    let mut stopped = plan(12.0, 0.1);
+    (stopped.interrupted, stopped.rows) = (true, Vec::new());
+    let as_is = Point { family: AS_IS, snippet: String::new(), meets: true, rung: 0, ..stopped.families[0].clone() };
+    stopped.families.push(as_is);
+    let text = table(&stopped, Page::FILE);
+    assert!(text.contains("seems to meet this already (one short look).") && !text.contains("leave it"), "{text}");
+    stopped.families[1].meets = false;
+    assert!(!table(&stopped, Page::FILE).contains("already"));
+}
+
+/// What only a look has shown does not read as proved, doubt is no miss, and who has little is told.
+#[test]
+fn what_is_not_proved_and_who_has_little_are_marked() {
+    let mut own = plan(12.0, 0.1);
+    own.families[0].rung = 2;
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("likely  tlas-saf") && text.contains("level=1: it has 1.01\n"), "{text}");
+    assert!(!text.contains("Least of all") && !text.contains("as models predict them"), "{text}");
+    let least = Least { who: "station far".to_owned(), share: 0.11, lowest: 0.09 };
+    own.rows[0].least = Some(least);
+    let text = table(&own, Page::FILE);
+    assert!(
+        text.contains("Least of all: station far has 11.0 % of its max-min share, 9.0 % in one replica."),
+        "{text}"
+    );
+    (own.rows[0].meets, own.met) = (false, false);
+    let constraint = &mut own.constraints[0];
+    (constraint.met, constraint.in_doubt, constraint.missed_by) = (false, true, Some(0.3));
+    assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, in doubt: its mean meets that"));
+    own.constraints[0].in_doubt = false;
+    assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, missed by 0.3 tolerances"));
 }

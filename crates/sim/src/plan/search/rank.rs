@@ -72,7 +72,8 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
         .filter(|o| o.starved.is_nobody() && (o.meets || o.seems_met || o.shortfall < 0.5))
         .cloned()
         .collect();
-    promising.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
+    // What sits on the floor has much goodput and is never recommended: it takes no turn of others.
+    promising.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.goodput.total_cmp(&a.goodput)));
     let certain: Vec<Outcome> = promising.iter().filter(|outcome| has_room && outcome.meets).cloned().collect();
     let mut others = ranked.clone();
     let mut families: Vec<&str> = Vec::new();

@@ -1,0 +1,74 @@
+//! What a look says of a candidate.
+
+use super::rung::Rung;
+use super::{PROOF, Search};
+use crate::plan::goal::Goal;
+use crate::plan::look::Sample;
+use crate::plan::outcome::{Outcome, Proposal};
+use crate::plan::share::{least, of};
+use crate::starved::in_any;
+
+/// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
+/// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
+const SILENCE: f64 = 0.125;
+
+impl Search<'_> {
+    /// What `sample` of a look says of the candidate.
+    pub(super) fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
+        let required = self.required;
+        let doubt = if rung.replicas > 1 { 1.0 } else { 0.0 };
+        let mut misses: Vec<f64> =
+            required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
+        let by_means = |goal: &Goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0;
+        let means_met: Vec<bool> = required.goals.iter().map(by_means).collect();
+        let fairness = sample.fairness();
+        if let Some(kept) = self.kept {
+            misses.push(((kept / fairness.max(1e-6)).ln() / required.tolerance.ln_1p()).max(0.0));
+        }
+        let floor = required.floor * rung.strictness(self.pace);
+        let judged = sample.beside(if family.is_some() { self.as_is_bps } else { 0.0 });
+        let starved = in_any(&judged, floor);
+        let run = &self.scenario.run;
+        let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
+        let shares = of(sample.scenario, &judged);
+        // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.
+        let close = shares.iter().filter(|share| share.is_risky(required.floor, rung.number >= PROOF.number));
+        let silent = Some(sample.longest_timeout).filter(|_| rung.replicas >= 6 && silence > SILENCE);
+        let silent = silent.map(|for_so_long| format!("a flow was silent for {:.1} s", for_so_long.as_secs_f64()));
+        let risk = least(sample.scenario, close).map(|least| least.to_string()).or(silent);
+        let below = (starved.flows.len() + starved.stations.len()).min(10);
+        // Who starves is further from any requirement than a ratio that is off by ten tolerances.
+        let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()
+            + 10.0 * below as f64
+            + f64::from(u8::from(risk.is_some()));
+        Outcome {
+            family: family.map_or("as it is", |family| family.name),
+            at: at.clone(),
+            of: *family,
+            change: change.clone(),
+            rung: rung.number,
+            reached: required
+                .goals
+                .iter()
+                .map(|goal| goal.reached(&sample))
+                .chain(self.kept.map(|_| format!("{fairness:.3}")))
+                .collect(),
+            misses,
+            seems_met: means_met.iter().all(|met| *met),
+            means_met,
+            // A cell that delivers nothing has equal shares and no delay.
+            meets: shortfall <= 0.0 && sample.goodput() > 0.0,
+            shortfall,
+            side: required.goals.iter().find_map(|goal| goal.side(&sample)),
+            starved,
+            least: least(sample.scenario, shares.iter()),
+            risk,
+            goodput: sample.goodput(),
+            fairness,
+            delay_s: sample.delay().mean.unwrap_or(0.0),
+            fingerprint: sample.fingerprint,
+            run: sample.scenario.run,
+            report: sample.report,
+        }
+    }
+}

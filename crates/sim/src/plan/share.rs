@@ -1,0 +1,155 @@
+//! What each flow and station has of its max-min share, and whether another seed may show it below the floor.
+
+use fairair_core::metrics::Starved;
+use fairair_core::scenario::{Flow, Scenario, Traffic};
+use fairair_core::units::Duration;
+use serde::Serialize;
+
+use crate::starved::{Seen, names};
+
+/// Nobody may have less than the floor by this factor in any replica: who is that close to it is below it with other seeds.
+const MARGIN: f64 = 1.25;
+/// Fewer replicas say nothing of how much they differ.
+const ENOUGH: usize = 6;
+/// Least distance of the mean from the floor, in standard deviations.
+const DEVIATIONS: f64 = 3.0;
+
+/// Who has least of its max-min share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Least {
+    /// A station, or a flow of one.
+    pub who: String,
+    /// What it has of its share, mean of the replicas.
+    pub share: f64,
+    /// The same in the replica in which that is least.
+    pub lowest: f64,
+}
+
+impl std::fmt::Display for Least {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Least { who, share, lowest } = self;
+        write!(f, "{who} has {:.1} % of its max-min share, {:.1} % in one replica", share * 100.0, lowest * 100.0)
+    }
+}
+
+/// What a flow or a station has of its share.
+pub(super) struct Share {
+    who: Starved,
+    /// By replica; those in which it asked for nothing are left out.
+    parts: Vec<f64>,
+    /// It asks for files with pauses, at random.
+    at_random: bool,
+}
+
+/// Goodputs and shares of flows or stations.
+type Goodputs<'a> = (&'a [f64], &'a [Option<f64>]);
+
+/// What all flows and stations have of their shares.
+pub(super) fn of(scenario: &Scenario, seen: &[Seen]) -> Vec<Share> {
+    let parts = |of: fn(&Seen) -> Goodputs<'_>, index: usize, at_random: bool| -> Vec<f64> {
+        let part = |(goodputs, shares): Goodputs<'_>| {
+            let part = goodputs[index] / shares[index].filter(|share| *share > 0.0)?;
+            // More than it asked for helps nobody in another replica.
+            Some(if at_random { part.min(1.0) } else { part })
+        };
+        seen.iter().map(of).filter_map(part).collect()
+    };
+    let flows = scenario.flows().enumerate().map(|(index, (_, flow))| {
+        let at_random = pauses(flow);
+        let parts = parts(|seen| (&seen.flows, &seen.shares.flows), index, at_random);
+        Share { who: Starved { flows: vec![index], stations: Vec::new() }, parts, at_random }
+    });
+    let stations = scenario.stations.iter().enumerate().map(|(index, station)| {
+        let at_random = station.flows.iter().any(pauses) && !station.flows.iter().any(is_greedy);
+        let parts = parts(|seen| (&seen.stations, &seen.shares.stations), index, at_random);
+        Share { who: Starved { flows: Vec::new(), stations: vec![index] }, parts, at_random }
+    });
+    // Where a station has one flow, the station is named.
+    stations.chain(flows).filter(|share| !share.parts.is_empty()).collect()
+}
+
+/// Whether a flow asks for files with pauses.
+fn pauses(flow: &Flow) -> bool {
+    matches!(flow.traffic, Traffic::Files { idle, .. } if idle > Duration::ZERO)
+}
+
+/// Whether a flow sends all it can.
+fn is_greedy(flow: &Flow) -> bool {
+    !pauses(flow) && !matches!(flow.traffic, Traffic::UdpCbr { .. })
+}
+
+impl Share {
+    fn mean(&self) -> f64 {
+        mean(&self.parts)
+    }
+
+    fn lowest(&self) -> f64 {
+        self.parts.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Whether another seed may well show it below `floor`: in a replica it has hardly more, or its mean is not above by so many standard
+    /// deviations. `strict`: few replicas have to be further from it, as their deviation is not well known.
+    pub(super) fn is_risky(&self, floor: f64, strict: bool) -> bool {
+        let lowest = self.lowest();
+        let count = self.parts.len();
+        if lowest < MARGIN * floor || count < ENOUGH {
+            return lowest < MARGIN * floor;
+        }
+        // One-sided bounds that hold for 99 % of the replicas with a confidence of 90 %: 4.3 deviations of 6 replicas, 3 of 24.
+        let away = if strict { (2.6 + 10.0 / count as f64).max(DEVIATIONS) } else { DEVIATIONS };
+        if self.at_random {
+            // What follows from chance of demand is skew: a part that is half of the mean is as likely as one that is twice as much.
+            let logs: Vec<f64> = self.parts.iter().map(|part| part.ln()).collect();
+            return mean(&logs) - away * deviation(&logs) < floor.ln();
+        }
+        self.mean() - away * deviation(&self.parts) < floor
+    }
+}
+
+/// Who of `shares` has least of its share.
+pub(super) fn least<'a>(scenario: &Scenario, shares: impl Iterator<Item = &'a Share>) -> Option<Least> {
+    let least = shares.min_by(|a, b| a.mean().total_cmp(&b.mean()))?;
+    let who = names(scenario, &least.who).into_iter().next()?;
+    Some(Least { who, share: least.mean(), lowest: least.lowest() })
+}
+
+fn mean(of: &[f64]) -> f64 {
+    of.iter().sum::<f64>() / of.len() as f64
+}
+
+fn deviation(of: &[f64]) -> f64 {
+    let mean = mean(of);
+    let squares: f64 = of.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / (of.len() as f64 - 1.0).max(1.0)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(parts: &[f64], at_random: bool) -> Share {
+        Share { who: Starved::default(), parts: parts.to_vec(), at_random }
+    }
+
+    /// As a proof of six replicas showed it, of which two of sixty others were below the floor.
+    #[test]
+    fn who_sits_on_the_floor_is_at_risk() {
+        let on_it = [0.054, 0.058, 0.055, 0.056, 0.057, 0.055];
+        assert!(share(&on_it, false).is_risky(0.05, true), "hardly more than the floor");
+        assert!(!share(&on_it, false).is_risky(0.04, false));
+        assert!(!share(&on_it.map(|part| 1.5 * part), false).is_risky(0.05, true));
+        // All above, but they differ.
+        let wild = [0.08, 0.2, 0.09, 0.3, 0.15, 0.1];
+        assert!(share(&wild, false).is_risky(0.05, true));
+        // A single short look knows its own replica only.
+        assert!(share(&[0.06], false).is_risky(0.05, false) && !share(&[0.07], false).is_risky(0.05, false));
+    }
+
+    #[test]
+    fn chance_of_demand_is_no_risk_and_hunger_is() {
+        let quiet = [1.0, 0.45, 1.0, 0.8, 0.3, 1.0];
+        assert!(!share(&quiet, true).is_risky(0.05, true));
+        assert!(share(&[0.2, 0.09, 0.5, 0.07, 0.3, 0.1], true).is_risky(0.05, true));
+        assert!(share(&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0], true).is_risky(0.05, true));
+    }
+}
