@@ -37,6 +37,16 @@ fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
     assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
 }
 
+/// 60 kB of UDP went down and up through the shaper: the machine is shown them, of no station in particular.
+#[test]
+fn udp_of_the_pool_is_shown() {
+    let (mut pool, _) = with_positions(TWO);
+    pool.observe(&BTreeMap::new(), Arrivals { datagrams: 1000, ..Arrivals::default() }, &BTreeMap::new());
+    let arrivals = Arrivals { down: 100_000, datagrams: 61_000, ..Arrivals::default() };
+    pool.observe(&BTreeMap::new(), arrivals, &BTreeMap::new());
+    assert_eq!(pool.views.iter().map(|view| view.datagrams.0).sum::<u64>(), 60_000);
+}
+
 /// An upload takes more and more of a full pool, and half a look's bytes wait. Bytes that go up are no longer counted as down, too:
 /// the controller would take the cell for faster.
 #[test]
