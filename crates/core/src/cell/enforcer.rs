@@ -8,7 +8,7 @@ use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
 use crate::shaper::Vsb;
-use crate::units::{Bytes, Instant};
+use crate::units::Instant;
 
 /// A box at work: packets and replies go in, packets and probes come out.
 ///
@@ -146,9 +146,8 @@ impl<P: Packet> Enforcer<P> {
             *view = StationView {
                 backlog: self.vsb.backlog_of(node, now),
                 totals: self.vsb.totals(node),
-                datagrams: Bytes(0),
-                is_absent: false,
                 air_ns: view.air_ns,
+                ..StationView::default()
             };
         }
     }

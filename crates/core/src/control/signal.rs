@@ -233,22 +233,25 @@ impl Signal {
 
     /// What passed in the second before the last tenth of one, in bit/s.
     fn loaded_before(&self) -> Option<f64> {
-        let last = self.history.back()?;
-        let middle = self.history.iter().rposition(|(at, ..)| *at + LATELY <= last.0)?;
-        let (first, middle) = (self.history[0], self.history[middle]);
+        let [first, middle, _] = self.last_second()?;
         let seconds = middle.0.saturating_since(first.0).as_secs_f64().max(1e-3);
         Some(Bytes(middle.1 - first.1).as_bits() as f64 / seconds)
     }
 
     /// What came up lately as a share of what came up in the second before, by time.
     fn comes_up(&self) -> Option<f64> {
-        let rate = |from: &(Instant, u64, u64), to: &(Instant, u64, u64)| {
+        let rate = |from: (Instant, u64, u64), to: (Instant, u64, u64)| {
             (to.2 - from.2) as f64 / to.0.saturating_since(from.0).as_secs_f64().max(1e-3)
         };
-        let last = self.history.back()?;
-        let middle = self.history.iter().rposition(|(at, ..)| *at + LATELY <= last.0)?;
-        let (first, middle) = (self.history[0], self.history[middle]);
-        Some(rate(&middle, last) / rate(&first, &middle).max(1.0))
+        let [first, middle, last] = self.last_second()?;
+        Some(rate(middle, last) / rate(first, middle).max(1.0))
+    }
+
+    /// The first look of about a second, one [`LATELY`] before the last, and the last.
+    fn last_second(&self) -> Option<[(Instant, u64, u64); 3]> {
+        let last = *self.history.back()?;
+        let middle = self.history.iter().rfind(|(at, ..)| *at + LATELY <= last.0)?;
+        Some([self.history[0], *middle, last])
     }
 
     /// The station has traffic, so it is awake.
