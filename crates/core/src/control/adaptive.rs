@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::ceiling::Ceiling;
 use super::delay::Delays;
 use super::delivered::{Delivered, Trip};
-use super::descent::Descents;
+use super::descent::{Descents, ONE_SIDED};
 use super::drop::{CapacityDrop, Phase};
 use super::lowered::{RoundTrip, WATCHED};
 use super::occupancy::Occupancy;
@@ -221,7 +221,7 @@ impl Adaptive {
         self.signal.observe(now, stations, self.c);
         self.signal.heard(now);
         self.answered_at = now;
-        self.descents.has_answered(now, probe.sent_at);
+        self.descents.has_answered(now, probe.sent_at, probe.station);
         if probe.sent_at < self.signal.evidence_from() {
             // It waited out a silence with the others, or bytes passed that nobody counted.
             self.delivered.clear();
@@ -231,7 +231,8 @@ impl Adaptive {
         let Some(excess) = self.delays.sample(now, probe.station, now - probe.sent_at, self.drains_at_most()) else {
             return;
         };
-        self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt: now - probe.sent_at });
+        let (station, rtt) = (probe.station, now - probe.sent_at);
+        self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station, rtt, baseline: rtt.saturating_sub(excess) });
         let (sent_at, received_at) = (probe.sent_at, now);
         if self.descents.tells_rate(sent_at) {
             self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
@@ -324,8 +325,11 @@ impl Adaptive {
     fn measure(&mut self) -> bool {
         let Some(delivery) = self.delivered.rate(self.queued()) else { return false };
         let rate = (delivery.rate.as_bps() as f64).max(self.params.min.as_bps() as f64);
+        let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         self.mu = Some(match self.mu {
             Some(mu) if rate * NEWS > mu && delivery.may_have_dropped => mu,
+            // A short buffer drops as well, and no sender of such a load minds.
+            Some(mu) if rate > mu && delivery.stands && is_one_sided => mu,
             // What was measured first in a drop is part of what was before.
             Some(_) if self.drop.is_some() => rate,
             Some(mu) if rate >= mu * DROP => mu + SMOOTHING * delivery.weight * (rate - mu),
@@ -430,7 +434,7 @@ impl Adaptive {
         };
         if let Some(station) = self.signal.next_asked(may, |station| delays.is_believed(station, now)) {
             self.prober.send(now, station, self.signal.down);
-            self.descents.has_asked(now);
+            self.descents.has_asked(now, station);
         }
     }
 }

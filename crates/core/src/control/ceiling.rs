@@ -32,6 +32,10 @@ const VANISHED: Duration = Duration::from_millis(600);
 const MEASURED: Duration = Duration::from_millis(1500);
 /// Where less than this share of C passes, the stations may ask for less: a trial decides.
 const DEMAND: f64 = 0.75;
+/// A ceiling that was met beside more than this share of C that may not back off is worth nothing when less than this share of that
+/// load is left.
+const MUCH: f64 = 0.04;
+const GONE: f64 = 0.5;
 /// Delay target as a share of what a full queue is worth, and in standard errors of that.
 const HALF: f64 = 0.5;
 const SURE: f64 = 3.0;
@@ -55,6 +59,9 @@ pub(super) struct Ceiling {
     /// How often in a row the cell turned out to carry more.
     #[serde(default)]
     exceeded: i32,
+    /// What passed the box by, or may not have backed off, when it was met, in bit/s.
+    #[serde(default)]
+    beside: [f64; 2],
 }
 
 impl Ceiling {
@@ -118,14 +125,20 @@ impl Adaptive {
         let hold = before.map_or(first, |old| (old.hold * 2).clamp(first, longest));
         let target = full.map(|(seconds, error)| (seconds * HALF).max(SURE * error));
         let target = target.or(before.and_then(|old| old.target));
-        let (drains_until, is_met) = (None, false);
-        self.ceiling =
-            Some(Ceiling { rate, until: now + hold, hold, drains_until, is_met, met_at: now, target, exceeded: 0 });
+        let (drains_until, is_met, met_at, exceeded) = (None, false, now, 0);
+        let (until, beside) = (now + hold, self.signal.beside());
+        self.ceiling = Some(Ceiling { rate, until, hold, drains_until, is_met, met_at, target, exceeded, beside });
     }
 
     /// Looks whether C is above what the cell carries; whether C is settled by that.
     pub(super) fn follow_ceiling(&mut self, now: Instant) -> bool {
         let Some(ceiling) = self.ceiling else { return false };
+        let is_gone = |(then, now): (f64, f64)| then > MUCH * self.c && now < GONE * then;
+        if ceiling.beside.into_iter().zip(self.signal.beside()).any(is_gone) {
+            // It was what that load left, or what a cell full of it carried.
+            (self.ceiling, self.full, self.mu, self.calm) = (None, None, None, 0);
+            return false;
+        }
         if let Some(until) = ceiling.drains_until {
             if now >= until {
                 self.ceiling = Some(Ceiling { drains_until: None, met_at: now, ..ceiling });

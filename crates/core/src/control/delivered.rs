@@ -36,6 +36,8 @@ pub(super) struct Delivery {
     pub(super) rate: Bitrate,
     /// The queue was long and did not shrink: what the AP dropped is counted as delivered, and the rate is a bound only.
     pub(super) may_have_dropped: bool,
+    /// The queue did not shrink, however short it is.
+    pub(super) stands: bool,
     /// How sure it is, at most 1: a short train errs by a packet.
     pub(super) weight: f64,
 }
@@ -115,9 +117,10 @@ impl Delivered {
         })?;
         let bytes = (last.down.0 - first.down.0) + (last.up.0 - first.up.0);
         let rate = Bitrate::from_bps((bytes as f64 * 8.0 / apart.as_secs_f64()) as u64);
-        let may_have_dropped = last.excess > STANDING && last.excess >= first.excess;
+        let stands = last.excess >= first.excess;
+        let may_have_dropped = last.excess > STANDING && stands;
         let weight = (bytes as f64 / SURE).min(1.0);
-        Some(Delivery { rate, may_have_dropped, weight })
+        Some(Delivery { rate, may_have_dropped, stands, weight })
     }
 }
 

@@ -6,7 +6,7 @@
 //! down by a quarter each step. Where round trips fall C is below what the cell carries, and delay tells the rest. Where they
 //! fall nowhere there is no queue: who answers late is late by its own doing, and C is what it was.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,9 @@ use super::{Reason, State};
 use crate::units::{Duration, Instant};
 
 /// C does not go below this share of what it was.
-/// Much less where fewer than this share of the probes were answered.
+/// Much less where fewer than this share of the probes were answered, or where C was never right.
 const FLOOR: f64 = 0.4;
-const FLOOR_LOSSY: f64 = 0.05;
+const FLOOR_FAR: f64 = 0.05;
 const LOWERED_LOSSY: f64 = 0.6;
 const ANSWERED: f64 = 0.75;
 const ALL: f64 = 0.85;
@@ -71,6 +71,8 @@ struct Descent {
     c_before: f64,
     mu_before: Option<f64>,
     stepped_at: Instant,
+    /// C before the last step.
+    c_above: f64,
     /// Delay before it.
     delay: Duration,
     /// Round trips before it.
@@ -103,42 +105,55 @@ pub(super) struct Descents {
     waits: Option<Waits>,
     /// The highest C at which delay was at its target, and when that was last.
     anchor: Option<(f64, Instant)>,
+    /// There was such a C since the start: before, C may be any multiple of what the cell carries.
+    #[serde(default)]
+    was_right: bool,
     next_at: Instant,
     pause: Duration,
     /// C is lower for a moment until then, and what it was.
     breath: Option<(Instant, f64)>,
-    /// When stations were asked lately.
-    asked: VecDeque<Instant>,
-    /// When those probes left that are back.
-    answered: VecDeque<Instant>,
+    /// When stations were asked lately, and which.
+    asked: VecDeque<(Instant, usize)>,
+    /// When those probes left that are back, and whose they are.
+    answered: VecDeque<(Instant, usize)>,
     /// When C was low last: probes that left before say nothing of the rate at the C of later.
     low_at: Instant,
 }
 
 impl Descents {
     /// A probe leaves.
-    pub(super) fn has_asked(&mut self, now: Instant) {
-        self.asked.push_back(now);
-        while self.asked.front().is_some_and(|at| *at + BEFORE + ON_THE_WAY < now) {
+    pub(super) fn has_asked(&mut self, now: Instant, station: usize) {
+        self.asked.push_back((now, station));
+        while self.asked.front().is_some_and(|(at, _)| *at + BEFORE + ON_THE_WAY < now) {
             self.asked.pop_front();
         }
     }
 
-    /// The reply to a probe that left at `sent_at` is back.
-    pub(super) fn has_answered(&mut self, now: Instant, sent_at: Instant) {
-        self.answered.push_back(sent_at);
-        self.answered.retain(|at| *at + BEFORE + ON_THE_WAY >= now);
+    /// The reply of `station` to a probe that left at `sent_at` is back.
+    pub(super) fn has_answered(&mut self, now: Instant, sent_at: Instant, station: usize) {
+        self.answered.push_back((sent_at, station));
+        self.answered.retain(|(at, _)| *at + BEFORE + ON_THE_WAY >= now);
     }
 
-    /// Share of the probes that left since `since` and should be back now that are.
+    /// Share of the probes that left since `since` and should be back now that are. What the AP drops it drops of all: of three
+    /// stations or more the one that answers least may have reasons of its own, and does not count.
     fn share_answered(&self, now: Instant, since: Instant) -> f64 {
-        let answered = self.answered.iter().filter(|at| **at >= since && **at + ON_THE_WAY <= now).count() as f64;
-        answered / self.number_asked(now, since).max(1.0)
-    }
-
-    /// How many probes left since `since` and should be back now.
-    fn number_asked(&self, now: Instant, since: Instant) -> f64 {
-        self.asked.iter().filter(|at| **at >= since && **at + ON_THE_WAY <= now).count() as f64
+        let mut stations: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+        let counts = |at: Instant| at >= since && at + ON_THE_WAY <= now;
+        for (_, station) in self.asked.iter().filter(|(at, _)| counts(*at)) {
+            stations.entry(*station).or_default().0 += 1.0;
+        }
+        for (_, station) in self.answered.iter().filter(|(at, _)| counts(*at)) {
+            stations.entry(*station).or_default().1 += 1.0;
+        }
+        let lost = |(asked, answered): &(f64, f64)| asked - answered;
+        let most =
+            stations.iter().max_by(|one, other| lost(one.1).total_cmp(&lost(other.1))).map(|(station, _)| *station);
+        if let Some(most) = most.filter(|_| stations.len() > 2) {
+            stations.remove(&most);
+        }
+        let (asked, answered) = stations.values().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        answered / f64::max(asked, 1.0)
     }
 
     /// Whether a probe that left at `sent_at` tells what the cell carried.
@@ -166,6 +181,7 @@ impl Descents {
         if self.anchor.is_none_or(|(highest, at)| c >= highest || at + REMEMBERED <= now) {
             self.anchor = Some((c, now));
         }
+        self.was_right = true;
     }
 
     fn anchor(&self, now: Instant, c: f64) -> f64 {
@@ -260,6 +276,7 @@ impl Adaptive {
             c_before: self.c,
             mu_before: self.mu,
             stepped_at: now,
+            c_above: self.c,
             delay: self.delays.median(now).unwrap_or_default(),
             before: trips,
         });
@@ -295,10 +312,12 @@ impl Adaptive {
         let fall = fall_of(&trips, descent.began, drained_at, self.c);
         let is_lost_no_more = descent.is_lossy && self.descents.share_answered(now, drained_at) > ALL;
         let is_contradicted = descent.cause == Cause::Stuck && self.tell_apart(now, drained_at);
-        let floor = if descent.is_lossy { FLOOR_LOSSY } else { FLOOR };
+        let is_drained = self.is_drained(&descent, drained_at);
+        let floor = if descent.is_lossy || !self.descents.was_right { FLOOR_FAR } else { FLOOR };
         match fall {
             _ if is_contradicted => self.end_in_vain(now, &descent),
             RoundTripChange::By(seconds, error) => self.end_found(now, &descent, seconds, error),
+            _ if is_drained => self.end_found(now, &descent, descent.delay.as_secs_f64(), 0.0),
             _ if is_lost_no_more => {
                 // One step more: a few may be lost still.
                 self.step_down(now);
@@ -308,10 +327,23 @@ impl Adaptive {
                 self.end_in_vain(now, &descent);
             }
             _ => {
-                self.descents.now = Some(Descent { stepped_at: now, ..descent });
+                self.descents.now = Some(Descent { stepped_at: now, c_above: self.c, ..descent });
                 self.step_down(now);
             }
         }
+    }
+
+    /// Round trips are those of an AP without a queue, by what is known of the baselines or because no queue is so short.
+    fn is_drained(&self, descent: &Descent, drained_at: Instant) -> bool {
+        let after: Vec<_> = self.trials.trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();
+        let stations: BTreeSet<usize> = after.iter().map(|trip| trip.station).collect();
+        let short = self.least_queue();
+        let delay = |trip: &RoundTrip| match descent.cause {
+            Cause::Stuck => trip.rtt.saturating_sub(trip.baseline),
+            Cause::Unproven => trip.rtt,
+        };
+        let quick = after.iter().filter(|trip| delay(trip) < short).count();
+        stations.len() > 1 && after.len() >= TRIPS && quick as f64 > ALL * after.len() as f64
     }
 
     /// C is below what the cell carries, and above that a step ago.
@@ -319,7 +351,7 @@ impl Adaptive {
         self.trials.proven_until = Some(now + PROVEN);
         self.descents.end(now);
         (self.descents.pause, self.descents.next_at) = (Duration::ZERO, now);
-        let above = (self.c / LOWERED).min(descent.c_before);
+        let above = descent.c_above;
         let measured = self.mu.filter(|mu| (self.c..above).contains(mu));
         self.calm = 0;
         (self.mu, self.drains) = (measured.or(Some(self.c)), measured.is_some());

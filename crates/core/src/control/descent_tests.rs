@@ -60,6 +60,50 @@ fn what_the_ap_drops_is_not_what_the_cell_carries() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// UDP goes down at any rate, calls come up past the box, and one station does not answer: C is what the calls leave. When they end
+/// it is what the cell carries, soon.
+#[test]
+fn c_is_what_calls_leave_beside_a_load_that_does_not_back_off() {
+    let mut failed = Vec::new();
+    for (carries, packets) in [(10.0, 20.0), (10.0, 75.0), (10.0, 300.0), (20.0, 20.0), (20.0, 75.0), (50.0, 75.0)] {
+        for (part, is_deaf) in [(0.3, false), (0.3, true), (0.1, false), (0.1, true)] {
+            for idle in [0.0, 5.0] {
+                let mut cell = cell(carries, packets, 6);
+                (cell.drops, cell.calls) = (true, if idle > 0.0 { 0.0 } else { part * carries * MBPS });
+                cell.deaf[3] = is_deaf;
+                cell.load = if idle > 0.0 { 0.1 * carries * MBPS } else { f64::INFINITY };
+                cell.run(idle);
+                (cell.load, cell.calls) = (f64::INFINITY, part * carries * MBPS);
+                cell.run(12.0);
+                let (mut lost, mut sum, mut least): (f64, f64, f64) = (0.0, 0.0, f64::INFINITY);
+                for _ in 0..400 {
+                    cell.run(0.1);
+                    let share = cell.c() / (cell.carries - cell.calls);
+                    (sum, least) = (sum + share / 400.0, least.min(share));
+                    lost += cell.lost() / 400.0;
+                }
+                cell.calls = 0.0;
+                cell.run(6.0);
+                let mut later = 0.0;
+                for _ in 0..40 {
+                    cell.run(0.1);
+                    later += cell.c() / cell.carries / 40.0;
+                }
+                println!(
+                    "{carries} Mbit/s, {packets} packets, calls {part}, deaf {is_deaf}, idle {idle}: C {sum:.3}, at least {least:.2}, lost {lost:.4}, later {later:.3}"
+                );
+                if !(0.88..1.0).contains(&sum) || lost > 0.005 || least < 0.5 || later < 0.85 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, packets, part, is_deaf, idle, sum, least, lost, later));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Addresses of one device answer late, always or on and off, beside five honest stations: C is lower for some seconds and then
 /// what it was. Where the crowd carries most of the bytes it takes longer.
 #[test]

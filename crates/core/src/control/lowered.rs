@@ -38,6 +38,9 @@ pub(super) struct RoundTrip {
     pub(super) sent_at: Instant,
     pub(super) station: usize,
     pub(super) rtt: Duration,
+    /// The station's baseline then.
+    #[serde(default)]
+    pub(super) baseline: Duration,
 }
 
 /// What round trips tell.
@@ -65,10 +68,10 @@ pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, 
     if before.len() < LEAST_TRIPS || after.len() < LEAST_TRIPS {
         return RoundTripChange::Unknown;
     }
-    // Stations differ in how fast they answer: each is compared with itself.
+    // Stations differ in how fast they answer: each is compared with itself, also those that answered on one side only.
     let least = |station| {
         let own = before.iter().chain(&after).filter(|trip| trip.station == station);
-        own.map(|trip| trip.rtt).min().unwrap_or_default()
+        own.map(|trip| trip.rtt.min(trip.baseline)).min().unwrap_or_default()
     };
     let excess = |trips: &[&RoundTrip]| {
         let mut all: Vec<_> =

@@ -93,6 +93,9 @@ struct Seen {
     /// Those of them that came up.
     #[serde(default)]
     lately_up: f64,
+    /// Those of them that passed the box by.
+    #[serde(default)]
+    lately_bypassing: f64,
     /// How much of a probe it is owed.
     #[serde(default)]
     owed: f64,
@@ -155,6 +158,8 @@ impl Signal {
             let bytes = |totals: &Totals| (totals.down + totals.up).0;
             seen.lately = seen.lately * fades + bytes(&view.totals).saturating_sub(bytes(&seen.totals)) as f64;
             seen.lately_up = seen.lately_up * fades + view.totals.up.0.saturating_sub(seen.totals.up.0) as f64;
+            let passed_by = bypassing.0.saturating_sub(seen.totals.up_bypassing.0) as f64;
+            seen.lately_bypassing = seen.lately_bypassing * fades + passed_by;
             seen.totals = view.totals;
             self.down += view.totals.down;
             self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
@@ -309,6 +314,14 @@ impl Signal {
         let one_sided = sum(&|seen| if is_one_sided(seen) { seen.lately } else { 0.0 });
         let known = if up > 0.0 { one_sided } else { 0.0 };
         known.max(self.datagrams_lately) / all.max(1.0)
+    }
+
+    /// What passes the box by, and what else may not back off, in bit/s, of about the last second.
+    pub(super) fn beside(&self) -> [f64; 2] {
+        let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
+        let (all, bypassing) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_bypassing));
+        let one_sided = (self.one_sided().min(1.0) * all - bypassing).max(0.0);
+        [bypassing, one_sided].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
     }
 
     /// The station sends a load that nobody acknowledges: what it is asked waits behind that.

@@ -85,6 +85,9 @@ pub(super) struct Cell {
     pub(super) parts: Vec<f64>,
     /// Bytes of UDP that somebody sends past the box in each station's name, in a second.
     pub(super) udp: Vec<f64>,
+    /// UDP that the first station sends past the box, bit/s: it takes its part of what the cell carries.
+    pub(super) calls: f64,
+    called: f64,
     pub(super) decisions: Vec<Decision>,
     pub(super) recorder: Recorder,
     now: f64,
@@ -121,6 +124,8 @@ impl Cell {
             late: vec![0.0; stations],
             parts: vec![1.0; stations],
             udp: vec![0.0; stations],
+            calls: 0.0,
+            called: 0.0,
             decisions: Vec::new(),
             recorder: Recorder::default(),
             now: 0.0,
@@ -155,7 +160,7 @@ impl Cell {
 
     /// Delay in the AP's queue in seconds.
     pub(super) fn delay(&self) -> f64 {
-        self.queue * 8.0 / self.carries
+        self.queue * 8.0 / (self.carries - self.calls)
     }
 
     /// Share of what reaches the AP now that it drops.
@@ -200,6 +205,9 @@ impl Cell {
                 view.totals.up = Bytes(0);
             }
         }
+        let called = Bytes(self.called as u64);
+        views[0].totals.up += called;
+        views[0].totals.up_bypassing += called;
         if let Some(uploads) = self.uploads {
             let down = Bytes((self.uploaded * ACKS) as u64);
             views[0].totals = Totals { up: Bytes(self.uploaded as u64), down, ..Totals::default() };
@@ -284,7 +292,8 @@ impl Cell {
     fn flow(&mut self) {
         let c = self.control.capacity().as_bps() as f64;
         let fits = (c * (1.0 - ACKS) * STEP / 8.0).max(0.0);
-        let carried = if self.silent { 0.0 } else { self.carries * (1.0 - ACKS) * STEP / 8.0 };
+        self.called += self.calls * STEP / 8.0;
+        let carried = if self.silent { 0.0 } else { (self.carries - self.calls) * (1.0 - ACKS) * STEP / 8.0 };
         let (sent_up, passed_up) = self.upload(fits, carried);
         let offered = match &mut self.greedy {
             None if self.drops => self.load.min(c) * (1.0 - ACKS) * STEP / 8.0,

@@ -127,6 +127,8 @@ impl Adaptive {
 
     fn end_trial(&mut self, now: Instant, trial: Trial) {
         let Trial { began, c_before, rate, held_back } = trial;
+        // What passed includes bursts; where round trips tell of a queue in the cell it is no reason for a larger C.
+        let rate = if self.state() == State::Run { rate.min(c_before) } else { rate };
         let span = self.occupancy.span(LASTS - DRAINED);
         // Who did not wait at the larger C waits at the smaller one: another queue has held that station back.
         let is_freed = !held_back.is_empty() && self.occupancy.wait_now(&held_back, LASTS - DRAINED);
