@@ -71,8 +71,9 @@ struct Descent {
     c_before: f64,
     mu_before: Option<f64>,
     stepped_at: Instant,
-    /// C before the last step.
+    /// C before the last step, and the delay of the newest round trip then.
     c_above: f64,
+    queue: Duration,
     /// Delay before it.
     delay: Duration,
     /// Round trips before it.
@@ -277,6 +278,7 @@ impl Adaptive {
             mu_before: self.mu,
             stepped_at: now,
             c_above: self.c,
+            queue: self.newest_delay().unwrap_or_default(),
             delay: self.delays.median(now).unwrap_or_default(),
             before: trips,
         });
@@ -313,11 +315,15 @@ impl Adaptive {
         let is_lost_no_more = descent.is_lossy && self.descents.share_answered(now, drained_at) > ALL;
         let is_contradicted = descent.cause == Cause::Stuck && self.tell_apart(now, drained_at);
         let is_drained = self.is_drained(&descent, drained_at);
+        let newest = self.newest_delay().unwrap_or(descent.queue);
+        let shrinks = newest.as_secs_f64() < SHRUNK * descent.queue.as_secs_f64();
         let floor = if descent.is_lossy || !self.descents.was_right { FLOOR_FAR } else { FLOOR };
         match fall {
             _ if is_contradicted => self.end_in_vain(now, &descent),
             RoundTripChange::By(seconds, error) => self.end_found(now, &descent, seconds, error),
-            _ if is_drained => self.end_found(now, &descent, descent.delay.as_secs_f64(), 0.0),
+            _ if is_drained => self.end_found(now, &descent, LONG.as_secs_f64(), 0.0),
+            // A long queue takes its time: a lower C would only be further from what the cell carries.
+            _ if shrinks => self.descents.now = Some(Descent { stepped_at: now, queue: newest, ..descent }),
             _ if is_lost_no_more => {
                 // One step more: a few may be lost still.
                 self.step_down(now);
@@ -327,10 +333,16 @@ impl Adaptive {
                 self.end_in_vain(now, &descent);
             }
             _ => {
-                self.descents.now = Some(Descent { stepped_at: now, c_above: self.c, ..descent });
+                self.descents.now = Some(Descent { stepped_at: now, c_above: self.c, queue: newest, ..descent });
                 self.step_down(now);
             }
         }
+    }
+
+    /// Delay of the round trip that began last.
+    fn newest_delay(&self) -> Option<Duration> {
+        let newest = self.trials.trips.iter().max_by_key(|trip| trip.sent_at)?;
+        Some(newest.rtt.saturating_sub(newest.baseline))
     }
 
     /// Round trips are those of an AP without a queue, by what is known of the baselines or because no queue is so short.

@@ -94,7 +94,7 @@ impl Adaptive {
         let is_proven = self.trials.proven_until.is_some_and(|until| now < until)
             || self.delays.baseline(now).is_none_or(|baseline| baseline.as_secs_f64() < queue);
         let is_told = self.ceiling.is_none() && self.state() == State::Run && is_proven;
-        let held_back = if is_told { Vec::new() } else { self.occupancy.held_back(WATCHED) };
+        let held_back = if is_told || self.met_no_queue(now) { Vec::new() } else { self.occupancy.held_back(WATCHED) };
         if self.drop.is_some() || !is_open && held_back.is_empty() {
             return false;
         }
@@ -110,6 +110,15 @@ impl Adaptive {
         self.occupancy.restart();
         self.set(now, LOWERED * rate, Reason::Trial);
         true
+    }
+
+    /// No round trip was as long as a full queue, however short that is.
+    fn met_no_queue(&self, now: Instant) -> bool {
+        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
+        let mut lately = self.trials.trips.iter().filter(|trip| trip.sent_at + WATCHED > now).peekable();
+        lately.peek().is_some()
+            && self.trials.trips.len() > LEAST_TRIPS
+            && lately.all(|trip| trip.rtt.as_secs_f64() < queue)
     }
 
     /// C, or what it was before something lowered it for a moment.

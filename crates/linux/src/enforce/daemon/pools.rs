@@ -12,7 +12,7 @@ use fairair_core::control::{
 use fairair_core::rng::Rng;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
-use super::passed::Passed;
+use super::passed::{Look, Passed};
 use super::why::MEASURED;
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor};
 use crate::enforce::site::{Site, SitePool};
@@ -35,6 +35,8 @@ pub(super) struct PoolControl {
     views: Vec<StationView>,
     arrivals: Option<Arrivals>,
     passed: Passed,
+    /// Bytes that the newcomers' class had sent when seen last.
+    newcomers: u64,
     /// Share that goes down of the bytes that left last.
     down: f64,
     pub(super) reason: Reason,
@@ -69,6 +71,7 @@ impl PoolControl {
             views: Vec::new(),
             arrivals: None,
             passed: Passed::default(),
+            newcomers: 0,
             down: 0.5,
             reason: Reason::Start,
             sent: BTreeMap::new(),
@@ -234,13 +237,20 @@ impl PoolControl {
         let own_leaves = self.positions.iter().flatten().map(|(slot, _)| leaf_minor(*slot));
         let leaves = own_leaves.chain([newcomers_minor(self.id)]);
         let waiting = leaves.filter_map(|minor| counters.get(&minor)).map(|class| u64::from(class.backlog_bytes)).sum();
-        self.down = self.passed.look(down, up - bypassing, waiting).unwrap_or(self.down);
+        let class = |minor: u16| counters.get(&minor).copied().unwrap_or_default();
+        let newcomers = class(newcomers_minor(self.id)).bytes;
+        let sent = self.positions.iter().flatten().map(|(slot, bytes)| grown(class(leaf_minor(*slot)).bytes, *bytes));
+        let sent = sent.sum::<u64>() + grown(newcomers, std::mem::replace(&mut self.newcomers, newcomers));
+        let other_down = grown(arrivals.other_down, before.other_down);
+        let other_up = grown(arrivals.other_up, before.other_up);
+        let look = Look { down, up: up - bypassing, other_down, other_up, sent, waiting };
+        self.down = self.passed.look(look).unwrap_or(self.down);
         let own_udp = |slot: &u16| udp.get(slot).copied().filter(|bytes| *bytes >= UDP_LOAD);
         let all_udp: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| own_udp(slot)).sum();
         let mut sent = vec![0; self.views.len()];
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
             let Some((slot, bytes)) = position else { continue };
-            let class = counters.get(&leaf_minor(*slot)).copied().unwrap_or_default();
+            let class = class(leaf_minor(*slot));
             *sent = grown(class.bytes, *bytes);
             *bytes = class.bytes;
             view.backlog = class.backlog as usize;
@@ -258,9 +268,8 @@ impl PoolControl {
         // What came up through the shaper is known of the pool, so it is given to those that had traffic. UDP whose sender is
         // not known yet counts with it.
         let up = if all_udp > 0 { up - bypassing } else { up };
-        let datagrams = grown(arrivals.datagrams, before.datagrams);
         if let Some(first) = self.views.first_mut() {
-            first.datagrams += Bytes(datagrams);
+            first.datagrams += Bytes(other_down + other_up);
         }
         let all: u64 = sent.iter().sum();
         let present = self.positions.iter().position(Option::is_some);

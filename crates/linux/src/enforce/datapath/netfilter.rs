@@ -25,8 +25,10 @@ pub struct Arrivals {
     pub up: u64,
     /// Uplink UDP that passes by.
     pub udp: u64,
-    /// All other UDP.
-    pub datagrams: u64,
+    /// What is not TCP towards the stations: it may not back off.
+    pub other_down: u64,
+    /// The same from the stations, without UDP that passes by.
+    pub other_up: u64,
 }
 
 /// Counters and sets of our table.
@@ -65,7 +67,8 @@ impl Netfilter {
             match direction {
                 "down" => arrivals.down = bytes,
                 "up" => arrivals.up = bytes,
-                "datagrams" => arrivals.datagrams = bytes,
+                "odown" => arrivals.other_down = bytes,
+                "oup" => arrivals.other_up = bytes,
                 _ => arrivals.udp = bytes,
             }
         })?;

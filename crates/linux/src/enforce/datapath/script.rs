@@ -193,7 +193,7 @@ fn skeleton(layout: &Layout) -> String {
         }
     }
     for pool in layout.pools.values().filter(|pool| pool.is_counted) {
-        for direction in ["down", "up", "udp", "datagrams"] {
+        for direction in ["down", "up", "udp", "odown", "oup"] {
             let _ = writeln!(table, "  counter p{}_{direction} {{\n  }}", pool.id);
         }
     }
@@ -347,8 +347,9 @@ fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
                     udp_senders_seen(table, layout);
                 }
                 let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp");
+                let _ = writeln!(table, "    meta l4proto != {{ tcp, udp }} counter name p{id}_oup");
             } else {
-                let _ = writeln!(table, "    meta l4proto udp counter name p{id}_datagrams");
+                let _ = writeln!(table, "    meta l4proto != tcp counter name p{id}_o{direction}");
             }
         }
         bypass(table, layout, direction);

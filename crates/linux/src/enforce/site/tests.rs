@@ -142,11 +142,12 @@ fn a_class_is_looked_up_before_the_pool_unless_a_machine_counts_there() {
     let adaptive = table(&BANK.replace("\"4 Mbit/s\"", "{ kind = \"adaptive\", max = \"4 Mbit/s\" }"));
     assert!(!chain(&adaptive).contains("@class"), "{adaptive}");
     assert!(adaptive.contains("counter name p1_up") && !adaptive.contains("counter name p0_up"), "{adaptive}");
-    // UDP is counted down, and up where it does not pass by: there it is counted apart.
-    let datagrams = |table: &str| table.matches("meta l4proto udp counter name p1_datagrams").count();
-    assert_eq!(datagrams(&adaptive), 1, "{adaptive}");
+    // What is not TCP is counted in both directions; UDP that passes by is counted apart.
+    let others = |table: &str| table.matches("meta l4proto != tcp counter name p1_o").count();
+    assert_eq!(others(&adaptive), 1, "{adaptive}");
+    assert!(adaptive.contains("meta l4proto != { tcp, udp } counter name p1_oup"), "{adaptive}");
     let shaped = BANK.replace("uplink =", "udp = \"shape\"\nuplink =");
-    assert_eq!(datagrams(&table(&shaped.replace("\"4 Mbit/s\"", "{ kind = \"adaptive\", max = \"4 Mbit/s\" }"))), 2);
+    assert_eq!(others(&table(&shaped.replace("\"4 Mbit/s\"", "{ kind = \"adaptive\", max = \"4 Mbit/s\" }"))), 2);
 }
 
 #[test]

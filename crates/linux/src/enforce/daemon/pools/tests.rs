@@ -41,8 +41,8 @@ fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
 #[test]
 fn udp_of_the_pool_is_shown() {
     let (mut pool, _) = with_positions(TWO);
-    pool.observe(&BTreeMap::new(), Arrivals { datagrams: 1000, ..Arrivals::default() }, &BTreeMap::new());
-    let arrivals = Arrivals { down: 100_000, datagrams: 61_000, ..Arrivals::default() };
+    pool.observe(&BTreeMap::new(), Arrivals { other_down: 1000, ..Arrivals::default() }, &BTreeMap::new());
+    let arrivals = Arrivals { down: 100_000, other_down: 41_000, other_up: 20_000, ..Arrivals::default() };
     pool.observe(&BTreeMap::new(), arrivals, &BTreeMap::new());
     assert_eq!(pool.views.iter().map(|view| view.datagrams.0).sum::<u64>(), 60_000);
 }
