@@ -13,6 +13,7 @@ mod look;
 mod outcome;
 mod pace;
 mod prediction;
+mod queues;
 mod ranges;
 mod requirements;
 mod search;
