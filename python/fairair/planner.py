@@ -177,9 +177,14 @@ class Plan:
     doubtful: Point | None
     """What has a tenth more goodput at least and all goals by its means, but not at the far end of all intervals. Where
     nothing meets the goals, else what has the most goodput of all that seem to."""
+    deployable: Point | None
+    """Where access points do not have what is recommended today: the best of the proved ones that meet the goals and that
+    can be deployed."""
     constraints: tuple[Constraint, ...]
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
+    grouped: tuple[str, ...]
+    """Stations of counted groups that goals tell apart: the box can weight and cap them only with a table of their own."""
     _json: str = field(repr=False)
 
     @classmethod
@@ -225,8 +230,10 @@ class Plan:
             families=tuple(Point(**point) for point in raw["families"]),
             alternative=None if raw.get("alternative") is None else Point(**raw["alternative"]),
             doubtful=None if raw.get("doubtful") is None else Point(**raw["doubtful"]),
+            deployable=None if raw.get("deployable") is None else Point(**raw["deployable"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
             not_tried=tuple(raw["not_tried"]),
+            grouped=tuple(raw.get("grouped", ())),
             _json=text,
         )
 

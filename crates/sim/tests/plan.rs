@@ -62,11 +62,14 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     let (problem, fix) = ask("down >= 1.1 Mbit/s", false).unwrap_err();
     assert!(problem.contains("exceeds the capacity") && fix.contains("than 1 Mbit/s"), "{problem}: {fix}");
     let (problem, fix) = ask("upp >= 1 Mbit/s", false).unwrap_err();
-    assert!(problem.contains("`upp`") && fix.contains("down-1"), "{problem}: {fix}");
+    assert!(problem.contains("`upp`") && fix.contains("did you mean up?"), "{problem}: {fix}");
+    assert!(fix.contains("down (down-1 to down-"), "{fix}");
     assert!(ask("files <= 1s", false).is_err());
     let camera = CELL.replace("[[station]]\n    name = \"up\"", "[[station]]\n    name = \"camera\"\n    flows = [{ kind = \"udp\", rate = \"1 Mbit/s\", direction = \"up\" }]\n    [[station]]\n    name = \"up\"");
     let camera = Scenario::from_toml(&camera, "camera.toml").unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+    let (problem, fix) = plan(&camera, &requirements("camera >= 2 Mbit/s"), &pool, watch).unwrap_err();
+    assert!(problem.contains("station camera asks for: its streams have 1 Mbit/s"), "{problem}: {fix}");
     let (problem, fix) = plan(&camera, &requirements("delay(camera) <= 50ms"), &pool, watch).unwrap_err();
     assert!(
         problem.contains("nobody that it names gets any") && fix.contains("only sends datagrams"),

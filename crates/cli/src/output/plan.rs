@@ -227,6 +227,7 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     if let Some(what) = &row.not_today {
         lines.push(String::new());
         lines.extend(bold(page, &format!("It cannot be deployed today: no access point has {what}.")));
+        lines.extend(today(plan, page));
     }
     lines.push(String::new());
     lines.extend(has(plan, row, page));
@@ -244,6 +245,13 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(trade(plan, row, page));
     lines.extend(row.cautions.iter().flat_map(|caution| bold(page, &format!("Beware: {caution}."))));
     lines
+}
+
+/// What can be deployed in place of what cannot.
+fn today(plan: &Plan, page: Page) -> Vec<String> {
+    let Some(point) = &plan.deployable else { return Vec::new() };
+    let has = rate(point.goodput_bps, point.goodput_ci95_bps);
+    page.wrapped(&format!("Of what can, this meets it too, with {has}: {}", short(&point.snippet)))
 }
 
 /// What the recommended row has of each goal, and who has little under it.
@@ -332,6 +340,13 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         lines.extend(page.wrapped(&format!("{}: it has {reached}{by}", constraint.goal)));
     }
     lines.extend(prices(plan, page));
+    if !plan.grouped.is_empty() {
+        let who = listed(&plan.grouped);
+        let text = format!(
+            "The box can weight or cap {who} only with a [[station]] of its own in place of `count`: that was not tried."
+        );
+        lines.extend(page.wrapped(&text));
+    }
     lines.extend(in_doubt(plan, page));
     lines
 }

@@ -65,6 +65,18 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     Classes { held, weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
 }
 
+/// Stations of counted groups that goals of `required` tell apart from others of their group: the file has no table for their weight or cap.
+pub(super) fn grouped(scenario: &Scenario, required: &Requirements) -> Vec<String> {
+    let is_told = |index: usize, own: &Station| {
+        required.goals.iter().any(|goal| match goal {
+            Goal::Level(level) => index == 0 && (level - 1.0).abs() > f64::EPSILON,
+            _ => goal.who() == Some(own.name.as_str()),
+        })
+    };
+    let stations = scenario.stations.iter().enumerate().filter(|(_, own)| own.group.is_some());
+    stations.filter(|(index, own)| is_told(*index, own)).map(|(_, own)| own.name.clone()).collect()
+}
+
 /// Share of the mean below which a link is weak.
 const WEAK: f64 = 0.7;
 
@@ -142,6 +154,20 @@ mod tests {
         assert_eq!(of(&["web-2>=1Mbit/s"], 1.0), ["", "call vip", ""]);
         assert_eq!(of(&["delay(call)<=20ms"], 1.0), ["", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
+    }
+
+    #[test]
+    fn who_is_told_apart_in_a_group_is_named() {
+        let of = |cell: &str, goal: &str| {
+            let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+            let goals = vec![goal.parse().unwrap()];
+            grouped(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 })
+        };
+        assert_eq!(of(CELL, "web-2 >= 1 Mbit/s"), ["web-2"]);
+        assert!(of(CELL, "web >= 1 Mbit/s").is_empty() && of(CELL, "level=2").is_empty());
+        let first = CELL.replace("name = \"vip\"", "name = \"vip\"\ncount = 2");
+        assert_eq!(of(&first, "level=2"), ["vip-1"]);
+        assert!(of(&first, "level=1").is_empty());
     }
 
     /// Equal goodput beside a station that is slow or often not received: a cap of the others is tried.

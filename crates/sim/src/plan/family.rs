@@ -3,15 +3,16 @@
 use fairair_core::ap::{LimiterShare, WindowRule};
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use fairair_core::qdisc::{
-    AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    AdaptiveBufferParams, AdmissionParams, CwndSource, FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share,
+    ShareRule, TlasParams, TlasSafParams,
 };
 use fairair_core::remedy::Deploy;
 use fairair_core::shaper::Policy;
 use fairair_core::units::{Bitrate, Duration, Probability};
 
 use super::change::{BoxChange, Change};
-use super::ranges::{Ranges, between, rounded};
+use super::queues::{airtime, companion, dual, fair, of_linux, rarer};
+use super::ranges::{Ranges, between, pick, rounded};
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
 pub(crate) struct Family {
@@ -46,10 +47,6 @@ fn ms(low: f64, high: f64, x: f64) -> Duration {
     Duration::from_micros(((between(low, high, x) * 10.0).round() * 100.0) as u64)
 }
 
-fn pick<T: Copy>(of: &[T], x: f64) -> T {
-    of[((x * of.len() as f64) as usize).min(of.len() - 1)]
-}
-
 /// From 0.02 to 0.98, three decimals.
 fn share(x: f64) -> f64 {
     ((0.02 + 0.96 * x.clamp(0.0, 1.0)) * 1e3).round() / 1e3
@@ -63,31 +60,9 @@ fn queue(spec: QdiscSpec) -> Change {
     Change { queue: Some(spec), ..Change::default() }
 }
 
-fn fair(limit: usize) -> FairQueueParams {
-    FairQueueParams { limit, ..FairQueueParams::default() }
-}
-
-fn dual(ranges: &Ranges, data: usize, ack: usize, p: Share) -> QdiscSpec {
-    QdiscSpec::DualQueue(DualQueueParams { data, ack, p, window: ranges.window, ..DualQueueParams::default() })
-}
-
-fn airtime(limit: usize) -> QdiscSpec {
-    QdiscSpec::AirtimeFq(AirtimeFqParams { limit, ..AirtimeFqParams::default() })
-}
-
-/// A queue for the AP beside another remedy.
-fn companion(ranges: &Ranges, x: f64, limit: usize) -> QdiscSpec {
-    let half = limit.div_ceil(2);
-    pick(
-        &[
-            QdiscSpec::PerStationFq(fair(limit)),
-            QdiscSpec::PerFlowFq(fair(limit)),
-            airtime(limit),
-            QdiscSpec::Droptail { limit },
-            dual(ranges, half, half, Share::Rule(ShareRule::Auto)),
-        ],
-        x,
-    )
+/// Any cap of windows, with two parameters.
+fn cap(ranges: &Ranges, rule: f64, buffer: f64) -> (WindowRule, usize) {
+    (pick(&[WindowRule::Lossless, WindowRule::BOverN], rule), ranges.packets(buffer))
 }
 
 fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterShare, Option<Bitrate>) {
@@ -124,6 +99,9 @@ fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
 
 /// A short queue of data, and room for one ACK: a later ACK stands for those that are dropped, and the air of these carries data.
 const FEW_ACKS: &[f64] = &[0.42, 0.0];
+
+/// Turns by airtime.
+const AS_LINUX: &[f64] = &[0.2];
 
 /// The families of the access point.
 const AP: &[Family] = &[
@@ -167,10 +145,7 @@ const AP: &[Family] = &[
         let usual = AdaptiveBufferParams::default();
         queue(QdiscSpec::AdaptiveBuffer(AdaptiveBufferParams { t, a: a as _, ..usual }))
     }),
-    family("window-cap", 2, 14, |r, x| Change {
-        window_cap: Some((pick(&[WindowRule::Lossless, WindowRule::BOverN], x[1]), r.packets(x[0]))),
-        ..Change::default()
-    }),
+    family("window-cap", 2, 14, |r, x| Change { window_cap: Some(cap(r, x[1], x[0])), ..Change::default() }),
     family("uplink-limiter", 2, 8, |r, x| Change {
         limiter: Some(match pick(&[0, 1, 2], x[1]) {
             0 => limiter(r, LimiterShare::Half, None),
@@ -183,6 +158,15 @@ const AP: &[Family] = &[
         queue: Some(companion(r, x[0], r.packets(x[1]))),
         window_cap: Some((WindowRule::Lossless, r.packets(x[2]))),
         ..Change::default()
+    }),
+    family("mac80211 + window-cap", 3, 12, |r, x| Change {
+        window_cap: Some(cap(r, x[1], x[2])),
+        ..queue(of_linux(x[0]))
+    })
+    .usually(AS_LINUX),
+    family("other queue + window-cap", 3, 12, |r, x| Change {
+        window_cap: Some((WindowRule::BOverN, r.packets(x[2]))),
+        ..queue(rarer(r.packets(x[1]), x[0]))
     }),
     family("queue + uplink-limiter", 3, 30, |r, x| Change {
         queue: Some(companion(r, x[0], r.packets(x[1]))),
@@ -200,17 +184,11 @@ const AP: &[Family] = &[
     }),
 ];
 
-/// Turns by airtime.
-const AS_LINUX: &[f64] = &[0.2];
-
 /// What access points of 802.11n and later advertise, with the queues of Linux or without.
 const MODERN_AP: &[Family] = &[
     family("edca", 2, 10, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }),
-    family("mac80211 + edca", 3, 16, |_, x| Change {
-        told: Some(told(x[1], x[2])),
-        ..queue(QdiscSpec::Mac80211(Mac80211Params { airtime: x[0] < 0.5, ..Mac80211Params::default() }))
-    })
-    .usually(AS_LINUX),
+    family("mac80211 + edca", 3, 16, |_, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(x[0])) })
+        .usually(AS_LINUX),
 ];
 
 /// A CWmin of stations above the usual 15, and an AIFSN.

@@ -4,7 +4,8 @@ mod text;
 
 use fairair_core::metrics::Estimate;
 use fairair_core::packet::Direction;
-use fairair_core::scenario::{Scenario, Traffic};
+use fairair_core::scenario::reader::nearest;
+use fairair_core::scenario::{Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::look::{Sample, is_files};
@@ -79,11 +80,12 @@ impl Goal {
                 wrong("the first station has no flows", "a level other than 1 is the first station's: put it first")
             }
             Goal::Goodput { who, .. } | Goal::Delay { who, .. } | Goal::Files { who, .. } if meant.is_empty() => {
-                let names: Vec<&str> = scenario.stations.iter().take(20).map(|s| s.name.as_str()).collect();
-                let help = format!("the scenario has {}", names.join(", "));
+                let help = known(scenario, who);
                 Some((format!("the goal `{self}` names `{who}`, and no station or group has that name"), help))
             }
-            Goal::Goodput { least, .. } => self.excess(scenario, *least),
+            Goal::Goodput { least, .. } => {
+                self.more_than_asked(scenario, *least).or_else(|| self.excess(scenario, *least))
+            }
             Goal::Delay { .. } if !meant.iter().any(|index| gets_packets(scenario, *index)) => wrong(
                 &format!("the goal `{self}` is about packets in the AP's queue, and nobody that it names gets any"),
                 "it only sends datagrams: name a station that receives, or write a least goodput",
@@ -94,6 +96,24 @@ impl Goal {
             ),
             _ => None,
         }
+    }
+
+    /// The mistake of a least goodput beyond what a station with nothing but streams asks for.
+    fn more_than_asked(&self, scenario: &Scenario, least: Bitrate) -> Option<(String, String)> {
+        let asked = |index: usize| {
+            let station = &scenario.stations[index];
+            let rates = station.flows.iter().map(|flow| match flow.traffic {
+                Traffic::UdpCbr { rate, .. } => Some(rate.as_bps()),
+                _ => None,
+            });
+            Some((&station.name, Bitrate::from_bps(rates.sum::<Option<u64>>()?)))
+        };
+        let (name, asked) =
+            self.stations(scenario).into_iter().filter_map(asked).min_by_key(|(_, rate)| rate.as_bps())?;
+        (least.as_bps() > asked.as_bps()).then(|| {
+            let what = format!("the goal `{self}` exceeds what station {name} asks for: its streams have {asked}");
+            (what, format!("ask for less than {asked}, or give its flows a higher rate"))
+        })
     }
 
     /// The mistake of a least goodput that the links cannot carry, even if the air were theirs alone and frames had no headers.
@@ -256,6 +276,20 @@ fn gets_packets(scenario: &Scenario, station: usize) -> bool {
     flows
         .iter()
         .any(|flow| flow.direction == Direction::Down || matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }))
+}
+
+/// Which names a goal can give, groups before their stations, and the one that looks like `who`.
+fn known(scenario: &Scenario, who: &str) -> String {
+    let stations = &scenario.stations;
+    let mut groups: Vec<&str> = stations.iter().map(Station::name_in_file).collect();
+    groups.dedup();
+    let listed = |group: &&str| {
+        let count = stations.iter().filter(|own| own.group.as_deref() == Some(*group)).count();
+        if count > 0 { format!("{group} ({group}-1 to {group}-{count})") } else { (*group).to_owned() }
+    };
+    let names: Vec<&str> = groups.iter().copied().chain(stations.iter().map(|own| own.name.as_str())).collect();
+    let near = nearest(who, &names).map(|near| format!("did you mean {near}? ")).unwrap_or_default();
+    format!("{near}the scenario has {}", groups.iter().take(20).map(listed).collect::<Vec<_>>().join(", "))
 }
 
 fn has_files(scenario: &Scenario, station: usize) -> bool {

@@ -13,6 +13,7 @@ mod look;
 mod outcome;
 mod pace;
 mod prediction;
+mod queues;
 mod ranges;
 mod requirements;
 mod search;
@@ -84,10 +85,15 @@ pub struct Plan {
     /// interval: more or longer replicas may tell. Where nothing meets the requirements and there is no such thing either, what has the most
     /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has. Null when there is none.
     pub doubtful: Option<Point>,
+    /// Where access points do not have what is recommended today: the proved row with the most goodput that meets the requirements and that
+    /// can be deployed. Null where there is none.
+    pub deployable: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
     /// Families and changes that were not tried.
     pub not_tried: Vec<String>,
+    /// Stations of counted groups that goals tell apart: the box can weight and cap them only with a `[[station]]` of their own.
+    pub grouped: Vec<String>,
 }
 
 /// A proved candidate.
@@ -243,8 +249,10 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
         doubtful: doubtful(required, found).map(|outcome| point(scenario, outcome)),
+        deployable: deployable(found).map(|outcome| point(scenario, outcome)),
         constraints: constraints(scenario, required, found),
         not_tried: not_tried(scenario, left_out, found.cut),
+        grouped: classes::grouped(scenario, required),
         rows,
     }
 }
@@ -312,6 +320,13 @@ fn alternative(found: &Found) -> Option<&Outcome> {
         let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
         more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)
     }
+}
+
+/// What can be deployed today, where the recommended one cannot.
+fn deployable(found: &Found) -> Option<&Outcome> {
+    found.proved.first().filter(|first| first.meets && first.change.not_today().is_some())?;
+    let today = found.proved.iter().filter(|outcome| outcome.meets && outcome.change.not_today().is_none());
+    today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
 }
 
 /// What seems to meet the requirements and has more than what is proved.

@@ -4,6 +4,7 @@ use fairair_core::mac::MacParams;
 use fairair_core::model::capacity::{Stream, Transmitter, carry};
 use fairair_core::model::dcf::Backoff;
 use fairair_core::packet::TCP_IP_HEADER;
+use fairair_core::qdisc::{Mac80211Params, QdiscSpec};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bytes, Duration};
 
@@ -31,14 +32,20 @@ fn reckoned(scenario: &Scenario) -> f64 {
     carry(&params, &mix).map_or(UNKNOWN, |load| load.mixes_per_s * 2.0 * (mix.len() as f64 - 1.0))
 }
 
-/// What the cell as it is delivers in a short run, an acknowledgement a segment: aggregates are not reckoned.
+/// What the cell delivers in a short run, an acknowledgement a segment: aggregates are not reckoned. A cell whose queue lets slow
+/// stations take all the air carries several times as much with turns by airtime, and so do the candidates that count.
 fn measured(scenario: &Scenario) -> f64 {
-    let mut short = scenario.clone();
-    if is_steady(scenario) {
+    let mut fair = scenario.clone();
+    fair.ap.queue = QdiscSpec::Mac80211(Mac80211Params::default());
+    delivered(scenario.clone()).max(delivered(fair)).max(UNKNOWN)
+}
+
+fn delivered(mut short: Scenario) -> f64 {
+    if is_steady(&short) {
         (short.run.warmup, short.run.duration) = (Duration::from_secs(2), Duration::from_secs(5));
     }
     let record = crate::run(&short, 0);
     let bytes: u64 = record.flows.iter().map(|flow| flow.delivered_bytes).sum();
-    let mss = scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or(1460).max(1);
-    (2.0 * bytes as f64 / f64::from(mss) / record.measured.as_secs_f64().max(1e-9)).max(UNKNOWN)
+    let mss = short.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or(1460).max(1);
+    2.0 * bytes as f64 / f64::from(mss) / record.measured.as_secs_f64().max(1e-9)
 }

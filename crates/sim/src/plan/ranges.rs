@@ -86,3 +86,8 @@ fn equal(scenario: &Scenario) -> f64 {
 pub(super) fn between(low: f64, high: f64, x: f64) -> f64 {
     low * (high / low).powf(x.clamp(0.0, 1.0))
 }
+
+/// The one of them at `x` in 0 to 1.
+pub(super) fn pick<T: Copy>(of: &[T], x: f64) -> T {
+    of[((x * of.len() as f64) as usize).min(of.len() - 1)]
+}

@@ -49,10 +49,10 @@ const AGGREGATED: f64 = 1.6;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
-/// Most times that the neighbours of what is proved are looked at, while that gives more goodput and less than this share of the frames is
-/// spent.
-const CLIMBS: usize = 2;
-const SPENT_CLIMBING: f64 = 0.65;
+/// Most times that the neighbours of what is proved are looked at, once more with finer steps where that gives no more goodput, while less
+/// than this share of the frames is spent.
+const CLIMBS: usize = 3;
+const SPENT_CLIMBING: f64 = 0.75;
 const SPENT: f64 = 0.45;
 const SPENT_IN_VAIN: f64 = 0.8;
 /// Least part of the fairness of the cell as it is that a plan keeps when the requirements are about time only.
@@ -203,16 +203,20 @@ impl<'a> Search<'a> {
             self.look(&unseen(children, seen), FIRST, seen)?;
             self.deepen(seen, (second, third, proved), &many, &mut rng)?;
         }
+        let mut fine = false;
         for _ in 0..CLIMBS {
             if self.frames > SPENT_CLIMBING * self.most() {
                 break;
             }
             let (before, parents) = (best_goodput(proved), leaders(proved));
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
-            self.look(&unseen(proposals::beside(&parents, &self.ranges), &known), SECOND, second)?;
+            self.look(&unseen(proposals::beside(&parents, &self.ranges, fine), &known), SECOND, second)?;
             self.prove((second, third, proved), &many)?;
-            if best_goodput(proved) <= before {
-                break;
+            match (best_goodput(proved) <= before, fine) {
+                (true, true) => break,
+                // A goal or the floor may be reached between two steps.
+                (true, false) => fine = true,
+                _ => {}
             }
         }
         // What everything is compared with is known as well.

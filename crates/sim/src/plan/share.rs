@@ -87,23 +87,51 @@ impl Share {
         self.parts.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether another seed may well show it below `floor`: in a replica it has hardly more, or its mean is not above by so many standard
+    /// Why another seed may well show it below `floor`: in a replica it has hardly more, or its mean is not above by so many standard
     /// deviations. `strict`: few replicas have to be further from it, as their deviation is not well known.
-    pub(super) fn is_risky(&self, floor: f64, strict: bool) -> bool {
-        let lowest = self.lowest();
+    fn risk(&self, floor: f64, strict: bool) -> Option<Risk> {
         let count = self.parts.len();
-        if lowest < MARGIN * floor || count < ENOUGH {
-            return lowest < MARGIN * floor;
+        if self.lowest() < MARGIN * floor {
+            return Some(Risk::Low);
+        }
+        if count < ENOUGH {
+            return None;
         }
         // One-sided bounds that hold for 99 % of the replicas with a confidence of 90 %: 4.3 deviations of 6 replicas, 3 of 24.
         let away = if strict { (2.6 + 10.0 / count as f64).max(DEVIATIONS) } else { DEVIATIONS };
         if self.at_random {
             // What follows from chance of demand is skew: a part that is half of the mean is as likely as one that is twice as much.
             let logs: Vec<f64> = self.parts.iter().map(|part| part.ln()).collect();
-            return mean(&logs) - away * deviation(&logs) < floor.ln();
+            let differ = deviation(&logs);
+            return (mean(&logs) - away * differ < floor.ln()).then_some(Risk::Wild { differ: differ.exp_m1() });
         }
-        self.mean() - away * deviation(&self.parts) < floor
+        let differ = deviation(&self.parts);
+        (self.mean() - away * differ < floor).then(|| Risk::Wild { differ: differ / self.mean() })
     }
+}
+
+/// What points to somebody below the floor with other seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Risk {
+    /// It has hardly more in some replica.
+    Low,
+    /// Its replicas differ by so much, as a share of what it has: one standard deviation.
+    Wild { differ: f64 },
+}
+
+/// Why somebody may be below `floor` with other seeds, by who has least of its share for that reason: first who is close to the floor, then
+/// whose replicas differ too much.
+pub(super) fn risk(scenario: &Scenario, shares: &[Share], floor: f64, strict: bool) -> Option<String> {
+    let risky: Vec<(&Share, Risk)> =
+        shares.iter().filter_map(|share| Some((share, share.risk(floor, strict)?))).collect();
+    let low = risky.iter().filter(|(_, risk)| *risk == Risk::Low).map(|(share, _)| *share);
+    if let Some(least) = least(scenario, low) {
+        return Some(least.to_string());
+    }
+    let differs = |risk: &Risk| if let Risk::Wild { differ } = risk { *differ } else { 0.0 };
+    let (share, risk) = risky.into_iter().max_by(|a, b| differs(&a.1).total_cmp(&differs(&b.1)))?;
+    let least = least(scenario, std::iter::once(share))?;
+    Some(format!("{least}: its replicas differ by {:.0} %", differs(&risk) * 100.0))
 }
 
 /// Who of `shares` has least of its share.
@@ -135,21 +163,42 @@ mod tests {
     #[test]
     fn who_sits_on_the_floor_is_at_risk() {
         let on_it = [0.054, 0.058, 0.055, 0.056, 0.057, 0.055];
-        assert!(share(&on_it, false).is_risky(0.05, true), "hardly more than the floor");
-        assert!(!share(&on_it, false).is_risky(0.04, false));
-        assert!(!share(&on_it.map(|part| 1.5 * part), false).is_risky(0.05, true));
+        assert_eq!(share(&on_it, false).risk(0.05, true), Some(Risk::Low), "hardly more than the floor");
+        assert_eq!(share(&on_it, false).risk(0.04, false), None);
+        assert_eq!(share(&on_it.map(|part| 1.5 * part), false).risk(0.05, true), None);
         // All above, but they differ.
         let wild = [0.08, 0.2, 0.09, 0.3, 0.15, 0.1];
-        assert!(share(&wild, false).is_risky(0.05, true));
+        assert!(matches!(share(&wild, false).risk(0.05, true), Some(Risk::Wild { .. })));
         // A single short look knows its own replica only.
-        assert!(share(&[0.06], false).is_risky(0.05, false) && !share(&[0.07], false).is_risky(0.05, false));
+        assert!(share(&[0.06], false).risk(0.05, false).is_some() && share(&[0.07], false).risk(0.05, false).is_none());
     }
 
     #[test]
     fn chance_of_demand_is_no_risk_and_hunger_is() {
         let quiet = [1.0, 0.45, 1.0, 0.8, 0.3, 1.0];
-        assert!(!share(&quiet, true).is_risky(0.05, true));
-        assert!(share(&[0.2, 0.09, 0.5, 0.07, 0.3, 0.1], true).is_risky(0.05, true));
-        assert!(share(&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0], true).is_risky(0.05, true));
+        assert!(share(&quiet, true).risk(0.05, true).is_none());
+        assert!(share(&[0.2, 0.09, 0.5, 0.07, 0.3, 0.1], true).risk(0.05, true).is_some());
+        assert!(share(&[1.0, 1.0, 0.0, 1.0, 1.0, 1.0], true).risk(0.05, true).is_some());
+    }
+
+    /// A station far above the floor in every replica is not named for its least, but for what its replicas differ by.
+    #[test]
+    fn who_is_named_is_at_risk_for_what_is_told() {
+        let text = "name = \"two\"\nrun.duration = \"10 s\"\n[[station]]\nname = \"web\"\ncount = 2\nflows = [{ direction = \"down\" }]\n";
+        let scenario = Scenario::from_toml(text, "two.toml").unwrap();
+        let of = |parts: &[f64], index: usize| Share {
+            who: Starved { flows: Vec::new(), stations: vec![index] },
+            ..share(parts, false)
+        };
+        let wild = of(&[0.8, 1.9, 0.8, 2.0, 1.0, 1.6], 0);
+        let told = risk(&scenario, &[wild, of(&[0.5; 6], 1)], 0.05, true).unwrap();
+        assert_eq!(
+            told,
+            "station web-1 has 135.0 % of its max-min share, 80.0 % in one replica: its replicas differ by 41 %"
+        );
+        let near = of(&[0.06; 6], 1);
+        let told = risk(&scenario, &[of(&[0.8, 1.9, 0.8, 2.0, 1.0, 1.6], 0), near], 0.05, true).unwrap();
+        assert!(told.starts_with("station web-2 has 6.0 %") && !told.contains("differ"), "{told}");
+        assert_eq!(risk(&scenario, &[of(&[0.5; 6], 1)], 0.05, true), None);
     }
 }

@@ -76,8 +76,10 @@ fn plan(without: f64, noise: f64) -> Plan {
         families: vec![point.clone()],
         alternative: Some(Point { goodput_bps: 11e6, delay_s: 0.9, ..point.clone() }),
         doubtful: Some(Point { goodput_bps: 12e6, meets: false, ..point }),
+        deployable: None,
         constraints: vec![constraint],
         not_tried: vec!["three remedies at once".to_owned()],
+        grouped: Vec::new(),
     }
 }
 
@@ -123,6 +125,27 @@ fn what_is_likely_but_not_proved_is_named() {
     assert!(table(&doubtful, Page::FILE).contains("at risk"));
     doubtful.doubtful = None;
     assert!(!table(&doubtful, Page::FILE).contains("Not proved"));
+}
+
+#[test]
+fn what_can_be_deployed_stands_beside_what_cannot() {
+    let mut own = plan(12.0, 0.1);
+    own.rows[0].not_today = Some("the queue `tlas-saf`".to_owned());
+    assert!(!table(&own, Page::FILE).contains("Of what can"));
+    let snippet = "[ap]\nqueue = { kind = \"mac80211\" }".to_owned();
+    own.deployable = Some(Point { goodput_bps: 9e6, snippet, ..own.families[0].clone() });
+    let text = table(&own, Page::FILE);
+    let told = "Of what can, this meets it too, with 9.00 ± 0.10 Mb/s: [ap] queue = { kind = \"mac80211\" }";
+    assert!(text.contains(told), "{text}");
+}
+
+#[test]
+fn who_needs_a_table_of_its_own_is_told_where_nothing_meets_the_goals() {
+    let mut own = plan(12.0, 0.1);
+    own.grouped = vec!["web-2".to_owned()];
+    assert!(!table(&own, Page::FILE).contains("web-2"));
+    (own.met, own.rows[0].meets) = (false, false);
+    assert!(table(&own, Page::FILE).contains("The box can weight or cap web-2 only with a [[station]] of its own"));
 }
 
 #[test]

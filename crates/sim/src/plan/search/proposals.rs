@@ -26,13 +26,14 @@ pub(super) fn as_is() -> [Proposal; 1] {
     [(None, Vec::new(), Change::default())]
 }
 
-/// Points beside the parents along each coordinate, near and not so near.
-pub(super) fn beside(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
+/// Points beside the parents along each coordinate, near and not so near; `fine`: nearer than that, where the best is between.
+pub(super) fn beside(parents: &[Outcome], ranges: &Ranges, fine: bool) -> Vec<Proposal> {
+    let steps = if fine { [0.02, -0.02, 0.01, -0.01] } else { [0.04, -0.04, 0.1, -0.1] };
     let mut proposals = Vec::new();
     for parent in parents {
         let Some(family) = parent.of else { continue };
         for axis in 0..parent.at.len() {
-            for step in [0.04, -0.04, 0.1, -0.1] {
+            for step in steps {
                 let mut at = parent.at.clone();
                 at[axis] = (at[axis] + step).clamp(0.0, 1.0);
                 proposals.push((Some(family), at.clone(), family.change(ranges, &at)));

@@ -5,7 +5,7 @@ use super::{PROOF, Search};
 use crate::plan::goal::Goal;
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
-use crate::plan::share::{least, of};
+use crate::plan::share::{least, of, risk};
 use crate::starved::in_any;
 
 /// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
@@ -32,10 +32,10 @@ impl Search<'_> {
         let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
         let shares = of(sample.scenario, &judged);
         // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.
-        let close = shares.iter().filter(|share| share.is_risky(required.floor, rung.number >= PROOF.number));
+        let close = risk(sample.scenario, &shares, required.floor, rung.number >= PROOF.number);
         let silent = Some(sample.longest_timeout).filter(|_| rung.replicas >= 6 && silence > SILENCE);
         let silent = silent.map(|for_so_long| format!("a flow was silent for {:.1} s", for_so_long.as_secs_f64()));
-        let risk = least(sample.scenario, close).map(|least| least.to_string()).or(silent);
+        let risk = close.or(silent);
         let below = (starved.flows.len() + starved.stations.len()).min(10);
         // Who starves is further from any requirement than a ratio that is off by ten tolerances.
         let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()

@@ -24,9 +24,9 @@ pub(crate) struct Rung {
 pub(super) const FIRST: Rung =
     Rung { number: 0, replicas: 1, measured_s: 30.0, warmup_s: 8.0, margin: 0.7, until: 0.45, least: 24 };
 pub(super) const SECOND: Rung =
-    Rung { number: 1, replicas: 3, measured_s: 60.0, warmup_s: 15.0, margin: 0.8, until: 0.7, least: 6 };
+    Rung { number: 1, replicas: 3, measured_s: 60.0, warmup_s: 15.0, margin: 0.8, until: 0.75, least: 6 };
 pub(super) const THIRD: Rung =
-    Rung { number: 2, replicas: 6, measured_s: 100.0, warmup_s: 15.0, margin: 0.9, until: 0.8, least: 4 };
+    Rung { number: 2, replicas: 6, measured_s: 100.0, warmup_s: 15.0, margin: 0.9, until: 0.85, least: 4 };
 pub(crate) const PROOF: Rung =
     Rung { number: 3, replicas: 24, measured_s: 100.0, warmup_s: 15.0, margin: 0.95, until: 1.0, least: 2 };
 /// Once more for what the proof leaves in doubt.
