@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::{AFTER_DRAIN, Adaptive};
 use super::ceiling::HOLD;
+use super::descent::ONE_SIDED;
 use super::lowered::{
     BEFORE, DRAINED, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP,
     WATCHED, drained, fall_of,
@@ -112,8 +113,11 @@ impl Adaptive {
         true
     }
 
-    /// No round trip was as long as a full queue, however short that is.
+    /// Beside a one-sided load no round trip was as long as a full queue, however short that is: a trial would cost more than it finds.
     fn met_no_queue(&self, now: Instant) -> bool {
+        if self.signal.one_sided() < ONE_SIDED {
+            return false;
+        }
         let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
         let mut lately = self.trials.trips.iter().filter(|trip| trip.sent_at + WATCHED > now).peekable();
         lately.peek().is_some()
