@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::adaptive::Adaptive;
 use super::ceiling::HOLD;
 use super::lowered::{BEFORE, DRAINED, LEAST_QUEUE, LOWERED, PACKET, RoundTrip, RoundTripChange, fall_of};
+use super::signal::ONE_SIDED;
 use super::trial::{LONG, PROVEN};
 use super::{Reason, State};
 use crate::units::{Duration, Instant};
@@ -42,8 +43,6 @@ const USED: f64 = 0.9;
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// Time to the next descent after one that found nothing, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
-/// Least share of what passes that is one-sided.
-pub(super) const ONE_SIDED: f64 = 0.04;
 /// Beside a one-sided load C is lower for a moment so often, by so much: baselines stay those of an AP without a queue.
 const BREATHES: Duration = Duration::from_secs(10);
 const BREATH: Duration = Duration::from_millis(500);

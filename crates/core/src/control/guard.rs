@@ -9,12 +9,11 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
-use super::descent::ONE_SIDED;
 use super::lowered::{DRAINED, LASTS, LEAST_RATE, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::room::{Next, Raised, Room};
-use super::signal::Signal;
+use super::signal::{ONE_SIDED, Signal};
 use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Duration, Instant};
 

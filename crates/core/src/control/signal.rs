@@ -35,6 +35,9 @@ const MUCH: f64 = 0.5;
 /// Acknowledgements are a larger share than this of what they acknowledge, however thinned.
 const NOTHING_BACK: f64 = 0.0015;
 
+/// Least share of what passes that makes it a load beside which C is looked for in another way.
+pub(super) const ONE_SIDED: f64 = 0.04;
+
 /// One of so many probes goes to all stations alike; the others follow their bytes.
 const IN_TURN: u32 = 3;
 

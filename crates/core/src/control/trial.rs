@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::{AFTER_DRAIN, Adaptive};
 use super::ceiling::HOLD;
-use super::descent::ONE_SIDED;
 use super::lowered::{
     BEFORE, DRAINED, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP,
     WATCHED, drained, fall_of,
 };
+use super::signal::ONE_SIDED;
 use super::{Reason, State};
 use crate::units::{Duration, Instant};
 
