@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::Adaptive;
 use super::lowered::{LOWERED, drained};
+use super::signal::ONE_SIDED;
 use super::{Kept, Reason, State};
 use crate::units::{Bitrate, Duration, Instant};
 
@@ -32,9 +33,7 @@ const VANISHED: Duration = Duration::from_millis(600);
 const MEASURED: Duration = Duration::from_millis(1500);
 /// Where less than this share of C passes, the stations may ask for less: a trial decides.
 const DEMAND: f64 = 0.75;
-/// A ceiling that was met beside more than this share of C that may not back off is worth nothing when less than this share of that
-/// load is left.
-const MUCH: f64 = 0.04;
+/// A ceiling that was met beside a load that may not back off is worth nothing when less than this share of that load is left.
 const GONE: f64 = 0.5;
 /// Delay target as a share of what a full queue is worth, and in standard errors of that.
 const HALF: f64 = 0.5;
@@ -133,7 +132,7 @@ impl Adaptive {
     /// Looks whether C is above what the cell carries; whether C is settled by that.
     pub(super) fn follow_ceiling(&mut self, now: Instant) -> bool {
         let Some(ceiling) = self.ceiling else { return false };
-        let is_gone = |(then, now): (f64, f64)| then > MUCH * self.c && now < GONE * then;
+        let is_gone = |(then, now): (f64, f64)| then > ONE_SIDED * self.c && now < GONE * then;
         if ceiling.beside.into_iter().zip(self.signal.beside()).any(is_gone) {
             // It was what that load left, or what a cell full of it carried.
             (self.ceiling, self.full, self.mu, self.calm) = (None, None, None, 0);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::adaptive::Adaptive;
 use super::ceiling::HOLD;
-use super::lowered::{BEFORE, DRAINED, LEAST_QUEUE, LOWERED, PACKET, RoundTrip, RoundTripChange, fall_of};
+use super::lowered::{BEFORE, DRAINED, LOWERED, RoundTrip, RoundTripChange, fall_of, least_queue};
 use super::signal::ONE_SIDED;
 use super::trial::{LONG, PROVEN};
 use super::{Reason, State};
@@ -253,7 +253,7 @@ impl Adaptive {
 
     /// The least queue that is told from the packets of a small one.
     fn least_queue(&self) -> Duration {
-        Duration::from_secs_f64(LEAST_QUEUE * PACKET.as_bits() as f64 / self.c)
+        Duration::from_secs_f64(least_queue(self.c))
     }
 
     /// How fast a queue of the AP can drain, in seconds a second: it delivers no more than twice what it seems to carry.

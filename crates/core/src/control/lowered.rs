@@ -20,7 +20,7 @@ pub(super) const LEAST_RATE: f64 = 250_000.0;
 /// Fewer round trips than this say nothing.
 pub(super) const LEAST_TRIPS: usize = 4;
 /// The least queue of an AP that is full, in packets: that of a small buffer is empty at times.
-pub(super) const LEAST_QUEUE: f64 = 3.0;
+const LEAST_QUEUE: f64 = 3.0;
 /// A large buffer of an AP, in packets, and the longest time to drain one.
 const LARGE_BUFFER: f64 = 500.0;
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
@@ -60,6 +60,11 @@ pub(super) fn drained(rate: f64) -> Duration {
     Duration::from_secs_f64(queue / (1.0 - LOWERED)).min(LONGEST_DRAIN)
 }
 
+/// The least queue of a full AP in a cell that carries `rate` bit/s, in seconds.
+pub(super) fn least_queue(rate: f64) -> f64 {
+    LEAST_QUEUE * PACKET.as_bits() as f64 / rate
+}
+
 /// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
 pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> RoundTripChange {
     let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
@@ -82,7 +87,7 @@ pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, 
     };
     let ((median_before, square_before), (median_after, square_after)) = (excess(&before), excess(&after));
     let (fell, error) = (median_before - median_after, MEDIAN_ERROR * (square_before + square_after).sqrt());
-    let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / rate;
+    let queue = least_queue(rate);
     if fell > (SURE * error).max(queue) {
         RoundTripChange::By(fell, error)
     } else if SURE * error < queue && queue > PRECISION {

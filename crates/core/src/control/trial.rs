@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::adaptive::{AFTER_DRAIN, Adaptive};
 use super::ceiling::HOLD;
 use super::lowered::{
-    BEFORE, DRAINED, LASTS, LEAST_QUEUE, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP,
-    WATCHED, drained, fall_of,
+    BEFORE, DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, drained,
+    fall_of, least_queue,
 };
 use super::signal::ONE_SIDED;
 use super::{Reason, State};
@@ -91,7 +91,7 @@ impl Adaptive {
             .is_some_and(|span| span.is_empty() || (self.state() == State::Blind && span.is_leaky(true)));
         // Where a full queue is long the delay tells of it, if anybody answers and the baseline is not that queue itself; and
         // stations also stop to send for other reasons.
-        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
+        let queue = least_queue(self.c);
         let is_proven = self.trials.proven_until.is_some_and(|until| now < until)
             || self.delays.baseline(now).is_none_or(|baseline| baseline.as_secs_f64() < queue);
         let is_told = self.ceiling.is_none() && self.state() == State::Run && is_proven;
@@ -118,7 +118,7 @@ impl Adaptive {
         if self.signal.one_sided() < ONE_SIDED {
             return false;
         }
-        let queue = LEAST_QUEUE * PACKET.as_bits() as f64 / self.c;
+        let queue = least_queue(self.c);
         let mut lately = self.trials.trips.iter().filter(|trip| trip.sent_at + WATCHED > now).peekable();
         lately.peek().is_some()
             && self.trials.trips.len() > LEAST_TRIPS
