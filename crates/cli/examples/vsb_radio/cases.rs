@@ -10,7 +10,7 @@ use fairair_core::rng::Rng;
 
 use crate::live::Live;
 use crate::load::{Load, Wants};
-use crate::radio::{Cell, Mode, Radio};
+use crate::radio::{Cell, Control, Mode, Radio};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -80,14 +80,14 @@ fn load_of(rng: &mut Rng) -> Vec<Wants> {
 }
 
 /// All combinations in an order of their own for each seed.
-fn cases(seed: u64, answering: Answering) -> Vec<Case> {
+fn cases(seed: u64, answering: Answering, control: Control) -> Vec<Case> {
     let mut rng = Rng::fork(seed, "combinations");
     let mut cases = Vec::new();
     for mode in [Mode::Routed, Mode::Bridged] {
         for event in [Event::Start, Event::Kill, Event::Reload] {
             for mbps in RATES {
                 for buffer in BUFFERS {
-                    let cell = Cell { mode, mbps, buffer, stations: STATIONS };
+                    let cell = Cell { mode, mbps, buffer, stations: STATIONS, control };
                     cases.push((rng.uniform(), Case { cell, event, wants: load_of(&mut rng), answering }));
                 }
             }
@@ -110,6 +110,7 @@ pub(crate) struct Chosen<'a> {
     pub(crate) count: usize,
     pub(crate) only: &'a str,
     pub(crate) answering: Answering,
+    pub(crate) control: Control,
     /// Where the logs of the capacity machines go.
     pub(crate) log: Option<&'a Path>,
 }
@@ -163,8 +164,8 @@ fn run(fairair: &Path, case: &Case, number: usize, log: Option<&Path>) -> Result
 
 /// Bars 1 and 2 of the live box: fair from 10 s on, whatever happens under load.
 pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bool {
-    let Chosen { seed, count, only, answering, log } = *chosen;
-    let mut cases = cases(seed, answering);
+    let Chosen { seed, count, only, answering, control, log } = *chosen;
+    let mut cases = cases(seed, answering, control);
     cases.retain(|case| case.name().contains(only));
     cases.truncate(count);
     println!("| case | flows of the stations | level, Jain | goodput over that without | without: level | C |");
@@ -198,7 +199,7 @@ pub(crate) fn takes_hold(fairair: &Path, jobs: usize, chosen: &Chosen<'_>) -> bo
     });
     let missed = missed.into_inner();
     println!(
-        "\n{} of {} combinations within the bar, seed {seed}, stations answer {answering:?}",
+        "\n{} of {} combinations within the bar, seed {seed}, {control:?}, stations answer {answering:?}",
         cases.len() - missed,
         cases.len()
     );

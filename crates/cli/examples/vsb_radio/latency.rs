@@ -11,7 +11,7 @@ use fairair_core::metrics::jain_index;
 use crate::cases::{level, side_by_side};
 use crate::live::Live;
 use crate::load::{Load, Wants, percentile, ping};
-use crate::radio::{Cell, Mode, Radio};
+use crate::radio::{Cell, Control, Mode, Radio};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -111,8 +111,8 @@ fn look(radio: &Radio, load: &Load, address: &str, seconds: u32) -> Result<Shown
     Ok(Shown { pings, goodputs, late: radio.path.as_ref().map_or(0.0, crate::path::Path::late) })
 }
 
-fn run(fairair: &Path, case: &Case, number: usize, seconds: u32) -> Result<[Shown; 3]> {
-    let cell = Cell { mode: Mode::Routed, mbps: case.mbps, buffer: 75, stations: STATIONS };
+fn run(fairair: &Path, case: &Case, control: Control, number: usize, seconds: u32) -> Result<[Shown; 3]> {
+    let cell = Cell { mode: Mode::Routed, mbps: case.mbps, buffer: 75, stations: STATIONS, control };
     let of = |station: usize| Duration::from_millis(case.path[station % case.path.len()]);
     let is_short = case.path.iter().all(|rtt| *rtt == 0);
     let round_trips: Vec<_> = (0..if is_short { 0 } else { STATIONS }).map(of).collect();
@@ -140,6 +140,7 @@ fn run(fairair: &Path, case: &Case, number: usize, seconds: u32) -> Result<[Show
 pub(crate) fn latency(
     fairair: &Path,
     jobs: usize,
+    control: Control,
     paths: &[String],
     only: &str,
     seconds: u32,
@@ -163,7 +164,7 @@ pub(crate) fn latency(
         let _alone = is_heavy.then(|| machine.write().unwrap_or_else(PoisonError::into_inner));
         let _beside = (!is_heavy).then(|| machine.read().unwrap_or_else(PoisonError::into_inner));
         let path = case.path.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
-        let [without, auto, paper] = match run(fairair, case, number, seconds) {
+        let [without, auto, paper] = match run(fairair, case, control, number, seconds) {
             Ok(shown) => shown,
             Err(error) => {
                 missed.store(true, Ordering::Relaxed);

@@ -26,6 +26,9 @@ struct Args {
     /// Cells side by side.
     #[arg(long, global = true, default_value_t = 3)]
     jobs: usize,
+    /// Congestion control of all transfers.
+    #[arg(long, global = true, value_enum, default_value = "cubic")]
+    control: radio::Control,
     #[command(subcommand)]
     what: What,
 }
@@ -93,6 +96,7 @@ fn measured(args: &Args) -> Result<bool, String> {
     }
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("fairair"));
     let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
+    let control = args.control;
     match &args.what {
         What::TakesHold { seed, count, deaf, blind, only, log } => {
             let answering = match (blind, deaf) {
@@ -102,10 +106,10 @@ fn measured(args: &Args) -> Result<bool, String> {
             };
             // The configuration takes no other.
             let log = log.as_ref().map(std::path::absolute).transpose().map_err(|error| error.to_string())?;
-            let chosen = cases::Chosen { seed: *seed, count: *count, only, answering, log: log.as_deref() };
+            let chosen = cases::Chosen { seed: *seed, count: *count, only, answering, control, log: log.as_deref() };
             Ok(cases::takes_hold(&fairair, args.jobs, &chosen))
         }
-        What::Tells { seconds, only } => Ok(tells::tells(&fairair, args.jobs, *seconds, only)),
-        What::Latency { paths, only, seconds } => latency::latency(&fairair, args.jobs, paths, only, *seconds),
+        What::Tells { seconds, only } => Ok(tells::tells(&fairair, args.jobs, control, *seconds, only)),
+        What::Latency { paths, only, seconds } => latency::latency(&fairair, args.jobs, control, paths, only, *seconds),
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::cases::side_by_side;
 use crate::live::Live;
 use crate::load::{Load, Wants};
-use crate::radio::{Cell, Mode, Radio, tc};
+use crate::radio::{Cell, Control, Mode, Radio, tc};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -103,8 +103,14 @@ fn limit(radio: &Radio, kbps: u32) -> Result<()> {
 }
 
 /// Seconds until each new text among the troubles, in `watched`, or until what is expected has come.
-fn watch(fairair: &Path, case: &Case, number: usize, watched: Duration) -> Result<Vec<(f64, String)>> {
-    let cell = Cell { mode: Mode::Routed, mbps: MBPS, buffer: 75, stations: STATIONS };
+fn watch(
+    fairair: &Path,
+    case: &Case,
+    control: Control,
+    number: usize,
+    watched: Duration,
+) -> Result<Vec<(f64, String)>> {
+    let cell = Cell { mode: Mode::Routed, mbps: MBPS, buffer: 75, stations: STATIONS, control };
     let radio = Radio::new(cell, number)?;
     if case.is_blind {
         radio.blind()?;
@@ -149,14 +155,14 @@ fn is_expected(case: &Case, text: &str) -> bool {
 }
 
 /// Bar 5 of the live box: said within 15 s where it is so; never in `seconds` of ordinary operation.
-pub(crate) fn tells(fairair: &Path, jobs: usize, seconds: u64, only: &str) -> bool {
+pub(crate) fn tells(fairair: &Path, jobs: usize, control: Control, seconds: u64, only: &str) -> bool {
     let mut cases = cases().to_vec();
     cases.retain(|case| case.name.contains(only));
     println!("| case, {MBPS} Mbit/s, {STATIONS} stations | what the box says, and after how long | bar |");
     println!("|---|---|---|");
     let missed = AtomicBool::new(false);
     side_by_side(&cases, jobs, |number, case| {
-        let seen = watch(fairair, case, number, Duration::from_secs(seconds));
+        let seen = watch(fairair, case, control, number, Duration::from_secs(seconds));
         let (is_met, said) = match &seen {
             Ok(said) => {
                 let is_met = match case.expects {

@@ -363,6 +363,18 @@ impl Bench {
         (sorted[15], found)
     }
 
+    /// A copy of the command in this bench's directory, which any user may execute.
+    pub(crate) fn binary_for_all(&self) -> PathBuf {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(self.directory.path(), std::fs::Permissions::from_mode(0o755)).expect("set");
+        let binary = self.directory.path().join("fairair");
+        // By another process: a child that another test forks meanwhile keeps what this one has open for writing, and
+        // nobody may execute that ("Text file busy").
+        let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_fairair")).arg(&binary).status().expect("cp");
+        assert!(copied.success());
+        binary
+    }
+
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }

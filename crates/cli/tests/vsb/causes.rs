@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::process::Output;
 use std::time::{Duration, Instant};
@@ -151,9 +150,7 @@ fn a_client_is_told_why_nobody_answers() {
     needs_root!();
     needs_tool!("setpriv");
     let bench = Bench::shaping_light(1, ONE);
-    std::fs::set_permissions(bench.directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let binary = bench.directory.path().join("fairair");
-    std::fs::copy(env!("CARGO_BIN_EXE_fairair"), &binary).unwrap();
+    let binary = bench.binary_for_all();
     let (binary, state) = (binary.to_str().unwrap(), bench.state.to_str().unwrap());
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", binary];
     for command in ["status", "stop"] {

@@ -97,9 +97,7 @@ fn two_capabilities_are_enough() {
     let state = bench.state.clone();
     std::fs::create_dir(&state).unwrap();
     std::os::unix::fs::chown(&state, Some(65_534), Some(65_534)).unwrap();
-    std::fs::set_permissions(bench.directory.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let binary = bench.directory.path().join("fairair");
-    std::fs::copy(FAIRAIR, &binary).unwrap();
+    let binary = bench.binary_for_all();
     bench.configure(ONE);
     let only = "-all,+net_admin,+net_raw";
     let (inherited, ambient, bounding) =

@@ -259,6 +259,8 @@ fn connect(to: SocketAddr, from: IpAddr) -> TcpStream {
     loop {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP)).expect("a socket");
         socket.bind(&SocketAddr::new(from, 0).into()).expect("bound");
+        // A machine's default may be any; another control has other losses, and so another goodput of the same share.
+        socket.set_tcp_congestion(b"cubic").expect("CUBIC");
         // Longer than until the second SYN (1 s): a sink takes the first connection only, also one that was given up. IPv6
         // loses the first SYN while the box's link-local address is still being checked for duplicates.
         if socket.connect_timeout(&to.into(), Duration::from_millis(2500)).is_ok() {
