@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fairair_linux::command::in_namespace;
 use fairair_linux::netns::Namespace;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::radio::Radio;
 
@@ -45,7 +45,8 @@ impl Load {
             let host = (&radio.host, radio.host_address().to_owned());
             for flow in 0..wanted.up + wanted.down {
                 let (from, to) = if flow < wanted.up { (&station, &host) } else { (&host, &station) };
-                load.transfer(from.0, to.0, &to.1, port, Arc::clone(&received))?;
+                let control = radio.cell.control.name();
+                load.transfer((from.0, control), to.0, &to.1, port, Arc::clone(&received))?;
                 port += 1;
             }
         }
@@ -54,7 +55,7 @@ impl Load {
 
     fn transfer(
         &mut self,
-        from: &Namespace,
+        (from, control): (&Namespace, String),
         to: &Namespace,
         address: &str,
         port: u16,
@@ -65,7 +66,7 @@ impl Load {
         let over = Arc::clone(&self.over);
         self.threads.push(std::thread::spawn(move || sink(&listener, &received, &over)));
         let over = Arc::clone(&self.over);
-        self.threads.push(from.spawn(move || source(at, &over)).map_err(|error| error.to_string())?);
+        self.threads.push(from.spawn(move || source(at, &control, &over)).map_err(|error| error.to_string())?);
         Ok(())
     }
 
@@ -112,10 +113,12 @@ fn sink(listener: &TcpListener, received: &AtomicU64, over: &AtomicBool) -> std:
     reset(&stream)
 }
 
-fn source(to: SocketAddr, over: &AtomicBool) -> std::io::Result<()> {
-    let mut stream = loop {
-        match TcpStream::connect_timeout(&to, Duration::from_secs(5)) {
-            Ok(stream) => break stream,
+fn source(to: SocketAddr, control: &str, over: &AtomicBool) -> std::io::Result<()> {
+    let mut stream: TcpStream = loop {
+        let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
+        socket.set_tcp_congestion(control.as_bytes())?;
+        match socket.connect_timeout(&to.into(), Duration::from_secs(5)) {
+            Ok(()) => break socket.into(),
             Err(_) if over.load(Ordering::Relaxed) => return Ok(()),
             Err(_) => std::thread::sleep(Duration::from_millis(20)),
         }

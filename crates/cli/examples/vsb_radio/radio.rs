@@ -43,11 +43,11 @@ pub(crate) struct Cell {
     pub(crate) buffer: u32,
     /// Number of stations, at most 90.
     pub(crate) stations: usize,
-    /// Congestion control of host and stations.
+    /// Congestion control of the transfers.
     pub(crate) control: Control,
 }
 
-/// Congestion control, as `net.ipv4.tcp_congestion_control` names it. Named always, for a machine's default is any.
+/// Congestion control. Named always, for a machine's default is any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Control {
     Cubic,
@@ -56,7 +56,8 @@ pub(crate) enum Control {
 }
 
 impl Control {
-    fn name(self) -> String {
+    /// As Linux names it.
+    pub(crate) fn name(self) -> String {
         format!("{self:?}").to_lowercase()
     }
 }
@@ -102,9 +103,6 @@ impl Radio {
             Some(Path::new(&router, "wan", &host, "eth0", round_trips).map_err(text)?)
         };
         let radio = Radio { cell, host, router, ap, stations: all.collect(), path };
-        for end in std::iter::once(&radio.host).chain(&radio.stations) {
-            end.sysctl(&[("net/ipv4/tcp_congestion_control", cell.control.name())]).map_err(text)?;
-        }
         radio.wire()?;
         radio.tune()?;
         Ok(radio)
