@@ -49,6 +49,8 @@ const AGGREGATED: f64 = 1.6;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
+/// Pairs of what meets the requirements and what carries more, between which two points are looked at.
+const EDGES: usize = 5;
 /// Most times that the neighbours of what is proved are looked at, once more with finer steps where that gives no more goodput, while less
 /// than this share of the frames is spent.
 const CLIMBS: usize = 3;
@@ -210,7 +212,9 @@ impl<'a> Search<'a> {
             }
             let (before, parents) = (best_goodput(proved), leaders(proved));
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
-            self.look(&unseen(proposals::beside(&parents, &self.ranges, fine), &known), SECOND, second)?;
+            let mut near = cross::edges(second, &self.ranges, before, many(EDGES));
+            near.extend(proposals::beside(&parents, &self.ranges, fine));
+            self.look(&unseen(near, &known), SECOND, second)?;
             self.prove((second, third, proved), &many)?;
             match (best_goodput(proved) <= before, fine) {
                 (true, true) => break,

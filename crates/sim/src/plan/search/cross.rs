@@ -8,6 +8,39 @@ use crate::plan::ranges::Ranges;
 
 /// What a step of a whole cube's side costs, as a share of goodput: near pairs first, a straight line is right between them.
 const FAR: f64 = 0.2;
+/// Shortfall, in tolerances, up to which a candidate is near the requirements.
+const NEAR: f64 = 12.0;
+
+/// How far apart two points of a family's cube are.
+fn far(a: &Outcome, b: &Outcome) -> f64 {
+    a.at.iter().zip(&b.at).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// The point at this part of the way from one to the other.
+fn on_line(from: &Outcome, to: &Outcome, part: f64) -> Vec<f64> {
+    from.at.iter().zip(&to.at).map(|(from, to)| from + part * (to - from)).collect()
+}
+
+/// Points between what meets the requirements and what carries more than `best` and misses them, of the same family: the most goodput
+/// is where a goal or the floor is just kept. At most `most` pairs, those that promise the most first.
+pub(super) fn edges(seen: &[Outcome], ranges: &Ranges, best: f64, most: usize) -> Vec<Proposal> {
+    let beyond = |o: &&Outcome| !o.meets && o.goodput > best && o.starved.is_nobody() && o.shortfall < NEAR;
+    let mut pairs: Vec<(f64, &Outcome, &Outcome)> = Vec::new();
+    for more in seen.iter().filter(beyond) {
+        let met = seen.iter().filter(|o| o.meets && o.family == more.family && o.at.len() == more.at.len());
+        let promise = |o: &Outcome| o.goodput.max(1.0).ln() - FAR * far(o, more);
+        if let Some(met) = met.max_by(|a, b| promise(a).total_cmp(&promise(b))) {
+            pairs.push((promise(met) + more.goodput.ln(), met, more));
+        }
+    }
+    pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let between = |(_, met, more): &(f64, &Outcome, &Outcome)| {
+        let points = [1.0 / 3.0, 2.0 / 3.0].map(|part| on_line(met, more, part));
+        let family = met.of;
+        points.into_iter().filter_map(move |at| Some((family, at.clone(), family?.change(ranges, &at))))
+    };
+    pairs.iter().take(most).flat_map(between).collect()
+}
 
 /// At most `most` points, the most promising first, a third of them of one family: where the goodput of the worse end is highest.
 pub(super) fn between(seen: &[Outcome], ranges: &Ranges, most: usize) -> Vec<Proposal> {
@@ -20,8 +53,7 @@ pub(super) fn between(seen: &[Outcome], ranges: &Ranges, most: usize) -> Vec<Pro
         for (above, _) in sided.iter().filter(|(_, side)| *side > 0.0) {
             let (a, b) = (&seen[*below], &seen[*above]);
             if a.family == b.family {
-                let far: f64 = a.at.iter().zip(&b.at).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt();
-                pairs.push((a.goodput.min(b.goodput).max(1.0).ln() - FAR * far, *below, *above));
+                pairs.push((a.goodput.min(b.goodput).max(1.0).ln() - FAR * far(a, b), *below, *above));
             }
         }
     }
@@ -35,8 +67,7 @@ pub(super) fn between(seen: &[Outcome], ranges: &Ranges, most: usize) -> Vec<Pro
         if proposals.len() >= most || of_family >= most.div_ceil(3) {
             continue;
         }
-        let part = from / (from - to);
-        let at: Vec<f64> = a.at.iter().zip(&b.at).map(|(a, b)| a + part * (b - a)).collect();
+        let at = on_line(a, b, from / (from - to));
         let change = family.change(ranges, &at);
         if !proposals.iter().any(|(_, _, other)| *other == change) && !seen.iter().any(|other| other.change == change) {
             proposals.push((Some(family), at, change));
