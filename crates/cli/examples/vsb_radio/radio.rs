@@ -47,7 +47,7 @@ pub(crate) struct Cell {
     pub(crate) control: Control,
 }
 
-/// Congestion control. Named always, for a machine's default is any.
+/// Congestion control. Always named: a machine's default may be any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Control {
     Cubic,

@@ -1,4 +1,4 @@
-//! Points between two of a family that miss a goal on opposite sides.
+//! Points between two of a family that miss a goal on opposite sides, or of which one meets all and the other carries more.
 //!
 //! A goal such as `down/up=2` holds on a thin surface in the cube of a family with several parameters: points that are spread evenly, and
 //! children of the best of them, seldom meet it. Between a point on one side and one on the other there is one that does.
@@ -30,7 +30,7 @@ pub(super) fn edges(seen: &[Outcome], ranges: &Ranges, best: f64, most: usize) -
         let met = seen.iter().filter(|o| o.meets && o.family == more.family && o.at.len() == more.at.len());
         let promise = |o: &Outcome| o.goodput.max(1.0).ln() - FAR * far(o, more);
         if let Some(met) = met.max_by(|a, b| promise(a).total_cmp(&promise(b))) {
-            pairs.push((promise(met) + more.goodput.ln(), met, more));
+            pairs.push((promise(met) + more.goodput.max(1.0).ln(), met, more));
         }
     }
     pairs.sort_by(|a, b| b.0.total_cmp(&a.0));
