@@ -100,6 +100,9 @@ fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
 /// A short queue of data, and room for one ACK: a later ACK stands for those that are dropped, and the air of these carries data.
 const FEW_ACKS: &[f64] = &[0.42, 0.0];
 
+/// Where in the range of a queue's limits what windows allow waits and is not dropped.
+const LONG_QUEUE: f64 = 0.8;
+
 /// Turns by airtime.
 const AS_LINUX: &[f64] = &[0.2];
 
@@ -157,6 +160,11 @@ const AP: &[Family] = &[
     family("queue + window-cap", 3, 22, |r, x| Change {
         queue: Some(companion(r, x[0], r.packets(x[1]))),
         window_cap: Some((WindowRule::Lossless, r.packets(x[2]))),
+        ..Change::default()
+    }),
+    family("long queue + window-cap", 2, 8, |r, x| Change {
+        queue: Some(companion(r, x[0], r.packets(LONG_QUEUE))),
+        window_cap: Some((WindowRule::Lossless, r.packets(x[1]))),
         ..Change::default()
     }),
     family("mac80211 + window-cap", 3, 12, |r, x| Change {
