@@ -109,6 +109,16 @@ impl Category {
     /// All categories, the most urgent first: the order of arrays that are indexed by category.
     pub const ALL: [Category; 4] = [Category::Voice, Category::Video, Category::BestEffort, Category::Background];
 
+    /// The traffic identifier of its packets (802.11-2020 Table 10-1: the user priority that Linux' `cfg80211_classify8021d` gives them).
+    pub const fn tid(self) -> u8 {
+        match self {
+            Category::Voice => 6,
+            Category::Video => 5,
+            Category::BestEffort => 0,
+            Category::Background => 1,
+        }
+    }
+
     /// Position in arrays by category.
     pub const fn index(self) -> usize {
         self as usize

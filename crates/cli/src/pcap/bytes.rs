@@ -116,13 +116,13 @@ pub(super) fn mac_frame<P: Captured>(
         }
         AirBody::BlockAckReq { start } => {
             control(out, FRAME_BLOCK_ACK_REQ, frame, true);
-            out.extend(COMPRESSED_BITMAP.to_le_bytes());
+            out.extend((COMPRESSED_BITMAP | tid_info(frame)).to_le_bytes());
             out.extend((start << 4).to_le_bytes());
             out.len()
         }
         AirBody::BlockAck { start, received } => {
             control(out, FRAME_BLOCK_ACK, frame, true);
-            out.extend(COMPRESSED_BITMAP.to_le_bytes());
+            out.extend((COMPRESSED_BITMAP | tid_info(frame)).to_le_bytes());
             // The fragment number says how long the bitmap is (802.11-2020 Table 9-30: 0 is 64 bits; 802.11ax: 4 is 256).
             let rules = PpduRules::standard(radio.band(), radio.preamble);
             let long = frame.duration > frame.tx.ppdu_time(Bytes(SHORT_BLOCK_ACK), &rules);
@@ -159,16 +159,23 @@ fn control<P: Captured>(out: &mut Vec<u8>, kind: u8, frame: &AirFrame<P>, names_
     out.len()
 }
 
+/// The TID in the control field of a BlockAckReq or BlockAck (802.11-2020 clause 9.3.1.7.1).
+fn tid_info<P>(frame: &AirFrame<P>) -> u16 {
+    frame.category.map_or(0, |category| u16::from(category.tid()) << 12)
+}
+
 fn data_header<P: Captured>(out: &mut Vec<u8>, frame: &AirFrame<P>, beyond_ap: [u8; 6], sequence: u16, retry: bool) {
     let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
-    let qos = frame.tx.phy().has_mcs();
-    out.extend([if qos { FRAME_QOS_DATA } else { FRAME_DATA }, ds | if retry { RETRY } else { 0 }]);
+    out.extend([
+        if frame.category.is_some() { FRAME_QOS_DATA } else { FRAME_DATA },
+        ds | if retry { RETRY } else { 0 },
+    ]);
     out.extend(nav_micros(frame).to_le_bytes());
     // To the DS: BSSID, source, destination; from it: destination, BSSID, source.
     out.extend([P::mac_of(frame.receiver), P::mac_of(frame.transmitter), beyond_ap].as_flattened());
     out.extend((sequence << 4).to_le_bytes()); // fragment 0
-    if qos {
-        out.extend([0, 0]); // TID 0, answered by ACK or BlockAck as the PPDU demands
+    if let Some(category) = frame.category {
+        out.extend([category.tid(), 0]); // answered by ACK or BlockAck as the PPDU demands
     }
 }
 

@@ -117,7 +117,18 @@ impl Air {
         let is_ack = body == AirBody::Ack;
         let nav = if is_ack { Duration::ZERO } else { self.radio.phy.sifs(band) + answer };
         let place = Place::Alone;
-        self.frames.push(AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body });
+        self.frames.push(AirFrame {
+            at,
+            duration,
+            nav,
+            place,
+            transmitter,
+            receiver,
+            tx,
+            category: None,
+            reception,
+            body,
+        });
         self.now += duration;
     }
 

@@ -64,6 +64,7 @@ fn golden_bytes_of_a_cts_to_self() {
         transmitter: station,
         receiver: station,
         tx: mixed.tx(Bitrate::mbps(2)),
+        category: None,
         reception: Reception::Decoded,
         body: AirBody::CtsToSelf,
     };

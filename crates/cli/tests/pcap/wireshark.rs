@@ -134,7 +134,7 @@ fn modern(radio: &str) -> (Vec<AirFrame<Segment>>, Vec<u8>) {
         [[station]]
         name = "up"
         count = 2
-        flows = [{{ direction = "up" }}, {{ direction = "up", kind = "udp", rate = "1 Mbit/s" }}]
+        flows = [{{ direction = "up" }}, {{ direction = "up", kind = "udp", rate = "1 Mbit/s", category = "bk" }}]
         "#
     );
     let scenario = Scenario::from_toml(&text, "modern.toml").unwrap();
@@ -176,13 +176,15 @@ fn wireshark_decodes_modern_cells() {
             "wlan.qos.amsdupresent",
             "frame.len",
             "radiotap.length",
+            "wlan.qos.tid",
         ];
         let Some(rows) = tshark(&capture, &fields) else { return };
         assert_eq!(rows.len(), frames.len(), "{radio}");
+        let mut tids = std::collections::BTreeSet::new();
         let mut kinds = std::collections::BTreeMap::<String, usize>::new();
         let (mut aggregates, mut joined) = (0, 0);
         for (index, (row, frame)) in rows.iter().zip(&frames).enumerate() {
-            let [malformed, kind, nav, seen, fcs, reference, last, severity, lens, amsdu, frame_len, radiotap_len] =
+            let [malformed, kind, nav, seen, fcs, reference, last, severity, lens, amsdu, frame_len, radiotap_len, tid] =
                 row.as_slice()
             else {
                 unreachable!()
@@ -194,6 +196,10 @@ fn wireshark_decodes_modern_cells() {
             assert_eq!(nav.parse::<u64>(), Ok(frame.nav.as_nanos().div_ceil(1_000)), "{place}");
             let is_data = matches!(frame.body, AirBody::Data { .. });
             assert_eq!(seen == phy, is_data, "{place}");
+            let own =
+                frame.category.filter(|_| is_data).map_or_else(String::new, |category| category.tid().to_string());
+            assert_eq!(*tid, own, "{place}");
+            tids.insert(own);
             if let AirBody::Data { packet, more, .. } = &frame.body
                 && frame.reception == Reception::Decoded
             {
@@ -225,6 +231,7 @@ fn wireshark_decodes_modern_cells() {
         expects("0x001b", radio.contains("rts"));
         expects("0x001c", radio.contains("rts"));
         expects("0x001e", radio.contains("txop"));
+        assert_eq!(tids.into_iter().collect::<Vec<_>>(), ["", "0", "1"], "{radio}");
         assert_eq!(aggregates > 0, aggregation, "{radio}");
         assert_eq!(joined > 0, radio.contains("amsdu"), "{radio}");
     }

@@ -1,7 +1,7 @@
 //! What a monitor on the channel sees.
 
 use super::tx_vector::TxVector;
-use crate::packet::NodeId;
+use crate::packet::{Category, NodeId};
 use crate::units::{Duration, Instant};
 
 /// What became of a frame.
@@ -82,6 +82,8 @@ pub struct AirFrame<P> {
     pub receiver: NodeId,
     /// How it is sent.
     pub tx: TxVector,
+    /// The access category of the exchange; `None` without EDCA: its data frames have no QoS header.
+    pub category: Option<Category>,
     /// What came of it.
     pub reception: Reception,
     /// What it carries.
@@ -91,8 +93,8 @@ pub struct AirFrame<P> {
 impl<P> AirFrame<P> {
     /// The same frame with the packets as `show` makes them.
     pub fn map<Q>(self, show: impl FnMut(P) -> Q) -> AirFrame<Q> {
-        let AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body } = self;
-        AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body: body.map(show) }
+        let AirFrame { at, duration, nav, place, transmitter, receiver, tx, category, reception, body } = self;
+        AirFrame { at, duration, nav, place, transmitter, receiver, tx, category, reception, body: body.map(show) }
     }
 }
 

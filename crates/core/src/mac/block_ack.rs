@@ -10,7 +10,7 @@ use crate::packet::Packet;
 use crate::units::{Bytes, Duration, Instant};
 
 /// QoS header 26 and FCS 4 bytes around a packet with LLC/SNAP, or around an A-MSDU.
-const HEADER_FCS: u64 = 30;
+pub(super) const HEADER_FCS: u64 = 30;
 /// LLC/SNAP 8, QoS header 26 and FCS 4 bytes around an IP packet.
 pub(super) const MPDU_OVERHEAD: u64 = LLC_SNAP + HEADER_FCS;
 /// Destination, source, length and LLC/SNAP before an IP packet in an A-MSDU (802.11-2020 clause 9.3.2.2.2).

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::block_ack::{DELIMITER, Limits, Load, MPDU_OVERHEAD, Session};
+use super::block_ack::{DELIMITER, HEADER_FCS, Limits, Load, MPDU_OVERHEAD, Session};
 use super::counters::Delays;
 use super::link::Link;
 use super::medium::AccessId;
@@ -59,6 +59,8 @@ pub(super) struct AccessFunction<P> {
     pub(super) txop: Duration,
     /// By station at the AP; a station has one.
     pub(super) sessions: Vec<Session<P>>,
+    /// Longest A-MSDU of each session: one that does not fit into the TXOP with its answer is not made (802.11-2020 clause 10.23.2.9). 0: none.
+    amsdu: Vec<u64>,
     /// Sessions with MPDUs that wait.
     turn: VecDeque<usize>,
     /// The session whose BlockAck is missing and is asked for.
@@ -84,6 +86,7 @@ impl<P: Packet> AccessFunction<P> {
             category,
             txop,
             sessions: (0..peers).map(|_| Session::new()).collect(),
+            amsdu: vec![0; peers],
             turn: VecDeque::with_capacity(peers),
             bar: None,
             job,
@@ -129,7 +132,7 @@ struct Times {
     /// BlockAck window, and MPDUs of an A-MPDU at most.
     window: usize,
     mpdus: usize,
-    /// Longest A-MSDU; 0: none.
+    /// Longest A-MSDU without regard to TXOPs; 0: none.
     amsdu: u64,
 }
 
@@ -186,12 +189,46 @@ impl<P: Packet> Edca<P> {
             params: *qos,
         };
         edca.times = links.iter().map(|link| edca.times_of(params, link)).collect();
+        for (station, link) in links.iter().enumerate() {
+            edca.limit_amsdus(params, station, link);
+        }
         edca
     }
 
     /// The modulation of `station` has changed.
     pub(super) fn set_link(&mut self, params: &MacParams, station: usize, link: &Link) {
         self.times[station] = self.times_of(params, link);
+        self.limit_amsdus(params, station, link);
+    }
+
+    /// Sets the longest A-MSDUs to and from `station`.
+    fn limit_amsdus(&mut self, params: &MacParams, station: usize, link: &Link) {
+        let times = self.times[station];
+        for node in [NodeId::AP.index(), station + 1] {
+            for id in self.of_node(node) {
+                let (txop, peer) = (self.functions[id].txop, if node == NodeId::AP.index() { station } else { 0 });
+                let lone = self.room(params, link, (&times, txop), self.protects()).1;
+                let within =
+                    if txop > Duration::ZERO { lone.saturating_sub(times.alone + HEADER_FCS) } else { u64::MAX };
+                self.functions[id].amsdu[peer] = times.amsdu.min(within);
+            }
+        }
+    }
+
+    /// Whether long PPDUs are announced by RTS and CTS.
+    fn protects(&self) -> bool {
+        self.params.rts_above.is_some() || self.params.rts_longer.is_some()
+    }
+
+    /// Longest PSDU of several MPDUs, and of one, that is over with its answer in `left`, behind RTS and CTS if `announced`.
+    fn room(&self, params: &MacParams, link: &Link, (times, left): (&Times, Duration), announced: bool) -> (u64, u64) {
+        let announcement = if announced { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
+        let protection = announcement + params.protection_time(link.tx);
+        let within = |answer| {
+            let room = left.saturating_sub(params.sifs + answer + protection);
+            link.tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0)
+        };
+        (within(times.block_ack), within(times.ack))
     }
 
     fn times_of(&self, params: &MacParams, link: &Link) -> Times {
@@ -230,7 +267,8 @@ impl<P: Packet> Edca<P> {
             let id = self.function(index, packet.category());
             let function = &mut self.functions[id];
             let peer = function.peer(packet.station());
-            let Times { longest, mpdus, amsdu, .. } = self.times[function.station(peer)];
+            let Times { longest, mpdus, .. } = self.times[function.station(peer)];
+            let amsdu = function.amsdu[peer];
             let session = &mut function.sessions[peer];
             let (count, bytes) = session.waiting();
             let few = count < AGGREGATES_AHEAD;
@@ -289,23 +327,19 @@ impl<P: Packet> Edca<P> {
         function.job.peer = peer;
         let times = self.times[station];
         let (mut longest, mut lone) = (times.longest, u64::MAX);
-        let protects = first && (self.params.rts_above.is_some() || self.params.rts_longer.is_some());
+        let protects = first && self.protects();
+        let function = &self.functions[id];
         if function.txop > Duration::ZERO {
-            let announcement = if protects { self.rts + self.cts + params.sifs * 2 } else { Duration::ZERO };
-            let protection = announcement + params.protection_time(links[station].tx);
-            let within = |answer| {
-                let room = left.saturating_sub(params.sifs + answer + protection);
-                links[station].tx.longest_psdu(room, &params.ppdu).map_or(0, |bytes| bytes.0)
-            };
-            longest = longest.min(within(times.block_ack));
-            lone = within(times.ack);
+            let (several, one) = self.room(params, &links[station], (&times, left), protects);
+            (longest, lone) = (longest.min(several), one);
         }
+        let function = &mut self.functions[id];
         let limits = Limits {
             psdu: longest,
             lone_psdu: lone,
             window: times.window,
             mpdus: times.mpdus,
-            amsdu: times.amsdu,
+            amsdu: function.amsdu[peer],
             alone: times.alone,
             first_always: first,
             expired: Session::<P>::expiry(now, self.params.lifetime),

@@ -180,6 +180,7 @@ impl<P: Packet + Clone> Bss<P> {
                 transmitter,
                 receiver: transmitter,
                 tx: cts_tx,
+                category: Some(function.category),
                 reception,
                 body: AirBody::CtsToSelf,
             }));
@@ -197,6 +198,7 @@ impl<P: Packet + Clone> Bss<P> {
                 transmitter,
                 receiver,
                 tx,
+                category: Some(function.category),
                 reception,
                 body: AirBody::Data { packet: packet.clone(), more: more.cloned().collect(), sequence, retry },
             }));

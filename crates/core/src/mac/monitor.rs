@@ -42,8 +42,8 @@ impl<P: Packet + Clone> Bss<P> {
             Sent::ByHolder => (holder, other),
             Sent::ByReceiver => (other, holder),
         };
-        let place = Place::Alone;
-        air.push(AirFrame { at, duration, nav, place, transmitter, receiver, tx, reception, body });
+        let (place, category) = (Place::Alone, Some(function.category));
+        air.push(AirFrame { at, duration, nav, place, transmitter, receiver, tx, category, reception, body });
     }
 
     /// What a frame of the exchange of `id` that ends at `end` announces: the rest of the exchange, as a TXOP with single protection

@@ -47,6 +47,7 @@ impl<P: Packet + Clone> Bss<P> {
                     transmitter: id,
                     receiver: id,
                     tx,
+                    category: None,
                     reception: if collision { Reception::Collided } else { Reception::Decoded },
                     body: AirBody::CtsToSelf,
                 });
@@ -59,6 +60,7 @@ impl<P: Packet + Clone> Bss<P> {
                 transmitter: id,
                 receiver: if id == NodeId::AP { peer } else { NodeId::AP },
                 tx: link.tx,
+                category: None,
                 reception,
                 body: AirBody::Data { packet: packet.clone(), more: Vec::new(), sequence: node.sequence, retry },
             });
@@ -93,6 +95,7 @@ impl<P: Packet + Clone> Bss<P> {
                 transmitter: receiver,
                 receiver: sender,
                 tx: link.ack_tx,
+                category: None,
                 reception: Reception::Decoded,
                 body: AirBody::Ack,
             });
