@@ -2,6 +2,7 @@
 
 use fairair_core::metrics::{ByClass, Estimate, Report, SizeTransfers, StationReport, verdict};
 use fairair_core::packet::Direction;
+use fairair_core::qdisc::{Mac80211Params, QdiscSpec};
 use fairair_core::scenario::{Preset, Scenario, Station};
 use fairair_core::units::{Bytes, plural};
 
@@ -104,9 +105,14 @@ fn queue(scenario: &Scenario) -> String {
     let fields = spec.as_object().into_iter().flatten();
     let (kind, parameters): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| *key == "kind");
     let kind = kind.into_iter().filter_map(|(_, name)| name.as_str().map(str::to_owned));
-    // A switch that is off says nothing.
-    let says = |value: &serde_json::Value| !value.is_null() && *value != serde_json::Value::Bool(false);
-    let parameters = parameters.into_iter().filter(|(_, value)| says(value));
+    // Of Linux' queues what is not as usual; else a switch that is off says nothing.
+    let usual = matches!(scenario.ap.queue, QdiscSpec::Mac80211(_))
+        .then(|| serde_json::to_value(QdiscSpec::Mac80211(Mac80211Params::default())).unwrap_or_default());
+    let says = |key: &str, value: &serde_json::Value| match &usual {
+        Some(usual) => key == "limit" || usual.get(key) != Some(value),
+        None => !value.is_null() && *value != serde_json::Value::Bool(false),
+    };
+    let parameters = parameters.into_iter().filter(|(key, value)| says(key, value));
     kind.chain(parameters.map(|(key, value)| format!("{key} {value}"))).collect::<Vec<_>>().join(" ")
 }
 

@@ -29,7 +29,7 @@ use self::responders::Responders;
 use self::the_box::BoxWakeups;
 use self::wires::Wires;
 use crate::mac::{AirFrame, Bss, Delivery, TxVector};
-use crate::packet::{Direction, NodeId};
+use crate::packet::{Direction, FlowId, NodeId};
 use crate::record::Series;
 use crate::scenario::Scenario;
 use crate::units::{Bitrate, Bytes, Instant};
@@ -248,6 +248,16 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     #[inline]
     pub fn waiting(&mut self, node: NodeId) -> usize {
         self.bss.queue(node).len()
+    }
+
+    /// Starts to keep which flow's packets wait in the queue of a node, for [`Self::waiting_of`].
+    pub fn watch(&mut self, node: NodeId) {
+        self.bss.queue(node).watch();
+    }
+
+    /// Packets of a flow that wait in the queue of a node since [`Self::watch`].
+    pub fn waiting_of(&mut self, node: NodeId, flow: FlowId) -> usize {
+        self.bss.queue(node).watched().map_or(0, |watched| watched.waiting(flow) as usize)
     }
 
     /// Present data rate of the station at this position.

@@ -88,18 +88,21 @@ impl Scenario {
         }
     }
 
-    /// A station's queue towards the radio: ns-3's MAC queue counts what is not acknowledged yet (design ruling 18).
+    /// Whether the queue of a station is full by what it sent and is not acknowledged yet, too: ns-3's MAC queue (design ruling 18).
+    pub fn uplink_counts_unacknowledged(&self) -> bool {
+        self.run.preset == Preset::Ns3 && self.radio.qos.is_some()
+    }
+
+    /// A station's queue towards the radio.
     fn uplink_queue<P: Packet + Send + 'static>(&self, station: &Station) -> Box<dyn Qdisc<P>> {
         if let Some(params) = station.uplink_mac80211 {
             return Box::new(Mac80211::new(params));
         }
         let limit = station.uplink_queue;
-        match self.run.preset {
-            Preset::Ns3 if self.radio.qos.is_some() => {
-                Box::new(SharedFifo::new(SharedFifoParams { limit, count_unacknowledged: true }))
-            }
-            Preset::Standard | Preset::Ns2 | Preset::Ns3 => Box::new(DropTail::new(limit)),
+        if self.uplink_counts_unacknowledged() {
+            return Box::new(SharedFifo::new(SharedFifoParams { limit, count_unacknowledged: true }));
         }
+        Box::new(DropTail::new(limit))
     }
 
     /// Packets that wait at the AP's end of the wire at most. Behind the uplink limiter, if there is one, the wire has

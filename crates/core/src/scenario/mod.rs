@@ -265,6 +265,17 @@ impl Station {
     pub fn name_in_file(&self) -> &str {
         self.group.as_deref().unwrap_or(&self.name)
     }
+
+    /// Packets up to which greedy datagram uploads fill the station's queue, where other uploads or categories send beside them: all but one
+    /// place of a first in, first out queue; in Linux' queues each flow has a send buffer of its own. `None`: they are alone.
+    pub fn greedy_fill(&self) -> Option<usize> {
+        let is_greedy = |flow: &Flow| matches!(flow.traffic, Traffic::UdpGreedy { .. });
+        let mut uploads = self.flows.iter().filter(|flow| flow.direction == Direction::Up);
+        let first = uploads.next()?;
+        let alone = is_greedy(first) && uploads.all(|flow| is_greedy(flow) && flow.category == first.category);
+        let fill = if self.uplink_mac80211.is_some() { SEND_BUFFER } else { (self.uplink_queue - 1).max(1) };
+        (!alone).then_some(fill)
+    }
 }
 
 fn one() -> f64 {
@@ -331,6 +342,9 @@ pub enum Traffic {
         rate: Bitrate,
     },
 }
+
+/// Packets that a socket's send buffer holds: 212,992 bytes of Linux' `net.core.wmem_default`, 2304 bytes each.
+const SEND_BUFFER: usize = 92;
 
 impl Scenario {
     /// Number of flows.

@@ -25,9 +25,9 @@ pub(super) struct Refill {
 }
 
 impl Refill {
-    /// For one of `flows` greedy uploads of a station.
-    pub(super) fn new(station: usize, flows: usize) -> Self {
-        Refill { station, below: AHEAD * flows, room: AtomicBool::new(false), sender: OnceLock::new() }
+    /// For one of `flows` greedy uploads of a station, which keep `fill` frames there where others send beside them.
+    pub(super) fn new(station: usize, flows: usize, fill: Option<usize>) -> Self {
+        Refill { station, below: fill.unwrap_or(AHEAD * flows), room: AtomicBool::new(false), sender: OnceLock::new() }
     }
 
     /// Wakes the sender if there is room; `backlog` returns the number of frames that wait at a station.
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn room_lets_one_datagram_out_and_a_full_queue_none() {
-        let refill = Refill::new(3, 2);
+        let refill = Refill::new(3, 2, None);
         assert!(!refill.wait(), "nobody has looked");
         let backlog = |frames: usize| move |station: usize| if station == 3 { frames } else { 0 };
         refill.look(backlog(8));

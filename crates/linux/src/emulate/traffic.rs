@@ -91,8 +91,9 @@ impl<'a> TrafficPrograms<'a> {
             let paced = uplink == Uplink::Deep && is_greedy_upload(flow);
             programs.datagrams.push(None);
             if paced {
-                let greedy = scenario.stations[station].flows.iter().filter(|flow| is_greedy_upload(flow)).count();
-                let refill = Arc::new(Refill::new(station, greedy));
+                let sends = &scenario.stations[station];
+                let greedy = sends.flows.iter().filter(|flow| is_greedy_upload(flow)).count();
+                let refill = Arc::new(Refill::new(station, greedy, sends.greedy_fill()));
                 programs.refills.push(Arc::clone(&refill));
                 programs.datagrams[id] = Some(DatagramFlow::listen(receiver, port, refill)?);
             }
