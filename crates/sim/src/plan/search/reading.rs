@@ -16,7 +16,7 @@ impl Search<'_> {
     /// What `sample` of a look says of the candidate.
     pub(super) fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
         let required = self.required;
-        let doubt = if rung.replicas > 1 { 1.0 } else { 0.0 };
+        let doubt = rung.doubt();
         let mut misses: Vec<f64> =
             required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
         let by_means = |goal: &Goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0;

@@ -56,7 +56,20 @@ impl Rung {
     pub(super) fn strictness(self, pace: f64) -> f64 {
         if self.replicas > 1 { 1.0 } else { (seconds(self, pace, 0.0).1 / SURE_S).min(1.0) }
     }
+
+    /// Half widths of the confidence intervals that count against a goal. A proof vouches for the mean over [`OTHERS`] other seeds: this
+    /// strays as well, and in a noisy cell more than the mean of a long look.
+    pub(super) fn doubt(self) -> f64 {
+        match self.replicas {
+            1 => 0.0,
+            _ if self.number < PROOF.number => 1.0,
+            replicas => (1.0 + f64::from(replicas) / OTHERS).sqrt(),
+        }
+    }
 }
+
+/// Seeds on whose mean what a plan promises is to hold.
+const OTHERS: f64 = 20.0;
 
 /// Fewer replicas say too little of who starves by chance.
 const LEAST_REPLICAS: u32 = 6;
@@ -129,6 +142,15 @@ mod tests {
             [SECOND, PROOF].iter().all(|rung| rung.strictness(8e5).to_bits() == 1.0_f64.to_bits()),
             "several replicas"
         );
+    }
+
+    #[test]
+    fn a_proof_holds_for_the_mean_over_other_seeds() {
+        assert!((FIRST.doubt() - 0.0).abs() < 1e-9 && (THIRD.doubt() - 1.0).abs() < 1e-9);
+        // t of 24 and of 64 replicas times the deviation of a difference: the longer look is surer, but not without limit.
+        let far = |rung: Rung, t: f64| t * rung.doubt() / f64::from(rung.replicas).sqrt();
+        assert!((far(PROOF, 2.069) - 2.069 * (1.0_f64 / 24.0 + 1.0 / 20.0).sqrt()).abs() < 1e-9);
+        assert!((far(LONGER, 1.998) - 1.998 * (1.0_f64 / 64.0 + 1.0 / 20.0).sqrt()).abs() < 1e-9);
     }
 
     #[test]
