@@ -168,7 +168,7 @@ impl Adaptive {
     fn is_bound(&self, now: Instant) -> bool {
         let is_largest = self.c >= self.params.max.as_bps() as f64 - 1.0;
         let binds = self.occupancy.span(WATCHED).map_or(self.bound_since.is_some(), |span| span.binds());
-        let has_no_queue = self.delays.median(now).is_some_and(|delay| delay < self.target(self.c));
+        let has_no_queue = self.delay(now).is_some_and(|delay| delay < self.target(self.c));
         is_largest && binds && has_no_queue && self.state == State::Run
     }
 
@@ -184,7 +184,7 @@ impl Adaptive {
 
     /// See [`super::CapacityController::delay`].
     pub(super) fn delay(&self, now: Instant) -> Option<Duration> {
-        self.delays.median(now)
+        self.delays.median(now, |station| self.signal.bytes_lately(station))
     }
 
     /// When the next decision and probe are due.
@@ -288,7 +288,7 @@ impl Adaptive {
         if self.begin_beside_one_sided(now) || self.follow_drop(now, is_measured) || !is_news {
             return;
         }
-        let Some(delay) = self.delays.median(now) else { return };
+        let Some(delay) = self.delay(now) else { return };
         let target = self.target(self.c);
         if delay <= target {
             self.reached_target(now);

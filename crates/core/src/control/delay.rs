@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::signal::{VOUCHES, typical};
 use crate::units::{Duration, Instant};
 
 /// For how long a station's last delay counts.
@@ -269,20 +270,42 @@ impl Delays {
         s.lost_in_row < DEAF || s.ask_again <= now
     }
 
-    /// Median over the stations of their fresh delays; the lower one of two.
-    pub(super) fn median(&self, now: Instant) -> Option<Duration> {
-        self.middle(now, |_, excess| excess)
+    /// Median over the stations of their fresh delays, the lower one of two; less where those that have it carry less, by `bytes`, than
+    /// [`VOUCHES`] of what a typical station does. `None` without a fresh delay that enough bytes vouch for.
+    pub(super) fn median(&self, now: Instant, bytes: impl Fn(usize) -> f64) -> Option<Duration> {
+        let mut fresh = self.fresh(now, FRESH, |_, excess| excess);
+        let median = middle(&fresh)?;
+        let lately = self.fresh(now, AGREES, |_, excess| excess);
+        let needed = VOUCHES * typical(lately.iter().map(|(station, _)| bytes(*station)));
+        fresh.sort_by_key(|(_, excess)| std::cmp::Reverse(*excess));
+        let mut carried = 0.0;
+        let most = fresh.iter().find(|(station, _)| {
+            carried += bytes(*station);
+            carried >= needed
+        });
+        most.map(|(_, excess)| median.min(*excess))
     }
 
-    /// The same of their baselines.
+    /// Median over the stations with a fresh delay of their baselines; the lower one of two.
     pub(super) fn baseline(&self, now: Instant) -> Option<Duration> {
-        self.middle(now, |station, _| station.least.min(station.least_before))
+        middle(&self.fresh(now, FRESH, |station, _| station.least.min(station.least_before)))
     }
 
-    fn middle(&self, now: Instant, of: impl Fn(&StationDelay, Duration) -> Duration) -> Option<Duration> {
-        let fresh = |s: &StationDelay| s.latest.filter(|(at, _)| now < *at + FRESH).map(|(_, excess)| of(s, excess));
-        let mut times: Vec<Duration> = self.stations.iter().filter_map(fresh).collect();
-        times.sort_unstable();
-        times.get(times.len().saturating_sub(1) / 2).copied()
+    /// Something of the stations whose delay was measured within `lately`.
+    fn fresh(
+        &self,
+        now: Instant,
+        lately: Duration,
+        of: impl Fn(&StationDelay, Duration) -> Duration,
+    ) -> Vec<(usize, Duration)> {
+        let fresh = |s: &StationDelay| s.latest.filter(|(at, _)| now < *at + lately).map(|(_, excess)| of(s, excess));
+        self.stations.iter().enumerate().filter_map(|(station, s)| Some((station, fresh(s)?))).collect()
     }
+}
+
+/// The median; the lower one of two.
+fn middle(times: &[(usize, Duration)]) -> Option<Duration> {
+    let mut times: Vec<Duration> = times.iter().map(|(_, time)| *time).collect();
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) / 2).copied()
 }

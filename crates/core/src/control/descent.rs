@@ -278,7 +278,7 @@ impl Adaptive {
             stepped_at: now,
             c_above: self.c,
             queue: self.newest_delay().unwrap_or_default(),
-            delay: self.delays.median(now).unwrap_or_default(),
+            delay: self.delay(now).unwrap_or_default(),
             before: trips,
         });
         self.step_down(now);

@@ -139,3 +139,75 @@ fn a_crowd_that_answers_late_is_found_out() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// UDP to all stations, and nothing comes up but what the AP lets through of the answers to probes: that is no silence. C is what the
+/// cell carries within fifteen seconds.
+#[test]
+fn a_load_that_nobody_answers_is_no_silence() {
+    let mut failed = Vec::new();
+    for (carries, packets) in [(5.0, 75.0), (20.0, 100.0), (30.0, 100.0), (100.0, 250.0)] {
+        for idle in [0.0, 5.0] {
+            for deaf in [0, 3, 5] {
+                let mut cell = cell(carries, packets, 5);
+                cell.is_one_way = true;
+                cell.deaf[..deaf].fill(true);
+                cell.load = if idle > 0.0 { 0.1 * carries * MBPS } else { 1.5 * carries * MBPS };
+                cell.run(idle);
+                cell.load = 1.5 * carries * MBPS;
+                cell.run(15.0);
+                let (mut lost, mut sum): (f64, f64) = (0.0, 0.0);
+                for _ in 0..300 {
+                    cell.run(0.1);
+                    sum += cell.c() / cell.carries / 300.0;
+                    lost += cell.lost() / 300.0;
+                }
+                println!("{carries} Mbit/s, {packets} packets, idle {idle}, {deaf} deaf: C {sum:.3}, lost {lost:.4}");
+                // Who never answers tells nothing: C stays, and `blind` is told.
+                if deaf < 5 && (!(0.8..1.0).contains(&sum) || lost > 0.01) {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, packets, idle, deaf, sum, lost));
+                }
+                if deaf == 5 {
+                    assert_eq!(cell.control_state(), super::State::Blind);
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Many addresses of one device that carry next to nothing all answer late, beside few honest stations: they do not outvote these.
+#[test]
+fn addresses_that_carry_nothing_do_not_outvote_stations() {
+    let mut failed = Vec::new();
+    for honest in [2, 3, 5] {
+        for late in [0.05, 0.15, 0.3] {
+            for (crowd, part) in [(60, 0.002), (120, 0.001), (120, 0.0003), (120, 0.005)] {
+                let mut cell = cell(15.0, 100.0, honest + crowd);
+                cell.parts[honest..].fill(0.0);
+                cell.wakes_late = 0.003;
+                cell.load_greedily(15.0 * MBPS, 100.0, 5);
+                cell.is_on = true;
+                cell.run(8.0);
+                cell.parts[honest..].fill(part);
+                cell.late[honest..].fill(late);
+                let (mut sum, mut least): (f64, f64) = (0.0, f64::INFINITY);
+                for _ in 0..600 {
+                    cell.run(0.1);
+                    let share = cell.c() / cell.carries;
+                    (sum, least) = (sum + share / 600.0, least.min(share));
+                }
+                println!("{honest} and {crowd} of {part} that are {late} s late: mean {sum:.3}, at least {least:.2}");
+                if sum < 0.85 || least < 0.5 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((honest, late, crowd, part, sum, least));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}

@@ -19,6 +19,10 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// Chosen on five replicas; docs/remedies-box.md has the figures of others.
 const RECOVERY: Duration = Duration::from_secs(3);
 
+/// Senders that wait for answers send next to nothing, as a share of C, when a silence has lasted for so long.
+const LONG_SILENCE: Duration = Duration::from_secs(3);
+const GOES_ON: f64 = 0.05;
+
 /// Bytes that go down without any answer in a silence, at least: a packet or two may need none.
 const UNANSWERED: u64 = 3000;
 
@@ -35,6 +39,9 @@ const MUCH: f64 = 0.5;
 /// Acknowledgements are a larger share than this of what they acknowledge, however thinned.
 const NOTHING_BACK: f64 = 0.0015;
 
+/// Share of what a typical station carries that vouches for a delay. Addresses cost nothing, and traffic does.
+pub(super) const VOUCHES: f64 = 0.25;
+
 /// Least share of what passes that makes it a load beside which C is looked for in another way.
 pub(super) const ONE_SIDED: f64 = 0.04;
 
@@ -50,6 +57,9 @@ pub(super) struct Signal {
     pub(super) up: Bytes,
     /// Packets that wait for C.
     pub(super) backlog: usize,
+    /// C in bit/s.
+    #[serde(default)]
+    c: f64,
     /// UDP that was counted, and of that what passed in about the last second.
     #[serde(default)]
     datagrams: Bytes,
@@ -63,6 +73,8 @@ pub(super) struct Signal {
     /// Bytes sent down until bytes last came up, and until the counters were last read.
     down_heard: u64,
     down_looked: u64,
+    #[serde(default)]
+    answers: Answers,
     /// When the last silence ended: probes that were under way before are no evidence about C.
     resumed_at: Instant,
     /// Since when the counters miss nothing: what was asked before is no evidence about C either.
@@ -70,6 +82,16 @@ pub(super) struct Signal {
     counted_from: Instant,
     #[serde(default)]
     turn: Turn,
+}
+
+/// What came up of stations, and what went down, in about the last second before a sign of life: where next to nothing answers, nothing is
+/// missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Answers {
+    up: f64,
+    down: f64,
+    /// Totals until then.
+    until: (u64, u64),
 }
 
 /// Who is asked when.
@@ -104,6 +126,12 @@ struct Seen {
     owed: f64,
 }
 
+/// Bytes that a byte's own station carries on average, of stations that carry `bytes`: what many carry next to nothing of hardly counts.
+pub(super) fn typical(bytes: impl Iterator<Item = f64>) -> f64 {
+    let (sum, squares) = bytes.fold((0.0, 0.0), |sums, own| (sums.0 + own, sums.1 + own * own));
+    if sum > 0.0 { squares / sum } else { 0.0 }
+}
+
 fn recent(at: Option<Instant>, now: Instant) -> bool {
     at.is_some_and(|at| now < at + ACTIVE)
 }
@@ -115,6 +143,7 @@ impl Signal {
             down: Bytes(0),
             up: Bytes(0),
             backlog: 0,
+            c: 0.0,
             datagrams: Bytes(0),
             datagrams_lately: 0.0,
             history: VecDeque::new(),
@@ -122,6 +151,7 @@ impl Signal {
             looked_at: Instant::ZERO,
             down_heard: 0,
             down_looked: 0,
+            answers: Answers::default(),
             resumed_at: Instant::ZERO,
             counted_from: Instant::ZERO,
             turn: Turn::default(),
@@ -145,7 +175,7 @@ impl Signal {
         let mut is_heard = false;
         let fades = (-now.saturating_since(self.looked_at).as_secs_f64() / ACTIVE.as_secs_f64()).exp();
         let load = LOAD * c / 8.0 * ACTIVE.as_secs_f64() / self.active(now).max(1) as f64;
-        (self.down, self.up, self.backlog) = (Bytes(0), Bytes(0), 0);
+        (self.down, self.up, self.backlog, self.c) = (Bytes(0), Bytes(0), 0, c);
         for (seen, view) in self.stations.iter_mut().zip(views) {
             is_heard |= view.totals.up > seen.totals.up;
             let bypassing = view.totals.up_bypassing;
@@ -185,6 +215,24 @@ impl Signal {
         }
     }
 
+    /// What came up since the last sign of life, and what went down.
+    fn count_answers(&mut self, now: Instant) {
+        let fades = (-now.saturating_since(self.heard_at).as_secs_f64() / ACTIVE.as_secs_f64()).exp();
+        let (up, down) = (self.stations.iter().map(|seen| seen.totals.up.0).sum(), self.down.0);
+        let (up_before, down_before) = std::mem::replace(&mut self.answers.until, (up, down));
+        self.answers.up = self.answers.up * fades + up.saturating_sub(up_before) as f64;
+        self.answers.down = self.answers.down * fades + down.saturating_sub(down_before) as f64;
+    }
+
+    /// What goes down may be a load that nobody answers: next to nothing came up before, or it goes on though nothing has come up for
+    /// long.
+    fn is_unanswered(&self, now: Instant) -> bool {
+        let (bytes, span) = self.throughput();
+        let goes_on = bytes.as_bits() as f64 > GOES_ON * self.c * span.as_secs_f64() && span > Duration::ZERO;
+        let is_long = now.saturating_since(self.heard_at) >= LONG_SILENCE;
+        self.answers.up < NOTHING_BACK * self.answers.down || (is_long && goes_on)
+    }
+
     /// A station gave a sign of life. A pause between two looks is no silence: a busy machine wakes the box late. Nor is one in
     /// which next to nothing was sent that anybody could have answered: the stations were idle.
     pub(super) fn heard(&mut self, now: Instant) {
@@ -192,12 +240,13 @@ impl Signal {
         if self.is_silent(self.looked_at) && unanswered > UNANSWERED {
             self.resumed_at = now;
         }
+        self.count_answers(now);
         (self.heard_at, self.down_heard) = (now, self.down.0);
     }
 
-    /// No station has sent for [`SILENCE`].
+    /// No station has sent for [`SILENCE`], though what goes down should be answered.
     pub(super) fn is_silent(&self, now: Instant) -> bool {
-        now.saturating_since(self.heard_at) >= SILENCE
+        now.saturating_since(self.heard_at) >= SILENCE && !self.is_unanswered(now)
     }
 
     /// A silence ended a moment ago.
@@ -287,7 +336,11 @@ impl Signal {
             next
         } else {
             let believed: Vec<usize> = asked.iter().copied().filter(|station| is_believed(*station)).collect();
-            self.busiest(if believed.is_empty() { &asked } else { &believed })?
+            // Those that carry much more each may be believed again, if they are asked.
+            let carried = |station: &usize| self.stations[*station].lately;
+            let most = believed.iter().map(carried).fold(0.0, f64::max);
+            let is_little = most < VOUCHES * typical(asked.iter().map(carried));
+            self.busiest(if believed.is_empty() || is_little { &asked } else { &believed })?
         };
         self.turn.asked = Some(next);
         Some(next)
@@ -332,6 +385,11 @@ impl Signal {
         let seen = &self.stations[station];
         let is_one_sided = seen.lately - seen.lately_up < NOTHING_BACK * seen.lately;
         is_one_sided && seen.lately_up * 8.0 > LOAD * c / self.stations.len() as f64
+    }
+
+    /// Bytes of the station in about the last second, both directions.
+    pub(super) fn bytes_lately(&self, station: usize) -> f64 {
+        self.stations[station].lately
     }
 
     /// Number of stations with traffic.

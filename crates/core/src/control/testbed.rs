@@ -64,12 +64,17 @@ pub(super) struct Cell {
     pub(super) greedy: Option<Greedy>,
     /// `load` is UDP to all stations but the last: it goes on whatever the AP drops, and next to nothing comes back.
     pub(super) drops: bool,
+    /// It goes to the last as well, and nothing comes back; UDP is counted.
+    pub(super) is_one_way: bool,
     /// The first station sends instead, from a queue of its own at the radio: what it loses it loses there and in the box.
     uploads: Option<Greedy>,
     /// The box shapes.
     pub(super) is_on: bool,
     /// Replies come up to so many seconds later, at random.
     pub(super) jitter: f64,
+    /// The box wakes up to so many seconds late, at random.
+    pub(super) wakes_late: f64,
+    overslept: f64,
     rng: Rng,
     /// What the cell carries, bit/s.
     pub(super) carries: f64,
@@ -112,9 +117,12 @@ impl Cell {
             buffer: BUFFER,
             greedy: None,
             drops: false,
+            is_one_way: false,
             uploads: None,
             is_on: true,
             jitter: 0.0,
+            wakes_late: 0.0,
+            overslept: 0.0,
             rng: Rng::fork(1, "jitter"),
             carries: 5.0 * MBPS,
             load: f64::INFINITY,
@@ -180,7 +188,10 @@ impl Cell {
         // All at the rate at which the cell carries what it carries.
         view.air_ns = (8e9 / self.carries) as u32;
         view.backlog = match self.greedy {
-            Some(greedy) => (greedy.waits / 1500.0 / stations).round() as usize,
+            Some(greedy) => {
+                let waiting = self.parts.iter().filter(|part| **part >= 1.0).count() as f64;
+                (greedy.waits / 1500.0 / stations.min(waiting)).round() as usize
+            }
             None if self.load > self.c() => 20,
             None => 0,
         };
@@ -196,6 +207,12 @@ impl Cell {
         for (view, udp) in views.iter_mut().zip(&self.udp) {
             let bytes = Bytes((udp * self.now) as u64);
             (view.totals.up, view.totals.up_bypassing) = (view.totals.up + bytes, bytes);
+        }
+        if self.is_one_way {
+            views[0].datagrams = Bytes(self.down as u64);
+            for view in &mut views {
+                view.totals.up = Bytes(0);
+            }
         }
         if self.drops
             && let Some((last, others)) = views.split_last_mut()
@@ -262,7 +279,11 @@ impl Cell {
                 self.control.handle_reply(now, id, &views);
                 self.drain(now);
             }
-            if self.is_on && self.control.poll_timeout().is_some_and(|at| at <= now) {
+            let late = Duration::from_secs_f64(self.overslept);
+            if self.is_on && self.control.poll_timeout().is_some_and(|at| at + late <= now) {
+                if self.wakes_late > 0.0 {
+                    self.overslept = self.wakes_late * self.rng.uniform();
+                }
                 let views = self.views();
                 self.recorder.timeout(now, &views);
                 self.control.handle_timeout(now, &views);
@@ -296,7 +317,7 @@ impl Cell {
         let carried = if self.silent { 0.0 } else { (self.carries - self.calls) * (1.0 - ACKS) * STEP / 8.0 };
         let (sent_up, passed_up) = self.upload(fits, carried);
         let offered = match &mut self.greedy {
-            None if self.drops => self.load.min(c) * (1.0 - ACKS) * STEP / 8.0,
+            None if self.drops || self.is_one_way => self.load.min(c) * (1.0 - ACKS) * STEP / 8.0,
             None => (self.load.min(c) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
