@@ -83,9 +83,15 @@ fn interfaces_go_down_are_renamed_and_made_anew() {
     let changed = ONE.replace("20 Mbit/s", "10 Mbit/s");
     bench.configure(&changed);
     reload(&bench);
+    // A state file that cannot be written is a trouble, and no reason to leave the new device alone.
+    let blocked = bench.state.join(".vsb.json.new");
+    std::fs::create_dir(&blocked).unwrap();
     let host = bench.name(Place::Host);
     in_box(&bench, &format!("ip link add wan type veth peer name eth0 netns {host}"));
     plug(&bench);
+    until(20, &bench, || troubles(&bench).contains("cannot be written"));
+    assert!(!troubles(&bench).contains("is gone") && reaches(&bench), "{}", troubles(&bench));
+    std::fs::remove_dir(&blocked).unwrap();
     until(20, &bench, || troubles(&bench) == "[]");
     let anew = datapath(&bench);
     assert!(anew.contains("rate 10Mbit") && anew.matches("Redirect to device fairair0").count() == 4, "{anew}");

@@ -40,6 +40,8 @@ pub struct Engine {
     /// Looks of the repair until now.
     pub(super) looks: u32,
     pub(super) state: State,
+    /// The state file has all of it.
+    pub(super) is_saved: bool,
     pub(super) directory: PathBuf,
 }
 
@@ -91,6 +93,7 @@ impl Engine {
             flows: BTreeSet::new(),
             sent: BTreeMap::new(),
             looks: 0,
+            is_saved: true,
             state,
             directory: directory.to_owned(),
         };

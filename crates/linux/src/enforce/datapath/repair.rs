@@ -167,10 +167,26 @@ impl Engine {
                 self.leave(&other.name.clone())?;
             }
             self.adopt(name)?;
-            self.state.save(&self.directory)?;
+            self.is_saved = false;
+            self.save_late(health);
             self.redirect(name)?;
             health.adopted.push(format!("{name} is another device than before: it is shaped now"));
         }
+        if health.adopted.is_empty() {
+            self.save_late(health);
+        }
         Ok(())
+    }
+
+    /// Writes the state file if it lacks something. Where that fails the device is shaped all the same: the file names it already, and
+    /// only what the new one held before is missing.
+    fn save_late(&mut self, health: &mut Health) {
+        if self.is_saved {
+            return;
+        }
+        match self.state.save(&self.directory) {
+            Ok(()) => self.is_saved = true,
+            Err(error) => health.troubles.push(format!("what is to be taken back cannot be written: {error}")),
+        }
     }
 }
