@@ -112,3 +112,41 @@ fn an_address_that_moves_to_another_device_is_in_the_notes() {
     in_box(&bench, "ip neigh replace 10.1.0.2 lladdr 02:00:5e:00:00:99 dev lan nud reachable");
     until(10, &bench, || notes().contains("02:00:5e:00:00:99: a class goes by address"));
 }
+
+/// Neighbours that somebody makes up come by hundreds in a second, and a change of the kernel for each takes its time: the machine that
+/// finds C goes on beside it.
+#[test]
+fn made_up_neighbours_do_not_hold_up_the_controller() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    let (log, journal) = (bench.directory.path().join("seen.jsonl"), bench.directory.path().join("journal.db"));
+    let adaptive = OPEN.replace("\"20 Mbit/s\"", "{ kind = \"adaptive\", max = \"20 Mbit/s\" }");
+    bench.configure(&format!("{adaptive}[journal]\nfile = {journal:?}\nlog = {log:?}\n"));
+    bench.start(&[]);
+    // The kernel's table has room for 1024 neighbours of all namespaces together: each of these goes when the next comes.
+    let lines = |forged: u32| {
+        let address = format!("10.1.{}.{}", 20 + forged / 200, 1 + forged % 200);
+        let mac = format!("02:66:00:00:{:02x}:{:02x}", forged >> 8, forged & 255);
+        format!("neigh replace {address} lladdr {mac} dev lan nud reachable\nneigh del {address} dev lan\n")
+    };
+    let batch = bench.directory.path().join("neighbours");
+    let begin = Instant::now();
+    let mut forged = 0;
+    while begin.elapsed() < Duration::from_secs(8) {
+        std::fs::write(&batch, (forged..forged + 50).map(lines).collect::<String>()).expect("a file");
+        forged += 50;
+        bench.run(Place::Box, &["ip", "-force", "-batch", batch.to_str().expect("text")]);
+        std::thread::sleep(Duration::from_millis(60));
+    }
+    let found = names(&bench).len();
+    let text = std::fs::read_to_string(&log).expect("a log");
+    let looks: Vec<f64> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
+        .filter(|line| line["event"] == "timeout")
+        .filter_map(|line| Some(line["at"].as_f64()? / 1e9))
+        .collect();
+    let longest = looks.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
+    println!("{forged} neighbours, {found} with a class, {} looks, the longest pause {longest:.2} s", looks.len());
+    assert!(found > 100 && looks.len() > 20 && longest < 1.5, "{found}, {}, {longest}", looks.len());
+}

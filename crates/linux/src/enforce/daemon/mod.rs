@@ -48,6 +48,9 @@ use super::state::{Learned, Lock};
 
 /// How often counters are read.
 const TICK: Duration = Duration::from_millis(100);
+/// What discovery brings waits for so many times as long as the report before it took: whoever makes up neighbours by hundreds in a
+/// second does not keep the daemon from its capacities.
+const FINDING: u32 = 4;
 
 /// How to run.
 #[derive(Clone, Debug)]
@@ -111,6 +114,8 @@ struct Daemon {
     probes: Probes,
     workers: Workers,
     ticks_done: u64,
+    /// When the next report of discovery is due.
+    finds_from: Instant,
     metrics: Option<Metrics>,
     /// Clients that asked for the stop, and wait for its result.
     stops: Vec<Query>,
@@ -181,6 +186,7 @@ impl Daemon {
             probes,
             workers: Workers::new(Vec::new()),
             ticks_done: 0,
+            finds_from: Instant::now(),
             metrics,
             stops: Vec::new(),
             troubles,
@@ -216,10 +222,16 @@ impl Daemon {
                     self.counts.answered.insert(echo.pool, Instant::now());
                     self.echo(echo);
                 }
-                report = self.workers.next() => self.found(&report),
+                report = self.workers.next(), if self.finds_from <= Instant::now() => {
+                    let begin = Instant::now();
+                    self.found(&report);
+                    self.finds_from = Instant::now() + FINDING * begin.elapsed();
+                }
                 _ = self.ticks.tick() => self.tick(),
                 () = due => self.control(),
             }
+            // Timers do not advance while there is always something else to do.
+            tokio::task::yield_now().await;
         }
     }
 

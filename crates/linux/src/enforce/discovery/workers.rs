@@ -32,10 +32,25 @@ pub struct Report {
     pub seen: Result<Vec<Sighting>, DiscoveryError>,
 }
 
+impl Report {
+    /// Adds whom the next look of the same way saw. A list of associated stations stands for itself.
+    fn add(&mut self, next: Report) -> Result<(), Report> {
+        match (&mut self.seen, next) {
+            (Ok(seen), Report { way, ap: None, seen: Ok(more), .. }) if way == self.way && self.ap.is_none() => {
+                seen.extend(more);
+                Ok(())
+            }
+            (_, next) => Err(next),
+        }
+    }
+}
+
 /// All ways; their threads end when this is dropped.
 #[derive(Debug)]
 pub struct Workers {
     report: Receiver<Report>,
+    /// The report after the last one, if it could not be added to that.
+    waiting: Option<Report>,
     /// What is wrong and lasts, by way.
     troubles: BTreeMap<String, String>,
 }
@@ -44,7 +59,7 @@ impl Workers {
     /// A thread for each of `ways`.
     pub fn new(ways: Vec<Box<dyn Discovery>>) -> Workers {
         let (sender, report) = channel(ROOM);
-        let mut workers = Workers { report, troubles: BTreeMap::new() };
+        let mut workers = Workers { report, waiting: None, troubles: BTreeMap::new() };
         for way in ways {
             let (name, sender) = (way.name(), sender.clone());
             let started = thread::Builder::new().name("discovery".to_owned()).spawn(move || work(way, &sender));
@@ -55,12 +70,20 @@ impl Workers {
         workers
     }
 
-    /// The next report of a way; never when there is no way.
+    /// The next report of a way, with those of the same way that wait after it; never when there is no way.
     pub async fn next(&mut self) -> Report {
-        match self.report.recv().await {
-            Some(report) => report,
-            None => std::future::pending().await,
+        let first = match self.waiting.take() {
+            Some(report) => Some(report),
+            None => self.report.recv().await,
+        };
+        let Some(mut report) = first else { return std::future::pending().await };
+        while let Ok(next) = self.report.try_recv() {
+            if let Err(next) = report.add(next) {
+                self.waiting = Some(next);
+                break;
+            }
         }
+        report
     }
 
     /// Records what is wrong with a worker. The log has a line when a fault begins and one when it ends.
@@ -151,6 +174,34 @@ mod tests {
         fn rest(&self) -> Duration {
             Duration::from_millis(10)
         }
+    }
+
+    #[tokio::test]
+    async fn reports_of_one_way_that_wait_are_one() {
+        let (sender, report) = channel(ROOM);
+        let mut workers = Workers { report, waiting: None, troubles: BTreeMap::new() };
+        let told = |way: &str, count: usize, ap: Option<&str>| Report {
+            way: way.to_owned(),
+            source: Source::Neighbours,
+            ap: ap.map(str::to_owned),
+            seen: Ok(vec![Sighting::default(); count]),
+        };
+        for report in [
+            told("a", 1, None),
+            told("a", 2, None),
+            told("b", 1, None),
+            told("c", 1, Some("x")),
+            told("c", 1, Some("x")),
+        ] {
+            sender.send(report).await.unwrap();
+        }
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            let report = workers.next().await;
+            seen.push((report.way, report.seen.unwrap().len()));
+        }
+        let expected = [("a", 3), ("b", 1), ("c", 1), ("c", 1)];
+        assert_eq!(seen, expected.map(|(way, count)| (way.to_owned(), count)));
     }
 
     #[tokio::test]
