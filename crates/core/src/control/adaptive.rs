@@ -267,6 +267,8 @@ impl Adaptive {
         }
         if state == State::NoSignal {
             self.abort_trial(now);
+            self.trials.stays_proven(now, self.params.interval);
+            self.delays.forget_losses(now);
         } else if self.descents.is_under_way() {
             if std::mem::take(&mut self.is_news) {
                 self.measure();

@@ -264,6 +264,13 @@ impl Delays {
         }
     }
 
+    /// Nobody could answer: that says nothing of who filters.
+    pub(super) fn forget_losses(&mut self, now: Instant) {
+        for station in &mut self.stations {
+            (station.lost_in_row, station.ask_again) = (0, station.ask_again.min(now));
+        }
+    }
+
     /// Whether asking the station makes sense now.
     pub(super) fn may_answer(&self, station: usize, now: Instant) -> bool {
         let s = &self.stations[station];

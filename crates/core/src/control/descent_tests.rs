@@ -178,6 +178,41 @@ fn a_load_that_nobody_answers_is_no_silence() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// The radio is dead for a while, and UDP goes on: C is soon what it was.
+#[test]
+fn a_dead_radio_beside_udp_does_not_lower_c() {
+    let mut failed = Vec::new();
+    for carries in [5.0, 20.0, 100.0] {
+        for share in [0.05, 0.15, 0.4] {
+            for dead in [1.0, 3.0, 5.0, 10.0, 30.0] {
+                let mut cell = cell(carries, 100.0, 5);
+                cell.load_greedily(carries * MBPS, 100.0, 8);
+                cell.is_on = true;
+                cell.one_way = share * carries * MBPS;
+                cell.run(20.0);
+                let before = cell.c() / cell.carries;
+                cell.silent = true;
+                cell.run(dead);
+                cell.silent = false;
+                cell.run(6.0);
+                let mut sum = 0.0;
+                for _ in 0..100 {
+                    cell.run(0.1);
+                    sum += cell.c() / cell.carries / 100.0;
+                }
+                println!("{carries} Mbit/s, UDP {share}, dead for {dead} s: C {before:.3}, then {sum:.3}");
+                if sum < 0.85 || sum > 1.05 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, share, dead, before, sum));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
 /// Many addresses of one device that carry next to nothing all answer late, beside few honest stations: they do not outvote these.
 #[test]
 fn addresses_that_carry_nothing_do_not_outvote_stations() {

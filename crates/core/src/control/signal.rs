@@ -224,13 +224,14 @@ impl Signal {
         self.answers.down = self.answers.down * fades + down.saturating_sub(down_before) as f64;
     }
 
-    /// What goes down may be a load that nobody answers: next to nothing came up before, or it goes on though nothing has come up for
-    /// long.
+    /// What goes down may be a load that nobody answers: next to nothing came up before, or nothing ever, and yet it goes on. Where
+    /// something did come up, a load that goes on is no sign of that: the radio may be dead, and not every sender minds.
     fn is_unanswered(&self, now: Instant) -> bool {
         let (bytes, span) = self.throughput();
         let goes_on = bytes.as_bits() as f64 > GOES_ON * self.c * span.as_secs_f64() && span > Duration::ZERO;
         let is_long = now.saturating_since(self.heard_at) >= LONG_SILENCE;
-        self.answers.up < NOTHING_BACK * self.answers.down || (is_long && goes_on)
+        let Answers { up, down, .. } = self.answers;
+        up < NOTHING_BACK * down || (up <= 0.0 && is_long && goes_on)
     }
 
     /// A station gave a sign of life. A pause between two looks is no silence: a busy machine wakes the box late. Nor is one in

@@ -90,6 +90,9 @@ pub(super) struct Cell {
     pub(super) parts: Vec<f64>,
     /// Bytes of UDP that somebody sends past the box in each station's name, in a second.
     pub(super) udp: Vec<f64>,
+    /// UDP to the first station beside `greedy`, bit/s: it goes on whatever is lost, and nothing comes back.
+    pub(super) one_way: f64,
+    sent_one_way: f64,
     /// UDP that the first station sends past the box, bit/s: it takes its part of what the cell carries.
     pub(super) calls: f64,
     called: f64,
@@ -132,6 +135,8 @@ impl Cell {
             late: vec![0.0; stations],
             parts: vec![1.0; stations],
             udp: vec![0.0; stations],
+            one_way: 0.0,
+            sent_one_way: 0.0,
             calls: 0.0,
             called: 0.0,
             decisions: Vec::new(),
@@ -207,6 +212,9 @@ impl Cell {
         for (view, udp) in views.iter_mut().zip(&self.udp) {
             let bytes = Bytes((udp * self.now) as u64);
             (view.totals.up, view.totals.up_bypassing) = (view.totals.up + bytes, bytes);
+        }
+        if self.one_way > 0.0 {
+            views[0].datagrams = Bytes(self.sent_one_way as u64);
         }
         if self.is_one_way {
             views[0].datagrams = Bytes(self.down as u64);
@@ -322,10 +330,12 @@ impl Cell {
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
                 greedy.waits += free.max(0.0);
-                let passes =
-                    if self.is_on && !self.uncounted { greedy.waits.min(fits - passed_up) } else { greedy.waits };
+                let one_way = (self.one_way * STEP / 8.0).min(fits);
+                self.sent_one_way += one_way;
+                let fits = (fits - passed_up - one_way).max(0.0);
+                let passes = if self.is_on && !self.uncounted { greedy.waits.min(fits) } else { greedy.waits };
                 greedy.waits -= passes;
-                passes
+                passes + one_way
             }
         };
         self.down += if self.uncounted { 0.0 } else { offered };

@@ -66,6 +66,11 @@ impl Trials {
         self.now.is_some()
     }
 
+    /// Baselines do not age in the time `span` of a silence that ends `now`.
+    pub(super) fn stays_proven(&mut self, now: Instant, span: Duration) {
+        self.proven_until = self.proven_until.map(|until| if now < until + span { until + span } else { until });
+    }
+
     /// A trial under way, and what was measured, are worth nothing.
     pub(super) fn forget(&mut self) {
         self.now = None;

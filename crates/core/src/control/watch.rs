@@ -72,7 +72,10 @@ impl Watch {
             self.elsewhere = self.competes_elsewhere();
             self.in_row = if self.elsewhere.is_some() { self.in_row + 1 } else { 0 };
         }
-        self.blind_since = (state == State::Blind).then(|| self.blind_since.unwrap_or(now));
+        // Senders that wait for answers have stopped in a silence; where they go on nobody knows what arrives.
+        let goes_on = || self.steps.back().is_some_and(|step| step.rates.iter().sum::<f64>() >= LOAD);
+        let is_blind = state == State::Blind || (state == State::NoSignal && goes_on());
+        self.blind_since = is_blind.then(|| self.blind_since.unwrap_or(now));
         let judged = Duration::from_nanos(STEP.as_nanos() * STEPS as u64);
         let is_blind = self.blind_since.is_some_and(|since| since + judged <= now);
         // Who competes elsewhere matters more.
@@ -183,5 +186,8 @@ mod tests {
     #[test]
     fn nobody_who_answers_is_told_after_ten_seconds() {
         assert_eq!(told(20, State::Blind, |_| vec![1.0; 4]), Some((10.0, Verdict::Blind)));
+        let beside_a_dead_radio = told(20, State::NoSignal, |_| vec![1.0; 4]);
+        assert!(matches!(beside_a_dead_radio, Some((at, Verdict::Blind)) if at <= 11.0), "{beside_a_dead_radio:?}");
+        assert_eq!(told(20, State::NoSignal, |_| vec![0.01; 4]), None, "senders wait");
     }
 }
