@@ -46,7 +46,7 @@ say "a wheel out of the source distribution"
     venv/bin/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir built "$sdist"
     venv/bin/pip install --quiet --disable-pip-version-check built/*.whl
     venv/bin/fairair --version
-    venv/bin/python -c 'import fairair; print(repr(fairair.Scenario({"name": "a", "station": [{"name": "a", "flows": [{"direction": "up"}]}]})))'
+    venv/bin/python -c 'import fairair; print(repr(fairair.Scenario({"name": "a", "run": {"duration": "5 s"}, "station": [{"name": "a", "flows": [{"direction": "up"}]}]})))'
 )
 
 say "unit"
