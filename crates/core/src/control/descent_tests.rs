@@ -201,7 +201,7 @@ fn a_dead_radio_beside_udp_does_not_lower_c() {
                     sum += cell.c() / cell.carries / 100.0;
                 }
                 println!("{carries} Mbit/s, UDP {share}, dead for {dead} s: C {before:.3}, then {sum:.3}");
-                if sum < 0.85 || sum > 1.05 {
+                if !(0.85..=1.05).contains(&sum) {
                     if failed.is_empty() {
                         println!("{}", trace(&cell.decisions));
                     }
