@@ -5,6 +5,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::until;
 
 const AP: &str = "
 [[ap]]
@@ -67,7 +68,8 @@ fn nothing_that_devices_say_reaches_a_shell_or_a_terminal() {
         assert!(words[0] == "explain" || !shown.contains("$("), "{shown}");
         assert!(!shown.contains('\u{202e}'), "{shown}");
     }
-    assert!(bench.json(&["status"])["status"]["troubles"].to_string().contains("iw lan: "));
+    // What discovery brings waits a while after a report that took long.
+    until(10, &bench, || bench.json(&["status"])["status"]["troubles"].to_string().contains("iw lan: "));
     assert!(!obeys(bench.log().as_bytes()), "{}", bench.log());
     assert!(!touched.exists());
     let rules = bench.run(Place::Box, &["nft", "list", "table", "inet", "fairair"]);
