@@ -84,13 +84,13 @@ pub(super) struct Signal {
     turn: Turn,
 }
 
-/// What came up of stations, and what went down, in about the last second before a sign of life: where next to nothing answers, nothing is
-/// missing.
+/// IP bytes that came up from stations, and that went down, in about the last second before a sign of life: where next to nothing answers,
+/// nothing is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Answers {
     up: f64,
     down: f64,
-    /// Totals until then.
+    /// Bytes up and down since the start, until then.
     until: (u64, u64),
 }
 
