@@ -8,9 +8,9 @@ use fairair_core::units::Bitrate;
 
 /// Shares may differ by so much.
 pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
-/// Below, a packet takes longer than anybody waits; above, HTB's clock is too coarse.
+/// Below, a packet takes longer than anybody waits; above 34 Gbit/s HTB's 32 bits for bytes a second do not suffice.
 pub(in crate::enforce) const RATES: std::ops::RangeInclusive<Bitrate> =
-    Bitrate::from_bps(10_000)..=Bitrate::mbps(10_000);
+    Bitrate::from_bps(10_000)..=Bitrate::mbps(30_000);
 /// Rates of data frames in 802.11, from the first to 802.11be with sixteen streams; any other value is an error of its source.
 pub(in crate::enforce) const PHY_RATES: std::ops::RangeInclusive<Bitrate> = Bitrate::mbps(1)..=Bitrate::mbps(50_000);
 

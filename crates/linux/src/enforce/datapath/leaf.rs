@@ -47,8 +47,9 @@ impl LeafLines {
         // A leaf sends at its own rate whatever its parent has left, so that rate is next to nothing and it borrows the
         // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
         let (prio, rate) = self.floor.map_or((0, 8), |floor| (1, floor.as_bps()));
-        let ceil = leaf_ceil(self.cap).as_bps();
-        let burst = self.cap.map_or(1600, burst);
+        // A ceiling out of reach with a short burst would stop the class after each packet until the kernel's timer expires.
+        let ceil = leaf_ceil(self.cap);
+        let (burst, ceil) = (burst(ceil), ceil.as_bps());
         let LeafLines { device, parent, minor, quantum, .. } = self;
         let _ = writeln!(
             lines,

@@ -32,6 +32,16 @@ fn layout(text: &str) -> Layout {
     Site::new(Config::from_toml(text, "test").unwrap()).unwrap().layout(1500)
 }
 
+/// A class without a cap whose burst is shorter than a packet waits for the kernel's timer after each.
+#[test]
+fn a_class_without_a_cap_never_waits_for_its_ceiling() {
+    let preview = Preview::new(None, &layout(TWO)).whole_tc;
+    let leaves: Vec<&str> = preview.lines().filter(|line| line.contains("ceil 40000000000bit")).collect();
+    let burst = |line: &&str| line.split("cburst ").nth(1)?.split(' ').next()?.parse::<u64>().ok();
+    assert!(!leaves.is_empty(), "{preview}");
+    assert!(leaves.iter().all(|line| burst(line).is_some_and(|bytes| bytes > 65_536)), "{leaves:?}");
+}
+
 /// Names of APs and stations are no part of any command, so no tool can misread them.
 #[test]
 fn names_are_in_no_command() {
