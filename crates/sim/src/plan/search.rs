@@ -18,8 +18,8 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank};
-use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, recommended, replace};
+use rung::{FIRST, LONGER, Rung, SECOND, THIRD, WHOLE};
 pub(super) use rung::{PROOF, is_steady};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
@@ -32,6 +32,8 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
+/// Most that are looked at for the scenario's own length.
+const CONFIRMED: usize = 4;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
@@ -45,7 +47,9 @@ const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
-const AGGREGATED: f64 = 1.6;
+const AGGREGATED: f64 = 1.4;
+/// One that passes a box costs as many of those that do not.
+const BOXED: f64 = 1.3;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
@@ -100,6 +104,8 @@ pub(crate) struct Search<'a> {
     /// Goodput of the cell as it is, by its first look: what others may not take from everybody. Zero before.
     as_is_bps: f64,
     frames: f64,
+    /// What they cost, in frames that pass no box.
+    spent: f64,
     /// Simulated seconds behind them.
     seconds: f64,
     cut: usize,
@@ -127,6 +133,7 @@ impl<'a> Search<'a> {
             effort,
             as_is_bps: 0.0,
             frames: 0.0,
+            spent: 0.0,
             seconds: 0.0,
             cut: 0,
             kept: None,
@@ -196,8 +203,8 @@ impl<'a> Search<'a> {
         let Looked { second, third, proved, .. } = looked;
         self.deepen(seen, (second, third, proved), &many, &mut rng)?;
         for _ in 0..ROUNDS {
-            let spent = if best_goodput(proved) > 0.0 { SPENT } else { SPENT_IN_VAIN };
-            if self.frames > spent * self.most() {
+            let share = if best_goodput(proved) > 0.0 { SPENT } else { SPENT_IN_VAIN };
+            if self.spent > share * self.most() {
                 break;
             }
             let parents = self.elites(seen, as_is, many(16));
@@ -207,7 +214,7 @@ impl<'a> Search<'a> {
         }
         let mut fine = false;
         for _ in 0..CLIMBS {
-            if self.frames > SPENT_CLIMBING * self.most() {
+            if self.spent > SPENT_CLIMBING * self.most() {
                 break;
             }
             let (before, parents) = (best_goodput(proved), leaders(proved));
@@ -238,8 +245,28 @@ impl<'a> Search<'a> {
             .collect();
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
-        proved.retain(|outcome| !again.iter().any(|other| other.change == outcome.change));
-        proved.extend(again);
+        replace(proved, again);
+        self.confirm(as_is, proved)
+    }
+
+    /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
+    /// then is not called met.
+    fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
+        if !rung::outlasts_proof(self.scenario, self.pace) {
+            return Some(());
+        }
+        for _ in 0..CONFIRMED {
+            let Some(best) = recommended(proved, as_is) else { return Some(()) };
+            let mut whole = Vec::new();
+            self.look(&[proposal(&best)], WHOLE, &mut whole)?;
+            if whole.iter().all(|outcome| outcome.meets) {
+                return Some(());
+            }
+            replace(proved, whole);
+        }
+        for outcome in proved.iter_mut() {
+            outcome.meets = false;
+        }
         Some(())
     }
 
@@ -296,7 +323,7 @@ impl<'a> Search<'a> {
     /// complete are added to `into` all the same.
     fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
         let rung = rung.at(self.pace);
-        let room = (self.most() * rung.until - self.frames) / self.cost(rung);
+        let room = (self.most() * rung.until - self.spent) / self.cost(rung);
         let most = proposals.len().min(rung.least.max(room.max(0.0) as usize));
         self.cut += proposals.len() - most;
         let proposals = &proposals[..most];
@@ -317,7 +344,9 @@ impl<'a> Search<'a> {
             if own.len() < rung.replicas as usize {
                 break;
             }
-            self.frames += own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum::<f64>();
+            let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
+            self.frames += frames;
+            self.spent += frames * if scenario.enforce.is_some() { BOXED } else { 1.0 };
             self.seconds += f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
             into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
@@ -332,7 +361,7 @@ impl<'a> Search<'a> {
 
     /// Frames of a candidate in a rung, as those before it had them.
     fn cost(&self, rung: Rung) -> f64 {
-        let pace = if self.seconds > 0.0 { self.frames / self.seconds } else { self.pace };
+        let pace = if self.seconds > 0.0 { self.spent / self.seconds } else { self.pace };
         (pace * rung::seconds_of(self.scenario, rung, self.pace)).max(1.0)
     }
 

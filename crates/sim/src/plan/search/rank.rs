@@ -122,3 +122,17 @@ pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
         outside(a).cmp(&outside(b)).then(better)
     });
 }
+
+/// What meets the requirements and goes first.
+pub(super) fn recommended(proved: &[Outcome], as_is: f64) -> Option<Outcome> {
+    let mut ranked = proved.to_vec();
+    rank(&mut ranked, as_is);
+    prefer_useful(&mut ranked);
+    ranked.into_iter().next().filter(|outcome| outcome.meets)
+}
+
+/// Puts `anew` in the place of what was known of the same changes.
+pub(super) fn replace(proved: &mut Vec<Outcome>, anew: Vec<Outcome>) {
+    proved.retain(|outcome| !anew.iter().any(|other| other.change == outcome.change));
+    proved.extend(anew);
+}
