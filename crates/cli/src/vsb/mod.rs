@@ -16,7 +16,7 @@ use fairair_linux::enforce::datapath::{Engine, Restored};
 use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
 use fairair_linux::enforce::settings::SetStation;
-use fairair_linux::enforce::state::Lock;
+use fairair_linux::enforce::state::{Lock, State};
 
 use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
 pub use args::{VsbArgs, VsbCommand};
@@ -159,7 +159,14 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
         Err(error) => {
             let Ok(Some(_lock)) = Lock::take() else { return Err(silent(&args.state, &error)) };
             if !Engine::is_present().map_err(|error| failed(error.into()))? {
-                say("nothing runs, and there is nothing to take back");
+                // What a killed daemon left stays with its namespace, and its state file with the file system.
+                let file = State::file(&args.state);
+                let elsewhere = format!(
+                    "; {} is of a box in another network namespace (run `fairair vsb stop` there) or before a restart",
+                    file.display()
+                );
+                let rest = if file.exists() { &elsewhere } else { "" };
+                say(&format!("nothing runs here, and there is nothing to take back{rest}"));
                 return Ok(Exit::Success);
             }
             let restored = Engine::restore(&args.state).map_err(|error| failed(error.into()))?;

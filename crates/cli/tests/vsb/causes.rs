@@ -37,6 +37,24 @@ fn stop_says_to_its_client_what_the_log_says() {
     assert!(!bench.dump().contains("fairair"));
 }
 
+/// What a killed daemon left is in its own network namespace: elsewhere `stop` finds nothing, and says where it looks.
+#[test]
+fn stop_in_another_namespace_does_not_say_that_all_is_well() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    bench.configure(ONE);
+    bench.start(&[]);
+    kill(&mut bench);
+    let state = bench.state.to_str().expect("text").to_owned();
+    let stop = [env!("CARGO_BIN_EXE_fairair"), "vsb", "stop", "--state", &state];
+    let told = words(&bench.command(Place::Host, &stop).output().unwrap());
+    assert!(told.contains("vsb.json is of a box in another network namespace"), "{told}");
+    let stopped = bench.vsb(&["stop"]);
+    assert!(stopped.status.success() && words(&stopped).contains("everything is as before"), "{}", words(&stopped));
+    let told = words(&bench.vsb(&["stop"]));
+    assert!(told.contains("nothing to take back") && !told.contains("namespace"), "{told}");
+}
+
 /// Others' counters go on while the box shapes; that is no change.
 #[test]
 fn counters_of_others_are_no_difference() {
