@@ -1,12 +1,14 @@
 //! Successive halving: many candidates for a short time, the better ones longer and with more replicas, children of the
 //! better ones between, and a proof of the last few.
 
+mod confirm;
 mod cross;
 mod proposals;
 mod rank;
 mod reading;
 mod rung;
 
+use fairair_core::mac::Phy;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
 
@@ -18,8 +20,8 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, recommended, replace};
-use rung::{FIRST, LONGER, Rung, SECOND, THIRD, WHOLE};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, replace};
+use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
@@ -32,14 +34,11 @@ const CROSSINGS: (usize, usize) = (2, 12);
 /// Most that are proved when none of the first passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
-/// Most that are looked at for the scenario's own length.
-const CONFIRMED: usize = 4;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 const WORTH: f64 = 1.02;
-/// Packets of a default search as reckoned: about 10 s on two cores. How many candidates there are follows, as a factor of the numbers
-/// above.
+/// Packets of a default search as reckoned: about 10 s on two cores. The number of candidates follows, as a factor of the numbers above.
 const BUDGET: f64 = 56e6;
 const FACTORS: (f64, f64) = (0.5, 1.4);
 /// From this factor on the best by goodput of what meets the requirements has turns of its own.
@@ -47,9 +46,9 @@ const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
-const AGGREGATED: f64 = 1.4;
-/// One that passes a box costs as many of those that do not.
-const BOXED: f64 = 1.3;
+const AGGREGATED: f64 = 1.6;
+/// One that passes a box costs as many of those that do not: in 802.11n, in 802.11ac and ax, and in older cells.
+const BOXED: [f64; 3] = [1.2, 1.6, 1.3];
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
@@ -249,27 +248,6 @@ impl<'a> Search<'a> {
         self.confirm(as_is, proved)
     }
 
-    /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
-    /// then is not called met.
-    fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
-        if !rung::outlasts_proof(self.scenario, self.pace) {
-            return Some(());
-        }
-        for _ in 0..CONFIRMED {
-            let Some(best) = recommended(proved, as_is) else { return Some(()) };
-            let mut whole = Vec::new();
-            self.look(&[proposal(&best)], WHOLE, &mut whole)?;
-            if whole.iter().all(|outcome| outcome.meets) {
-                return Some(());
-            }
-            replace(proved, whole);
-        }
-        for outcome in proved.iter_mut() {
-            outcome.meets = false;
-        }
-        Some(())
-    }
-
     /// Looks longer at what is worth it and has had no longer look yet, and proves the best.
     fn deepen(
         &mut self,
@@ -346,7 +324,7 @@ impl<'a> Search<'a> {
             }
             let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
             self.frames += frames;
-            self.spent += frames * if scenario.enforce.is_some() { BOXED } else { 1.0 };
+            self.spent += frames * cost_of_frame(scenario);
             self.seconds += f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
             into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
@@ -428,6 +406,16 @@ fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> 
     }
     safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
     safe.into_iter().take(SAFE).map(proposal).collect()
+}
+
+/// What a frame costs to simulate, in frames that pass no box.
+fn cost_of_frame(scenario: &Scenario) -> f64 {
+    match scenario.radio.phy {
+        _ if scenario.enforce.is_none() => 1.0,
+        Phy::N => BOXED[0],
+        Phy::Ac | Phy::Ax => BOXED[1],
+        _ => BOXED[2],
+    }
 }
 
 /// Those of `all` that are not among `known`.

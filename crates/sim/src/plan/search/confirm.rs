@@ -1,0 +1,45 @@
+//! A last look, as long as the scenario, at what short proofs say.
+
+use super::rank::{recommended, replace};
+use super::rung::{WHOLE, outlasts_proof};
+use super::{Search, proposal, proposals};
+use crate::plan::outcome::Outcome;
+
+/// Most plans that are looked at.
+const CONFIRMED: usize = 4;
+
+impl Search<'_> {
+    /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
+    /// then is not called met.
+    pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
+        if !outlasts_proof(self.scenario, self.pace) {
+            return Some(());
+        }
+        self.confirm_who_starves(proved)?;
+        for _ in 0..CONFIRMED {
+            let Some(best) = recommended(proved, as_is) else { return Some(()) };
+            let mut whole = Vec::new();
+            self.look(&[proposal(&best)], WHOLE, &mut whole)?;
+            if whole.iter().all(|outcome| outcome.meets) {
+                return Some(());
+            }
+            replace(proved, whole);
+        }
+        for outcome in proved.iter_mut() {
+            outcome.meets = false;
+        }
+        Some(())
+    }
+
+    /// Who starves for ten seconds in the cell as it is need not starve for as long as the scenario lasts.
+    fn confirm_who_starves(&mut self, proved: &mut [Outcome]) -> Option<()> {
+        let starves = |outcome: &&mut Outcome| outcome.of.is_none() && !outcome.starved.is_nobody();
+        let Some(outcome) = proved.iter_mut().find(starves) else { return Some(()) };
+        let mut whole = Vec::new();
+        self.look(&proposals::as_is(), WHOLE, &mut whole)?;
+        if let Some(whole) = whole.pop() {
+            outcome.starved = whole.starved;
+        }
+        Some(())
+    }
+}
