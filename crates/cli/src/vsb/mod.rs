@@ -158,14 +158,14 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
         }
         Err(error) => {
             let Ok(Some(_lock)) = Lock::take() else { return Err(silent(&args.state, &error)) };
-            if !Engine::is_present().map_err(|error| failed(error.into()))? {
+            if !Engine::has_left(&args.state).map_err(|error| failed(error.into()))? {
                 // What a killed daemon left stays with its namespace, and its state file with the file system.
                 let file = State::file(&args.state);
                 let elsewhere = format!(
                     "; {} is of a box in another network namespace (run `fairair vsb stop` there) or before a restart",
                     file.display()
                 );
-                let rest = if file.exists() { &elsewhere } else { "" };
+                let rest = if file.exists() { elsewhere } else { String::new() };
                 say(&format!("nothing runs here, and there is nothing to take back{rest}"));
                 return Ok(Exit::Success);
             }

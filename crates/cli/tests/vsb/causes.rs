@@ -55,6 +55,29 @@ fn stop_in_another_namespace_does_not_say_that_all_is_well() {
     assert!(told.contains("nothing to take back") && !told.contains("namespace"), "{told}");
 }
 
+/// A daemon that was killed while it took back what another had left: what remains is still known by the state file.
+#[test]
+fn what_remains_of_an_interrupted_stop_is_taken_back() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start(&[]);
+    kill(&mut bench);
+    for line in [
+        "nft delete table inet fairair",
+        "tc filter del dev lan egress",
+        "tc filter del dev wan egress",
+        "ip link del fairair0",
+    ] {
+        in_box(&bench, line);
+    }
+    assert_ne!(bench.dump(), before, "clsact is left");
+    let stopped = bench.vsb(&["stop"]);
+    assert!(stopped.status.success() && words(&stopped).contains("everything is as before"), "{}", words(&stopped));
+    assert_eq!(bench.dump(), before);
+}
+
 /// Others' counters go on while the box shapes; that is no change.
 #[test]
 fn counters_of_others_are_no_difference() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 
@@ -35,12 +35,21 @@ pub struct State {
     pub clsact: Vec<String>,
     /// nftables before.
     pub ruleset: String,
+    /// Inode of the network namespace that it is about; 0: not known.
+    #[serde(default)]
+    pub namespace: u64,
 }
 
 impl State {
     /// Nothing added yet.
     pub fn new(config: PathBuf, ruleset: String) -> State {
-        State { version: VERSION, config, before: Vec::new(), clsact: Vec::new(), ruleset }
+        let namespace = namespace().unwrap_or_default();
+        State { version: VERSION, config, before: Vec::new(), clsact: Vec::new(), ruleset, namespace }
+    }
+
+    /// Whether it is about the network namespace of this process, as far as is known.
+    pub fn is_here(&self) -> bool {
+        self.namespace == 0 || namespace().is_ok_and(|own| own == self.namespace)
     }
 
     /// Where the file is in `directory`.
@@ -122,6 +131,11 @@ impl State {
             _ => Ok(()),
         }
     }
+}
+
+/// Number of this process's network namespace.
+fn namespace() -> io::Result<u64> {
+    Ok(fs::metadata("/proc/self/ns/net")?.ino())
 }
 
 /// What the machines have learned, by name of the AP: `capacity.json` beside the state file. It outlives the daemon, also an

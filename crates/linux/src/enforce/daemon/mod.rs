@@ -131,7 +131,7 @@ impl Daemon {
     fn start(config: Config, path: PathBuf, options: &Options) -> Result<Daemon, VsbError> {
         let system = |what| move |reason| VsbError::System { what, reason };
         let directory = config.state.clone();
-        if Engine::is_present()? {
+        if Engine::has_left(&directory)? {
             warn!("an earlier run ended without cleaning up: its classes, rules and devices are removed now");
             for difference in Engine::restore(&directory)?.differences {
                 warn!("not as before that run: {difference}");

@@ -335,6 +335,15 @@ impl Engine {
             || tools.table("inet")?.is_some()
             || tools.table("bridge")?.is_some())
     }
+
+    /// Whether an earlier run left anything to take back: its datapath, or a state file in `directory` of one that was killed while it
+    /// began or ended.
+    ///
+    /// # Errors
+    /// A tool's.
+    pub fn has_left(directory: &Path) -> Result<bool, DatapathError> {
+        Ok(State::load(directory).ok().flatten().is_some_and(|state| state.is_here()) || Self::is_present()?)
+    }
 }
 
 /// Adds what is on `interface` to the state.
