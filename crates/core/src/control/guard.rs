@@ -9,7 +9,9 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
-use super::lowered::{DRAINED, LASTS, LEAST_RATE, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of};
+use super::lowered::{
+    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of,
+};
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
 use super::room::{Next, Raised, Room};
@@ -169,7 +171,7 @@ impl Guard {
         }
         match self.phase {
             Phase::Watches => self.watch(now),
-            Phase::Listens(since) if now >= since + LISTENS => match self.passing() {
+            Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
                 Some(rate) => {
                     self.phase = Phase::Lowered(now, rate);
                     self.occupancy.restart();
@@ -208,6 +210,12 @@ impl Guard {
             .span(WATCHED)
             .is_some_and(|span| span.is_open() || (span.binds() && self.signal.one_sided() >= ONE_SIDED));
         self.occupancy.steady_rate().filter(|rate| is_suspect && *rate >= LEAST_RATE)
+    }
+
+    /// Stations were asked, and few have answered, by whom a trial would be in doubt: their addresses, or another kind of question, may be
+    /// found soon.
+    fn is_unheard(&self, now: Instant, since: Instant) -> bool {
+        self.trips.len() < 2 * LEAST_TRIPS && now < since + LISTENS * 2
     }
 
     /// C of a trial as a share of what passes: lower from trial to trial beside a load that does not back off.

@@ -40,6 +40,27 @@ fn a_fixed_c_that_is_too_high_is_told_within_fifteen_seconds() {
     }
 }
 
+/// Echo requests are in vain, and what is asked instead is answered two seconds after the first: a trial before that would be in vain, too.
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_where_answers_begin_late() {
+    for (carries, packets) in [(20.0, 100.0), (30.0, 300.0), (50.0, 75.0)] {
+        let mut cell = cell(1.3, carries, packets, true);
+        cell.deaf = vec![true; 5];
+        let mut first = None;
+        let within = (0..150).find(|tenth| {
+            cell.run(0.1);
+            let asked = cell.control.stats().probes > 0;
+            first = first.or(asked.then_some(*tenth));
+            if first.is_some_and(|first| *tenth >= first + 20) {
+                cell.deaf = vec![false; 5];
+            }
+            told(&cell).is_some()
+        });
+        println!("{carries} Mbit/s, {packets} packets: asked at {first:?}, told at {within:?} tenths");
+        assert!(within.is_some(), "{carries} {packets}");
+    }
+}
+
 /// Bar 5: the access point is replaced by one that carries three times as much, in a pause of three seconds.
 #[test]
 fn a_faster_cell_is_told_within_fifteen_seconds_of_its_traffic() {

@@ -23,6 +23,8 @@ const VARIES: f64 = 0.02;
 const STEADY: f64 = 0.1;
 /// Less than this is no load, in bit/s.
 const LOAD: f64 = 100_000.0;
+/// Less than this comes up from nobody, in bit/s.
+const NOTHING: f64 = 2_000.0;
 /// A station with less than this share of what passes has next to no traffic.
 const PART: f64 = 0.02;
 /// Packets that wait in so many of the steps are a queue in the box.
@@ -41,6 +43,8 @@ pub enum Verdict {
     Elsewhere(Bitrate),
     /// Stations send, and no probe is answered.
     Blind,
+    /// Much goes down, and nothing at all comes up.
+    Silent,
 }
 
 /// Looks at one pool.
@@ -49,8 +53,10 @@ pub struct Watch {
     steps: VecDeque<Step>,
     /// IP bytes of each station until the last step, and when that was.
     bytes: Vec<u64>,
+    up: u64,
     stepped_at: Option<Instant>,
     blind_since: Option<Instant>,
+    silent_since: Option<Instant>,
     in_row: u32,
     elsewhere: Option<Bitrate>,
 }
@@ -59,6 +65,8 @@ pub struct Watch {
 #[derive(Clone, Debug, PartialEq)]
 struct Step {
     rates: Vec<f64>,
+    /// What came up of that.
+    up: f64,
     waits: bool,
     c: f64,
 }
@@ -73,20 +81,25 @@ impl Watch {
             self.in_row = if self.elsewhere.is_some() { self.in_row + 1 } else { 0 };
         }
         // Senders that wait for answers have stopped in a silence; where they go on nobody knows what arrives.
-        let goes_on = || self.steps.back().is_some_and(|step| step.rates.iter().sum::<f64>() >= LOAD);
-        let is_blind = state == State::Blind || (state == State::NoSignal && goes_on());
-        self.blind_since = is_blind.then(|| self.blind_since.unwrap_or(now));
+        let goes_on =
+            || self.steps.back().is_some_and(|step| step.rates.iter().sum::<f64>() >= LOAD && step.up < NOTHING);
+        let is_silent = state == State::NoSignal && goes_on();
+        self.blind_since = (state == State::Blind).then(|| self.blind_since.unwrap_or(now));
+        self.silent_since = is_silent.then(|| self.silent_since.unwrap_or(now));
         let judged = Duration::from_nanos(STEP.as_nanos() * STEPS as u64);
-        let is_blind = self.blind_since.is_some_and(|since| since + judged <= now);
+        let lasts = |since: Option<Instant>| since.is_some_and(|since| since + judged <= now);
         // Who competes elsewhere matters more.
         let elsewhere = self.elsewhere.filter(|_| self.in_row >= IN_ROW);
-        elsewhere.map(Verdict::Elsewhere).or(is_blind.then_some(Verdict::Blind))
+        let blind = lasts(self.blind_since).then_some(Verdict::Blind);
+        elsewhere.map(Verdict::Elsewhere).or(blind).or(lasts(self.silent_since).then_some(Verdict::Silent))
     }
 
     fn step(&mut self, now: Instant, c: Bitrate, views: &[StationView]) {
         let bytes: Vec<u64> = views.iter().map(|view| view.totals.down.0 + view.totals.up.0).collect();
         let seconds = self.stepped_at.map(|at| now.saturating_since(at).as_secs_f64());
         let before = std::mem::replace(&mut self.bytes, bytes);
+        let up: u64 = views.iter().map(|view| view.totals.up.0).sum();
+        let up_before = std::mem::replace(&mut self.up, up);
         self.stepped_at = Some(now);
         // After a gap nothing is known of how rates varied.
         let Some(seconds) = seconds.filter(|seconds| *seconds < 4.0 * STEP.as_secs_f64()) else {
@@ -97,7 +110,8 @@ impl Watch {
         let rates = self.bytes.iter().zip(before.iter().chain(std::iter::repeat(&u64::MAX))).map(rate).collect();
         let backlog = views.iter().map(|view| view.backlog).sum();
         let c = c.as_bps() as f64;
-        self.steps.push_back(Step { rates, waits: Occupancy::is_queue(backlog, c), c });
+        let up = rate((&up, &up_before));
+        self.steps.push_back(Step { rates, up, waits: Occupancy::is_queue(backlog, c), c });
         if self.steps.len() > STEPS {
             self.steps.pop_front();
         }
@@ -187,7 +201,20 @@ mod tests {
     fn nobody_who_answers_is_told_after_ten_seconds() {
         assert_eq!(told(20, State::Blind, |_| vec![1.0; 4]), Some((10.0, Verdict::Blind)));
         let beside_a_dead_radio = told(20, State::NoSignal, |_| vec![1.0; 4]);
-        assert!(matches!(beside_a_dead_radio, Some((at, Verdict::Blind)) if at <= 11.0), "{beside_a_dead_radio:?}");
+        assert!(matches!(beside_a_dead_radio, Some((at, Verdict::Silent)) if at <= 11.0), "{beside_a_dead_radio:?}");
         assert_eq!(told(20, State::NoSignal, |_| vec![0.01; 4]), None, "senders wait");
+    }
+
+    /// The radio is back after eight seconds, and the state of the machine is not yet.
+    #[test]
+    fn a_radio_that_is_back_is_not_told() {
+        let (mut watch, mut view) = (Watch::default(), StationView::default());
+        for step in 0..40 {
+            view.totals.down += Bytes(60_000);
+            view.totals.up += Bytes(if step < 16 { 0 } else { 2_000 });
+            let now = Instant::ZERO + Duration::from_nanos(STEP.as_nanos() * step);
+            let verdict = watch.observe(now, Bitrate::mbps(5), State::NoSignal, &[view]);
+            assert_eq!(verdict, None, "step {step}");
+        }
     }
 }

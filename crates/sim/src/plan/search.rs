@@ -8,7 +8,6 @@ mod rank;
 mod reading;
 mod rung;
 
-use fairair_core::mac::Phy;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
 
@@ -47,8 +46,10 @@ const ROOM: f64 = 0.7;
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
 const AGGREGATED: f64 = 1.6;
-/// One that passes a box costs as many of those that do not: in 802.11n, in 802.11ac and ax, and in older cells.
-const BOXED: [f64; 3] = [1.2, 1.6, 1.3];
+/// One that passes a box costs as many of those that do not: alone on the air, and in cells of more packets per second than [`FAST`],
+/// whose queues no cache holds.
+const BOXED: (f64, f64) = (1.3, 1.75);
+const FAST: f64 = 30_000.0;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
@@ -324,7 +325,7 @@ impl<'a> Search<'a> {
             }
             let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
             self.frames += frames;
-            self.spent += frames * cost_of_frame(scenario);
+            self.spent += frames * cost_of_frame(scenario, self.pace);
             self.seconds += f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
             into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
@@ -408,13 +409,13 @@ fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> 
     safe.into_iter().take(SAFE).map(proposal).collect()
 }
 
-/// What a frame costs to simulate, in frames that pass no box.
-fn cost_of_frame(scenario: &Scenario) -> f64 {
-    match scenario.radio.phy {
+/// What a frame costs to simulate in a cell of `pace` packets per second, in frames that pass no box.
+fn cost_of_frame(scenario: &Scenario, pace: f64) -> f64 {
+    match scenario.radio.qos {
         _ if scenario.enforce.is_none() => 1.0,
-        Phy::N => BOXED[0],
-        Phy::Ac | Phy::Ax => BOXED[1],
-        _ => BOXED[2],
+        None => BOXED.0,
+        Some(_) if pace > FAST => BOXED.1,
+        Some(_) => 1.0,
     }
 }
 

@@ -164,6 +164,10 @@ impl PoolControl {
                 "stations send and none answers a probe: C = {c} follows only what waits in the box, so a faster cell \
                  is noticed late. Let stations answer ping, or write a fixed capacity"
             ),
+            (Verdict::Silent, _) => format!(
+                "packets go down and nothing comes up from any station: the access point or its radio may be down. C = {c} stays until \
+                 somebody answers"
+            ),
         })
     }
 
