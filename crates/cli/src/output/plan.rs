@@ -110,7 +110,8 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
         Keep::Extra,
         quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
     );
-    table.add(Keep::Extra, quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))));
+    let ratio = if plan.goals.iter().any(|goal| is_up_down(goal)) { Keep::Always } else { Keep::Extra };
+    table.add(ratio, quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))));
     table.add(
         Keep::Always,
         quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_delay.p95_s, 1e3, "ms"))),
@@ -118,6 +119,11 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     table
         .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
     table.lines_with("remedy", &text(&|row| short(&row.snippet)), page)
+}
+
+/// Whether a goal is about uploads over downloads.
+fn is_up_down(goal: &str) -> bool {
+    goal.starts_with("up/down") || goal.starts_with("down/up")
 }
 
 /// What is in doubt: that it meets the goals, or that nobody starves.
@@ -249,7 +255,9 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
 
 /// What can be deployed in place of what cannot.
 fn today(plan: &Plan, page: Page) -> Vec<String> {
-    let Some(point) = &plan.deployable else { return Vec::new() };
+    let Some(point) = &plan.deployable else {
+        return page.wrapped("Nothing of what can is proved to meet this.");
+    };
     let has = rate(point.goodput_bps, point.goodput_ci95_bps);
     page.wrapped(&format!("Of what can, this meets it too, with {has}: {}", short(&point.snippet)))
 }
@@ -335,7 +343,10 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
             Some(_) if constraint.in_doubt => {
                 ", in doubt: its mean meets that, its confidence interval goes beyond".to_owned()
             }
-            Some(missed) => format!(", missed by {missed:.1} tolerances with doubt counted"),
+            Some(missed) => {
+                let share = (missed * plan.tolerance.ln_1p()).exp() - 1.0;
+                format!(", missed by {} with doubt counted", Quantity::percent(exact(share)).text())
+            }
         };
         lines.extend(page.wrapped(&format!("{}: it has {reached}{by}", constraint.goal)));
     }
@@ -404,6 +415,11 @@ pub(crate) fn csv(plan: &Plan) -> String {
 
 fn predicted(value: Option<f64>) -> Estimate {
     Estimate { mean: value, ci95: None, n: u32::from(value.is_some()) }
+}
+
+/// A value without doubt.
+fn exact(value: f64) -> Estimate {
+    predicted(Some(value))
 }
 
 #[cfg(test)]

@@ -83,7 +83,8 @@ pub struct Plan {
     pub alternative: Option<Point>,
     /// What has more goodput by the tenth at least, starves nobody and has all goals by its means, but not at the far end of every confidence
     /// interval: more or longer replicas may tell. Where nothing meets the requirements and there is no such thing either, what has the most
-    /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has. Null when there is none.
+    /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has; so, too, of what can be deployed today,
+    /// where nothing that is proved can. Null when there is none.
     pub doubtful: Option<Point>,
     /// Where access points do not have what is recommended today: the proved row with the most goodput that meets the requirements and that
     /// can be deployed. Null where there is none.
@@ -231,7 +232,12 @@ pub fn snippet(scenario: &Scenario, changed: &Scenario) -> String {
 
 fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out: &[&str]) -> Plan {
     let as_is = &found.all[0];
-    let rows: Vec<Row> = found.proved.iter().take(ROWS).map(|outcome| row(scenario, outcome)).collect();
+    let mut shown: Vec<&Outcome> = found.proved.iter().take(ROWS).collect();
+    // What the rows are compared with stands among them.
+    if let Some(plain) = found.proved.iter().skip(ROWS).find(|outcome| outcome.of.is_none()) {
+        shown[ROWS - 1] = plain;
+    }
+    let rows: Vec<Row> = shown.into_iter().map(|outcome| row(scenario, outcome)).collect();
     Plan {
         schema: SCHEMA,
         name: scenario.name.clone(),
@@ -251,7 +257,7 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         doubtful: doubtful(required, found).map(|outcome| point(scenario, outcome)),
         deployable: deployable(found).map(|outcome| point(scenario, outcome)),
         constraints: constraints(scenario, required, found),
-        not_tried: not_tried(scenario, left_out, found.cut),
+        not_tried: not_tried(scenario, left_out, found),
         grouped: classes::grouped(scenario, required),
         rows,
     }
@@ -329,12 +335,18 @@ fn deployable(found: &Found) -> Option<&Outcome> {
     today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
 }
 
-/// What seems to meet the requirements and has more than what is proved.
+/// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.
 fn doubtful<'a>(required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
-    let proved = found.proved.first().filter(|first| first.meets).map_or(0.0, |first| first.goodput);
+    let can_be_had = |outcome: &Outcome| outcome.change.not_today().is_none();
+    let first = found.proved.first().filter(|first| first.meets);
+    let none_to_be_had = first.is_some_and(|first| !can_be_had(first)) && deployable(found).is_none();
+    let proved = first.filter(|_| !none_to_be_had).map_or(0.0, |first| first.goodput);
     let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
     let seems = |o: &&Outcome| {
-        o.seems_met && o.starved.is_nobody() && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
+        o.seems_met
+            && o.starved.is_nobody()
+            && (!none_to_be_had || can_be_had(o))
+            && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
     };
     let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.meets && o.goodput > least;
     let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
@@ -409,7 +421,7 @@ fn cost(without: &Outcome, met: &Outcome) -> (f64, f64) {
 }
 
 /// What nobody should think was looked at.
-fn not_tried(scenario: &Scenario, left_out: &[&str], cut: usize) -> Vec<String> {
+fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<String> {
     const NEVER: [&str; 5] = [
         "three remedies at once",
         "tfbr window caps",
@@ -420,7 +432,11 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], cut: usize) -> Vec<String> 
     const NEVER_WITH_QOS: [&str; 3] =
         ["shared-fifo queues", "other EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
-    let cut = (cut > 0).then(|| format!("{} that the time of a search left out", plural(cut, "candidate")));
+    let cut = match (found.interrupted, found.cut) {
+        (true, _) => Some("what was to come after the interruption".to_owned()),
+        (false, 0) => None,
+        (false, cut) => Some(format!("{} that the time of a search left out", plural(cut, "candidate"))),
+    };
     let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
     cut.into_iter().chain(names).collect()
 }

@@ -46,8 +46,8 @@ const ROOM: f64 = 0.7;
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs so much less than one of its own that a search may have more of them by this factor.
 const AGGREGATED: f64 = 1.6;
-/// One that passes a box costs as many of those that do not: alone on the air, and in cells of more packets per second than [`FAST`],
-/// whose queues no cache holds.
+/// What one that passes a box costs, in those that pass none: where each frame has the air to itself, and where aggregates carry more packets
+/// per second than [`FAST`], whose queues no cache holds. In slower cells of aggregates the box costs nothing that was measurable.
 const BOXED: (f64, f64) = (1.3, 1.75);
 const FAST: f64 = 30_000.0;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of

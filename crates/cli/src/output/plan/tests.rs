@@ -105,6 +105,22 @@ fn a_plan_fits_eighty_columns_and_keeps_its_remedies() {
 }
 
 #[test]
+fn a_goal_about_uploads_and_downloads_has_its_column_on_every_page() {
+    let mut own = plan(12.0, 0.1);
+    assert!(!table(&own, page(80)).contains("up/down  "));
+    own.goals = vec!["down/up=1".to_owned()];
+    assert!(table(&own, page(80)).contains("up/down  "), "{}", table(&own, page(80)));
+}
+
+#[test]
+fn where_nothing_that_is_proved_can_be_had_this_is_told() {
+    let mut own = plan(12.0, 0.1);
+    own.rows[0].not_today = Some("TLAS-SAF".to_owned());
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("no access point has TLAS-SAF.\nNothing of what can is proved to meet this."), "{text}");
+}
+
+#[test]
 fn what_is_likely_but_not_proved_is_named() {
     let mut doubtful = plan(12.0, 0.1);
     assert!(table(&doubtful, Page::FILE).contains("Not proved: [ap] queue"));
@@ -180,5 +196,5 @@ fn what_is_not_proved_and_who_has_little_are_marked() {
     (constraint.met, constraint.in_doubt, constraint.missed_by) = (false, true, Some(0.3));
     assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, in doubt: its mean meets that"));
     own.constraints[0].in_doubt = false;
-    assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, missed by 0.3 tolerances"));
+    assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, missed by 2.1 % with doubt counted"));
 }
