@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::Reason;
 use super::adaptive::Adaptive;
 use super::ceiling::HOLD;
 use super::lowered::{BEFORE, DRAINED, LOWERED, RoundTrip, RoundTripChange, fall_of, least_queue};
 use super::signal::ONE_SIDED;
 use super::trial::{LONG, PROVEN};
-use super::{Reason, State};
 use crate::units::{Duration, Instant};
 
-/// C does not go below this share of what it was.
-/// Much less where fewer than this share of the probes were answered, or where C was never right.
+/// C does not go below this share of what it was, the second where probes were lost or C was never right.
 const FLOOR: f64 = 0.4;
 const FLOOR_FAR: f64 = 0.05;
+/// A step where fewer than this share of the probes were answered.
 const LOWERED_LOSSY: f64 = 0.6;
 const ANSWERED: f64 = 0.75;
 const ALL: f64 = 0.85;
@@ -37,27 +37,25 @@ const LOWER: f64 = 0.85;
 const DRAINS: f64 = 1.5;
 /// Nor is it judged earlier.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// For so long it is remembered what C was right.
 /// C is right if it is used up to this share.
 const USED: f64 = 0.9;
+/// For so long it is remembered what C was right, and that somebody answers.
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// Time to the next descent after one that found nothing, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
-/// Beside a one-sided load C is lower for a moment so often, by so much: baselines stay those of an AP without a queue.
-const BREATHES: Duration = Duration::from_secs(10);
-const BREATH: Duration = Duration::from_millis(500);
-const SHALLOW: f64 = 0.9;
 
 /// What a cell carries at least, as a share of what it may deliver for a moment.
 const FASTER: f64 = 0.5;
 
 /// Why C goes down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Cause {
+pub(super) enum Cause {
     /// Delay does not fall.
     Stuck,
     /// Baselines may be a full queue.
     Unproven,
+    /// They may have become one since: a step tells.
+    Doubted,
 }
 
 /// C on its way down.
@@ -108,16 +106,21 @@ pub(super) struct Descents {
     /// There was such a C since the start: before, C may be any multiple of what the cell carries.
     #[serde(default)]
     was_right: bool,
-    next_at: Instant,
+    pub(super) next_at: Instant,
     pause: Duration,
     /// C is lower for a moment until then, and what it was.
-    breath: Option<(Instant, f64)>,
+    pub(super) breath: Option<(Instant, f64)>,
+    /// How many such moments there were.
+    #[serde(default)]
+    pub(super) breaths: u32,
     /// When stations were asked lately, and which.
     asked: VecDeque<(Instant, usize)>,
-    /// When those probes left that are back, and whose they are.
+    /// When those probes left that are back, and whose they are; and when the newest of all left.
     answered: VecDeque<(Instant, usize)>,
+    #[serde(default)]
+    answered_at: Option<Instant>,
     /// When C was low last: probes that left before say nothing of the rate at the C of later.
-    low_at: Instant,
+    pub(super) low_at: Instant,
 }
 
 impl Descents {
@@ -132,6 +135,7 @@ impl Descents {
     /// The reply of `station` to a probe that left at `sent_at` is back.
     pub(super) fn has_answered(&mut self, now: Instant, sent_at: Instant, station: usize) {
         self.answered.push_back((sent_at, station));
+        self.answered_at = self.answered_at.max(Some(sent_at));
         self.answered.retain(|(at, _)| *at + BEFORE + ON_THE_WAY >= now);
     }
 
@@ -154,6 +158,12 @@ impl Descents {
         }
         let (asked, answered) = stations.values().fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         answered / f64::max(asked, 1.0)
+    }
+
+    /// Somebody has answered in the last time: who never answers does not at a lower C, whereas an AP that drops what it is sent lets an
+    /// answer through now and then.
+    pub(super) fn may_be_answered(&self, now: Instant) -> bool {
+        self.answered_at.is_some_and(|at| now < at + REMEMBERED)
     }
 
     /// Whether a probe that left at `sent_at` tells what the cell carried.
@@ -252,7 +262,7 @@ impl Adaptive {
     }
 
     /// The least queue that is told from the packets of a small one.
-    fn least_queue(&self) -> Duration {
+    pub(super) fn least_queue(&self) -> Duration {
         Duration::from_secs_f64(least_queue(self.c))
     }
 
@@ -265,7 +275,7 @@ impl Adaptive {
         if is_lowered { 1.0 } else { 1.0 - FASTER * (passed / self.mu.unwrap_or(self.c).max(self.c)).min(1.0) }
     }
 
-    fn begin_descent(&mut self, now: Instant, cause: Cause, since: Instant) {
+    pub(super) fn begin_descent(&mut self, now: Instant, cause: Cause, since: Instant) {
         let is_before = |trip: &&RoundTrip| trip.sent_at >= since && trip.sent_at + BEFORE > now;
         let trips: Vec<_> = self.trials.trips.iter().filter(is_before).copied().collect();
         let is_lossy = self.descents.share_answered(now, Instant::ZERO) < ANSWERED;
@@ -328,7 +338,9 @@ impl Adaptive {
                 self.step_down(now);
                 self.end_found(now, &descent, LONG.as_secs_f64(), 0.0);
             }
-            _ if LOWERED * self.c < floor * self.descents.anchor(now, descent.c_before) => {
+            _ if descent.cause == Cause::Doubted
+                || LOWERED * self.c < floor * self.descents.anchor(now, descent.c_before) =>
+            {
                 self.end_in_vain(now, &descent);
             }
             _ => {
@@ -351,7 +363,7 @@ impl Adaptive {
         let short = self.least_queue();
         let delay = |trip: &RoundTrip| match descent.cause {
             Cause::Stuck => trip.rtt.saturating_sub(trip.baseline),
-            Cause::Unproven => trip.rtt,
+            Cause::Unproven | Cause::Doubted => trip.rtt,
         };
         let quick = after.iter().filter(|trip| delay(trip) < short).count();
         stations.len() > 1 && after.len() >= TRIPS && quick as f64 > ALL * after.len() as f64
@@ -384,8 +396,10 @@ impl Adaptive {
         self.trials.proven_until = Some(now + PROVEN);
         self.descents.end(now);
         self.descents.anchor = None;
-        self.descents.pause = (self.descents.pause * 2).clamp(first, longest);
-        self.descents.next_at = now + self.descents.pause;
+        if descent.cause != Cause::Doubted {
+            self.descents.pause = (self.descents.pause * 2).clamp(first, longest);
+            self.descents.next_at = now + self.descents.pause;
+        }
         if descent.cause == Cause::Stuck {
             self.delays.doubt(now, descent.delay);
         }
@@ -400,32 +414,6 @@ impl Adaptive {
     fn tell_apart(&mut self, now: Instant, since: Instant) -> bool {
         let target = self.target(self.c);
         self.delays.distrust_contradicted(now, since, target)
-    }
-
-    /// Beside a one-sided load: a descent where baselines may be a full queue, a breath where they are known to be none.
-    pub(super) fn begin_beside_one_sided(&mut self, now: Instant) -> bool {
-        let is_short = self.delays.baseline(now).is_none_or(|baseline| baseline < self.least_queue());
-        let binds = self.occupancy.span(BREATH).is_some_and(|span| span.binds());
-        let is_blind = self.state() == State::Blind;
-        let may = self.drop.is_none() && binds && (is_blind || !is_short);
-        if !may || self.signal.one_sided() < ONE_SIDED {
-            return false;
-        }
-        if is_blind || self.trials.proven_until.is_none_or(|until| until <= now) {
-            if now < self.descents.next_at {
-                return false;
-            }
-            self.begin_descent(now, Cause::Unproven, Instant::ZERO);
-            return true;
-        }
-        if now < self.descents.low_at + BREATHES {
-            return false;
-        }
-        self.descents.breath = Some((now + BREATH, self.c));
-        self.descents.low_at = now;
-        self.trials.proven_until = Some(now + PROVEN);
-        self.set(now, SHALLOW * self.c, Reason::Trial);
-        true
     }
 
     /// Takes a descent back: something else is the matter.

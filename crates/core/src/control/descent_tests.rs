@@ -246,3 +246,116 @@ fn addresses_that_carry_nothing_do_not_outvote_stations() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+/// A station sends bare segments that nobody answers: C is what the cell carries but for those that the box drops, and no queue
+/// stands in the AP. From the start, later, and where the cell becomes slower.
+#[test]
+fn what_a_station_sends_unasked_is_no_answer() {
+    let mut failed = Vec::new();
+    for carries in [6.0, 20.0, 50.0] {
+        for packets in [75.0, 300.0] {
+            for share in [0.15, 0.3, 0.5, 0.7] {
+                for (early, slower) in [(true, 1.0), (false, 1.0), (false, 0.6), (false, 0.4), (true, 0.4)] {
+                    let mut cell = cell(carries, packets, 5);
+                    cell.load_greedily(carries * MBPS, packets, 4);
+                    cell.flood = if early { share * carries * MBPS } else { 0.0 };
+                    cell.run(3.0);
+                    cell.is_on = true;
+                    cell.run(15.0);
+                    cell.flood = share * carries * MBPS * slower;
+                    cell.carries *= slower;
+                    cell.run(8.0);
+                    let (mut sum, mut delay) = (0.0, 0.0);
+                    for _ in 0..100 {
+                        cell.run(0.1);
+                        sum += cell.c() / cell.carries / 100.0;
+                        delay += cell.delay() / 100.0;
+                    }
+                    println!(
+                        "{carries} Mbit/s, {packets} packets, {share} of it unasked, early {early}, then {slower}: C {sum:.3}, delay {:.1} ms",
+                        delay * 1e3
+                    );
+                    if delay > 0.03 {
+                        if failed.is_empty() {
+                            println!("{}", trace(&cell.decisions));
+                        }
+                        failed.push((carries, packets, share, early, slower, sum, delay));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// UDP to each station, of which one asks for less than its part: it waits nowhere, and no queue elsewhere holds it back. C is what
+/// the cell carries.
+#[test]
+fn a_sender_that_minds_no_loss_is_not_held_back_elsewhere() {
+    let mut failed = Vec::new();
+    for (carries, asks) in [(20.0, [30.0, 5.0, 12.0]), (20.0, [30.0, 6.0, 30.0]), (50.0, [70.0, 10.0, 40.0])] {
+        for packets in [50.0, 100.0, 300.0] {
+            for jitter in [0.0004, 0.002] {
+                let mut cell = cell(carries, packets, 3);
+                cell.asks = asks.map(|rate| rate * MBPS).to_vec();
+                cell.jitter = jitter;
+                cell.run(20.0);
+                let (mut lost, mut sum): (f64, f64) = (0.0, 0.0);
+                for _ in 0..600 {
+                    cell.run(0.1);
+                    sum += cell.c() / cell.carries / 600.0;
+                    lost += cell.lost() / 600.0;
+                }
+                println!("{carries} Mbit/s, {asks:?}, {packets} packets, jitter {jitter}: C {sum:.3}, lost {lost:.4}");
+                if !(0.93..1.0).contains(&sum) || lost > 0.01 {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, asks, packets, jitter, sum, lost));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// UDP above what the cell carries beside TCP, started under load, and nobody answers: the stations that have nothing waiting tell
+/// what the cell carries, and C goes nowhere near nothing.
+#[test]
+fn udp_beside_tcp_where_nobody_answers_does_not_lower_c_far() {
+    let mut failed = Vec::new();
+    for (carries, packets) in [(10.0, 75.0), (20.0, 75.0), (20.0, 300.0), (50.0, 100.0)] {
+        for udp in [0.5, 1.2, 2.0] {
+            for max in [1.3, 2.0, 10.0] {
+                let params = CapacityParams::Adaptive(AdaptiveParams {
+                    max: Bitrate::from_bps((max * carries * MBPS) as u64),
+                    ..AdaptiveParams::default()
+                });
+                let mut cell = Cell::new(CapacityController::new(&params, 5, Rng::fork(1, "test")), 5);
+                cell.load_greedily(carries * MBPS, packets, 8);
+                cell.one_way = udp * carries * MBPS;
+                cell.deaf.fill(true);
+                cell.run(3.0);
+                cell.is_on = true;
+                let mut least = f64::INFINITY;
+                let mut sum = 0.0;
+                for tenth in 0..400 {
+                    cell.run(0.1);
+                    let c = cell.c() / cell.carries;
+                    least = least.min(c);
+                    sum += if tenth >= 150 { c / 250.0 } else { 0.0 };
+                }
+                println!(
+                    "{carries} Mbit/s, {packets} packets, UDP {udp}, max {max}: C at least {least:.2}, later {sum:.3}"
+                );
+                if least < 0.45 || !(0.7..1.1).contains(&sum) {
+                    if failed.is_empty() {
+                        println!("{}", trace(&cell.decisions));
+                    }
+                    failed.push((carries, packets, udp, max, least, sum));
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}

@@ -7,6 +7,7 @@ mod adaptive;
 #[cfg(test)]
 mod adaptive_tests;
 mod air;
+mod breath;
 mod ceiling;
 mod decision;
 mod delay;

@@ -132,6 +132,12 @@ pub(super) fn typical(bytes: impl Iterator<Item = f64>) -> f64 {
     if sum > 0.0 { squares / sum } else { 0.0 }
 }
 
+impl Seen {
+    fn is_one_sided(&self) -> bool {
+        self.lately_up.min(self.lately - self.lately_up) < NOTHING_BACK * self.lately
+    }
+}
+
 fn recent(at: Option<Instant>, now: Instant) -> bool {
     at.is_some_and(|at| now < at + ACTIVE)
 }
@@ -367,8 +373,7 @@ impl Signal {
     pub(super) fn one_sided(&self) -> f64 {
         let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
         let (all, up) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_up));
-        let is_one_sided = |seen: &Seen| seen.lately_up.min(seen.lately - seen.lately_up) < NOTHING_BACK * seen.lately;
-        let one_sided = sum(&|seen| if is_one_sided(seen) { seen.lately } else { 0.0 });
+        let one_sided = sum(&|seen| if seen.is_one_sided() { seen.lately } else { 0.0 });
         let known = if up > 0.0 { one_sided } else { 0.0 };
         known.max(self.datagrams_lately) / all.max(1.0)
     }
@@ -379,6 +384,11 @@ impl Signal {
         let (all, bypassing) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_bypassing));
         let one_sided = (self.one_sided().min(1.0) * all - bypassing).max(0.0);
         [bypassing, one_sided].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
+    }
+
+    /// Next to nothing comes back for what the station sends or gets: whoever sends it does not know of losses.
+    pub(super) fn is_one_sided(&self, station: usize) -> bool {
+        self.stations[station].is_one_sided()
     }
 
     /// The station sends a load that nobody acknowledges: what it is asked waits behind that.

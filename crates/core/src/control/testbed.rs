@@ -66,6 +66,9 @@ pub(super) struct Cell {
     pub(super) drops: bool,
     /// It goes to the last as well, and nothing comes back; UDP is counted.
     pub(super) is_one_way: bool,
+    /// UDP to each station, bit/s, in place of all else, and the bytes of it that the box let pass.
+    pub(super) asks: Vec<f64>,
+    passed: Vec<f64>,
     /// The first station sends instead, from a queue of its own at the radio: what it loses it loses there and in the box.
     uploads: Option<Greedy>,
     /// The box shapes.
@@ -93,6 +96,9 @@ pub(super) struct Cell {
     /// UDP to the first station beside `greedy`, bit/s: it goes on whatever is lost, and nothing comes back.
     pub(super) one_way: f64,
     sent_one_way: f64,
+    /// Segments that the first station sends whatever comes back, bit/s on the air: the box lets an equal part of C pass.
+    pub(super) flood: f64,
+    flooded: f64,
     /// UDP that the first station sends past the box, bit/s: it takes its part of what the cell carries.
     pub(super) calls: f64,
     called: f64,
@@ -121,6 +127,8 @@ impl Cell {
             greedy: None,
             drops: false,
             is_one_way: false,
+            asks: Vec::new(),
+            passed: vec![0.0; stations],
             uploads: None,
             is_on: true,
             jitter: 0.0,
@@ -137,6 +145,8 @@ impl Cell {
             udp: vec![0.0; stations],
             one_way: 0.0,
             sent_one_way: 0.0,
+            flood: 0.0,
+            flooded: 0.0,
             calls: 0.0,
             called: 0.0,
             decisions: Vec::new(),
@@ -173,7 +183,12 @@ impl Cell {
 
     /// Delay in the AP's queue in seconds.
     pub(super) fn delay(&self) -> f64 {
-        self.queue * 8.0 / (self.carries - self.calls)
+        self.queue * 8.0 / (self.carries - self.taken())
+    }
+
+    /// What stations send without waiting for anything, bit/s on the air.
+    fn taken(&self) -> f64 {
+        self.calls + self.flood
     }
 
     /// Share of what reaches the AP now that it drops.
@@ -222,6 +237,15 @@ impl Cell {
                 view.totals.up = Bytes(0);
             }
         }
+        if !self.asks.is_empty() {
+            let granted = self.granted(self.c() * (1.0 - ACKS));
+            for (station, view) in views.iter_mut().enumerate() {
+                let down = Bytes(self.passed[station] as u64);
+                view.totals = Totals { down, ..Totals::default() };
+                view.datagrams = down;
+                view.backlog = if granted[station] < self.asks[station] { 20 } else { 0 };
+            }
+        }
         if self.drops
             && let Some((last, others)) = views.split_last_mut()
         {
@@ -230,6 +254,7 @@ impl Cell {
                 view.totals.up = Bytes(0);
             }
         }
+        views[0].totals.up += Bytes(self.flooded as u64);
         let called = Bytes(self.called as u64);
         views[0].totals.up += called;
         views[0].totals.up_bypassing += called;
@@ -239,6 +264,19 @@ impl Cell {
             views[0].backlog = (uploads.waits / 1500.0).round() as usize;
         }
         views
+    }
+
+    /// What the box lets pass of [`Cell::asks`] at a C of `c` bit/s, by station: max-min fair.
+    fn granted(&self, c: f64) -> Vec<f64> {
+        let mut left = c;
+        let mut order: Vec<usize> = (0..self.asks.len()).collect();
+        order.sort_by(|a, b| self.asks[*a].total_cmp(&self.asks[*b]));
+        let mut granted = vec![0.0; order.len()];
+        for (turn, station) in order.iter().enumerate() {
+            granted[*station] = self.asks[*station].min(left / (order.len() - turn) as f64);
+            left -= granted[*station];
+        }
+        granted
     }
 
     /// `flows` greedy senders at work behind an AP with room for `packets`, and a cell that carries `carries` bit/s.
@@ -320,17 +358,26 @@ impl Cell {
     /// A step of the fluid: the box feeds the queue, the radio empties it. TCP keeps what the AP would drop in the box.
     fn flow(&mut self) {
         let c = self.control.capacity().as_bps() as f64;
-        let fits = (c * (1.0 - ACKS) * STEP / 8.0).max(0.0);
+        let flooded = self.flood.min(c / self.deaf.len() as f64) * STEP / 8.0;
+        self.flooded += flooded;
+        let fits = (c * (1.0 - ACKS) * STEP / 8.0 - flooded).max(0.0);
         self.called += self.calls * STEP / 8.0;
-        let carried = if self.silent { 0.0 } else { (self.carries - self.calls) * (1.0 - ACKS) * STEP / 8.0 };
+        let carried = if self.silent { 0.0 } else { (self.carries - self.taken()) * (1.0 - ACKS) * STEP / 8.0 };
         let (sent_up, passed_up) = self.upload(fits, carried);
+        let granted = self.granted(c * (1.0 - ACKS));
+        for (passed, rate) in self.passed.iter_mut().zip(&granted) {
+            *passed += rate * STEP / 8.0;
+        }
         let offered = match &mut self.greedy {
+            None if !granted.is_empty() => granted.iter().sum::<f64>() * STEP / 8.0,
             None if self.drops || self.is_one_way => self.load.min(c) * (1.0 - ACKS) * STEP / 8.0,
             None => (self.load.min(c) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
                 greedy.waits += free.max(0.0);
-                let one_way = (self.one_way * STEP / 8.0).min(fits);
+                // It gets its part of C, and what the others leave.
+                let part = (fits / self.deaf.len() as f64).max(fits - greedy.waits);
+                let one_way = (self.one_way * STEP / 8.0).min(part.max(0.0));
                 self.sent_one_way += one_way;
                 let fits = (fits - passed_up - one_way).max(0.0);
                 let passes = if self.is_on && !self.uncounted { greedy.waits.min(fits) } else { greedy.waits };

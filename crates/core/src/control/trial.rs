@@ -100,7 +100,10 @@ impl Adaptive {
         let is_proven = self.trials.proven_until.is_some_and(|until| now < until)
             || self.delays.baseline(now).is_none_or(|baseline| baseline.as_secs_f64() < queue);
         let is_told = self.ceiling.is_none() && self.state() == State::Run && is_proven;
-        let held_back = if is_told || self.met_no_queue(now) { Vec::new() } else { self.occupancy.held_back(WATCHED) };
+        let mut held_back =
+            if is_told || self.met_no_queue(now) { Vec::new() } else { self.occupancy.held_back(WATCHED) };
+        // Losses do not slow down who does not know of them: who has nothing waiting then asks for no more.
+        held_back.retain(|station| !self.signal.is_one_sided(*station));
         if self.drop.is_some() || !is_open && held_back.is_empty() {
             return false;
         }
