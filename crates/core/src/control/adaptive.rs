@@ -303,7 +303,7 @@ impl Adaptive {
         } else if delay > target {
             self.fall(now, delay.saturating_sub(target));
         } else if std::mem::take(&mut self.drains) {
-            let wanted = self.c.max(self.mu.unwrap_or_default() * AFTER_DRAIN);
+            let wanted = self.c.max(self.without_dropped(self.mu.unwrap_or_default()) * AFTER_DRAIN);
             self.set(now, self.below_ceiling(now, wanted, FIRST_RISE), Reason::DelayLow);
         } else if self.signal.backlog > 0 && self.newest_sent_at >= self.changed_at {
             self.rise(now, delay, target);
@@ -389,6 +389,7 @@ impl Adaptive {
             (self.mu, carried) = (Some(self.c), self.c);
             self.delivered.keep_last();
         }
+        carried = self.without_dropped(carried);
         self.full = Some(carried.min(self.c));
         if carried < self.c * DROP {
             self.begin_drop(now, Phase::Measured, carried);
@@ -396,8 +397,7 @@ impl Adaptive {
         }
         self.drains = true;
         // Below what the cell carries already: the queue drains by itself.
-        let is_quick = PACKET.time_at(self.capacity()) < QUICK;
-        let wanted = carried * (1.0 - cut(above, is_quick));
+        let wanted = carried * (1.0 - cut(above, PACKET.time_at(self.capacity()) < QUICK));
         if wanted < self.c {
             self.set(now, wanted, Reason::DelayHigh);
         }

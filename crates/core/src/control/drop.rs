@@ -15,6 +15,9 @@ use crate::units::Instant;
 /// C while the queue drains, as a share of what the cell delivers.
 const DRAIN: f64 = 0.25;
 
+/// The lower C, the more of what comes up is dropped: C goes by this factor below what is left.
+const FURTHER: f64 = 0.9;
+
 /// A drop that is being followed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct CapacityDrop {
@@ -97,10 +100,19 @@ impl Adaptive {
         }
     }
 
+    /// What C may be where the cell carries `rate` bit/s: what comes up, and the box drops, has taken its part of that. It is no
+    /// [drop](CapacityDrop), however much it is.
+    pub(super) fn without_dropped(&self, rate: f64) -> f64 {
+        match self.occupancy.dropped() {
+            dropped if dropped > 0.0 => (FURTHER * (rate - dropped)).max(rate.min(DROP * self.c)),
+            _ => rate,
+        }
+    }
+
     /// The queue is gone, or nothing more can be learned: C is what the cell carries, or what it was if that is unknown.
     pub(super) fn end_drop(&mut self, now: Instant) {
         if let Some(drop) = self.drop.take() {
-            let c = self.mu.map_or(drop.c_before, |mu| mu * AFTER_DRAIN);
+            let c = self.mu.map_or(drop.c_before, |mu| self.without_dropped(mu) * AFTER_DRAIN);
             self.set(now, c, Reason::DelayLow);
         }
     }

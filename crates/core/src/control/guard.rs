@@ -310,9 +310,12 @@ impl Guard {
     /// Asks the next station in turn that has traffic and may answer.
     fn probe(&mut self, now: Instant) {
         let stations = self.delays.len();
-        let turn = (0..stations)
-            .map(|step| (self.turn + step) % stations)
-            .find(|station| self.signal.is_active(*station, now) && self.delays.may_answer(*station, now));
+        let may = |station: &usize| {
+            !self.signal.is_absent(*station)
+                && self.signal.is_active(*station, now)
+                && self.delays.may_answer(*station, now)
+        };
+        let turn = (0..stations).map(|step| (self.turn + step) % stations).find(may);
         if let Some(station) = turn {
             self.turn = station + 1;
             self.prober.send(now, station, self.signal.down);

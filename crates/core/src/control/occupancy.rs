@@ -30,6 +30,8 @@ const MOSTLY: f64 = 0.5;
 const OFTEN: f64 = 0.75;
 /// Below this share of C not all of C is used.
 const USED: f64 = 0.97;
+/// What is counted over C, where senders lose little.
+const BEYOND: f64 = 1.03;
 /// A station with less than this share of an equal part has little traffic.
 const PART: f64 = 0.25;
 /// Those that wait get more than those that do not by this factor.
@@ -48,7 +50,7 @@ struct Observation {
     at: Instant,
     /// A queue stands in the box.
     waits: bool,
-    /// IP bytes that have passed until now.
+    /// IP bytes that have passed until now, or have come up.
     bytes: u64,
     /// C in bit/s.
     c: f64,
@@ -128,6 +130,17 @@ impl Occupancy {
         let is_long = self.looks[last].at.saturating_since(self.looks[0].at) >= LONG_ENOUGH;
         let is_steady = (after.rate - before.rate).abs() < UNSTEADY * before.rate.max(after.rate);
         (is_long && is_steady).then_some(f64::midpoint(before.rate, after.rate))
+    }
+
+    /// What comes up and the box drops, in bit/s, as far as it goes on for both of the last two seconds: what passes beyond C. Senders that
+    /// back off do not exceed C for so long by more than [`BEYOND`].
+    pub(super) fn dropped(&self) -> f64 {
+        let Some(last) = self.looks.len().checked_sub(1) else { return 0.0 };
+        let Some(middle) = self.looks.iter().rposition(|look| look.at + HALF <= self.looks[last].at) else {
+            return 0.0;
+        };
+        let beyond = |span: Span| (span.rate - BEYOND * span.c).max(0.0);
+        beyond(self.between(0, middle)).min(beyond(self.between(middle, last)))
     }
 
     /// Stations that have traffic and nothing waiting in the last `length`, while others wait and get more. Either they ask

@@ -107,6 +107,8 @@ struct Turn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Seen {
     totals: Totals,
+    #[serde(default)]
+    is_absent: bool,
     active_at: Option<Instant>,
     udp_at: Option<Instant>,
     /// UDP past the box until about a second ago, and when that was.
@@ -199,7 +201,7 @@ impl Signal {
             seen.lately_up = seen.lately_up * fades + view.totals.up.0.saturating_sub(seen.totals.up.0) as f64;
             let passed_by = bypassing.0.saturating_sub(seen.totals.up_bypassing.0) as f64;
             seen.lately_bypassing = seen.lately_bypassing * fades + passed_by;
-            seen.totals = view.totals;
+            (seen.totals, seen.is_absent) = (view.totals, view.is_absent);
             self.down += view.totals.down;
             self.up += Bytes(view.totals.up.0.saturating_sub(view.totals.up_bypassing.0));
             self.backlog += view.backlog;
@@ -318,6 +320,11 @@ impl Signal {
         Some([self.history[0], *middle, last])
     }
 
+    /// There is nobody to ask.
+    pub(super) fn is_absent(&self, station: usize) -> bool {
+        self.stations[station].is_absent
+    }
+
     /// The station has traffic, so it is awake.
     pub(super) fn is_active(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].active_at, now)
@@ -332,7 +339,8 @@ impl Signal {
         is_believed: impl Fn(usize) -> bool,
     ) -> Option<usize> {
         let (first, last) = (self.turn.next, self.turn.asked);
-        let mut asked: Vec<usize> = (0..self.stations.len()).filter(|station| may(self, *station)).collect();
+        let mut asked: Vec<usize> =
+            (0..self.stations.len()).filter(|station| !self.is_absent(*station) && may(self, *station)).collect();
         if asked.len() > 1 {
             asked.retain(|station| Some(*station) != last);
         }

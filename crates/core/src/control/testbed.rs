@@ -96,7 +96,8 @@ pub(super) struct Cell {
     /// UDP to the first station beside `greedy`, bit/s: it goes on whatever is lost, and nothing comes back.
     pub(super) one_way: f64,
     sent_one_way: f64,
-    /// Segments that the first station sends whatever comes back, bit/s on the air: the box lets an equal part of C pass.
+    /// Segments that the first station sends whatever comes back, bit/s on the air: the box counts them, and lets an equal part of C pass
+    /// and what the others leave.
     pub(super) flood: f64,
     flooded: f64,
     /// UDP that the first station sends past the box, bit/s: it takes its part of what the cell carries.
@@ -358,9 +359,11 @@ impl Cell {
     /// A step of the fluid: the box feeds the queue, the radio empties it. TCP keeps what the AP would drop in the box.
     fn flow(&mut self) {
         let c = self.control.capacity().as_bps() as f64;
-        let flooded = self.flood.min(c / self.deaf.len() as f64) * STEP / 8.0;
+        let fits = (c * (1.0 - ACKS) * STEP / 8.0).max(0.0);
+        let flooded = self.flood * STEP / 8.0;
         self.flooded += flooded;
-        let fits = (c * (1.0 - ACKS) * STEP / 8.0 - flooded).max(0.0);
+        let others = self.greedy.map_or(0.0, |greedy| greedy.waits);
+        let fits = fits - flooded.min((fits / self.deaf.len() as f64).max(fits - others));
         self.called += self.calls * STEP / 8.0;
         let carried = if self.silent { 0.0 } else { (self.carries - self.taken()) * (1.0 - ACKS) * STEP / 8.0 };
         let (sent_up, passed_up) = self.upload(fits, carried);

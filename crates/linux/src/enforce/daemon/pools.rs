@@ -24,13 +24,17 @@ const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
 
+/// The position of all that have no class of their own yet: what they carry is part of what the cell carries.
+const NEWCOMERS: usize = 0;
+
 /// A pool's machine.
 #[derive(Debug)]
 pub(super) struct PoolControl {
     pub(super) id: u16,
     params: CapacityParams,
     capacity: CapacityController,
-    /// Who is at which position of the machine: the slot of the station's class, and what that had sent when seen last.
+    /// Who is at which position of the machine: the slot of the station's class, and what that had sent when seen last. At
+    /// [`NEWCOMERS`] are those without a class of their own, whom nobody can ask.
     positions: Vec<Option<(u16, u64)>>,
     views: Vec<StationView>,
     arrivals: Option<Arrivals>,
@@ -67,8 +71,8 @@ impl PoolControl {
             id: pool.id,
             params: *pool.capacity(),
             capacity,
-            positions: Vec::new(),
-            views: Vec::new(),
+            positions: vec![None],
+            views: vec![StationView { is_absent: true, ..StationView::default() }],
             arrivals: None,
             passed: Passed::default(),
             newcomers: 0,
@@ -242,9 +246,10 @@ impl PoolControl {
         let leaves = own_leaves.chain([newcomers_minor(self.id)]);
         let waiting = leaves.filter_map(|minor| counters.get(&minor)).map(|class| u64::from(class.backlog_bytes)).sum();
         let class = |minor: u16| counters.get(&minor).copied().unwrap_or_default();
-        let newcomers = class(newcomers_minor(self.id)).bytes;
+        let newcomers = class(newcomers_minor(self.id));
+        let sent_to_newcomers = grown(newcomers.bytes, std::mem::replace(&mut self.newcomers, newcomers.bytes));
         let sent = self.positions.iter().flatten().map(|(slot, bytes)| grown(class(leaf_minor(*slot)).bytes, *bytes));
-        let sent = sent.sum::<u64>() + grown(newcomers, std::mem::replace(&mut self.newcomers, newcomers));
+        let sent = sent.sum::<u64>() + sent_to_newcomers;
         let other_down = grown(arrivals.other_down, before.other_down);
         let other_up = grown(arrivals.other_up, before.other_up);
         let look = Look { down, up: up - bypassing, other_down, other_up, sent, waiting };
@@ -252,6 +257,9 @@ impl PoolControl {
         let own_udp = |slot: &u16| udp.get(slot).copied().filter(|bytes| *bytes >= UDP_LOAD);
         let all_udp: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| own_udp(slot)).sum();
         let mut sent = vec![0; self.views.len()];
+        sent[NEWCOMERS] = sent_to_newcomers;
+        self.views[NEWCOMERS].backlog = newcomers.backlog as usize;
+        self.views[NEWCOMERS].totals.down += Bytes((sent_to_newcomers as f64 * self.down) as u64);
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
             let Some((slot, bytes)) = position else { continue };
             let class = class(leaf_minor(*slot));
@@ -272,9 +280,7 @@ impl PoolControl {
         // What came up through the shaper is known of the pool, so it is given to those that had traffic. UDP whose sender is
         // not known yet counts with it.
         let up = if all_udp > 0 { up - bypassing } else { up };
-        if let Some(first) = self.views.first_mut() {
-            first.datagrams += Bytes(other_down + other_up);
-        }
+        self.views[NEWCOMERS].datagrams += Bytes(other_down + other_up);
         let all: u64 = sent.iter().sum();
         let present = self.positions.iter().position(Option::is_some);
         if all > 0 {
@@ -304,7 +310,8 @@ impl PoolControl {
             if self.positions.iter().flatten().any(|(slot, _)| *slot == station.slot) {
                 continue;
             }
-            let free = self.positions.iter().position(Option::is_none).unwrap_or_else(|| {
+            let is_free = |position: &usize| *position != NEWCOMERS && self.positions[*position].is_none();
+            let free = (0..self.positions.len()).find(is_free).unwrap_or_else(|| {
                 self.positions.push(None);
                 self.views.push(StationView::default());
                 self.positions.len() - 1

@@ -34,7 +34,23 @@ fn what_bypasses_is_its_senders_and_no_more_than_came_up() {
     let counters = BTreeMap::from([(leaf_minor(slots[0]), ClassStats { bytes: 10_000, ..ClassStats::default() })]);
     pool.observe(&counters, arrivals, &BTreeMap::from([(slots[0], 20_000), (slots[1], 10_000)]));
     let totals = pool.views.iter().map(|view| (view.totals.up.0, view.totals.up_bypassing.0)).collect::<Vec<_>>();
-    assert_eq!(totals, [(70_000, 60_000), (30_000, 30_000)]);
+    assert_eq!(totals, [(0, 0), (70_000, 60_000), (30_000, 30_000)]);
+}
+
+/// What those without a class of their own carry is part of what the cell carries; there is nobody to ask.
+#[test]
+fn newcomers_are_counted_and_not_asked() {
+    let (mut pool, slots) = with_positions(TWO);
+    pool.observe(&BTreeMap::new(), Arrivals::default(), &BTreeMap::new());
+    let class = |bytes: u64, backlog: u32| ClassStats { bytes, backlog, ..ClassStats::default() };
+    let counters =
+        BTreeMap::from([(leaf_minor(slots[0]), class(10_000, 0)), (newcomers_minor(pool.id), class(30_000, 7))]);
+    pool.observe(&counters, Arrivals { down: 40_000, ..Arrivals::default() }, &BTreeMap::new());
+    let counted = |view: &StationView| (view.totals.down.0 + view.totals.up.0, view.backlog, view.is_absent);
+    let shown: Vec<_> = pool.views.iter().map(counted).collect();
+    assert_eq!(shown[NEWCOMERS].1, 7);
+    assert!(shown[NEWCOMERS].2 && !shown[1].2 && !shown[2].2, "{shown:?}");
+    assert!(shown[NEWCOMERS].0 > 2 * shown[1].0 && shown[1].0 > 0, "{shown:?}");
 }
 
 /// 60 kB of UDP went down and up through the shaper: the machine is shown them, of no station in particular.
@@ -100,10 +116,10 @@ fn senders_of_udp_of_which_nothing_came_are_not_heard() {
 #[test]
 fn views_have_the_air_of_their_stations_rates() {
     let (pool, _) = with_positions(TWO);
-    assert_eq!(pool.views[0].air_ns, pool.views[1].air_ns, "not known: the fastest");
+    assert_eq!(pool.views[1].air_ns, pool.views[2].air_ns, "not known: the fastest");
     let (slow, _) = with_positions(&TWO.replace("00:02\"", "00:02\"\nrate = \"2 Mbit/s\""));
-    assert!(slow.views[1].air_ns > 3 * slow.views[0].air_ns);
+    assert!(slow.views[2].air_ns > 3 * slow.views[1].air_ns);
     let (blind, _) =
         with_positions(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
-    assert_eq!(blind.views[0].air_ns, 0);
+    assert_eq!(blind.views[1].air_ns, 0);
 }
