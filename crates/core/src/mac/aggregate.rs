@@ -16,14 +16,17 @@ pub struct Exchange {
     pub packets: f64,
     /// Air that it takes.
     pub air: Duration,
+    /// The part of it that SIFS and the answer take: what a collision spares.
+    pub answer: Duration,
 }
 
 impl MacParams {
     /// The exchange with as many packets of `len` as limits admit, at most `wanted`: several in a QoS cell with aggregation, else one.
     pub fn full_exchange(&self, tx: TxVector, len: Bytes, wanted: f64) -> Exchange {
         let Some(qos) = &self.qos else {
-            let air = self.protection_time(tx) + self.data_time(len, tx) + self.sifs + self.ack_time(tx);
-            return Exchange { packets: 1.0, air };
+            let answer = self.sifs + self.ack_time(tx);
+            let air = self.protection_time(tx) + self.data_time(len, tx) + answer;
+            return Exchange { packets: 1.0, air, answer };
         };
         let limits = qos.aggregation.map(|aggregation| aggregation.within(tx.phy()));
         let longest = longest_mpdu(limits, tx, len, qos.most_amsdu(tx.phy()), &self.ppdu);
@@ -34,8 +37,9 @@ impl MacParams {
         let psdu = if full > 0 { full * longest.subframe() + DELIMITER + last } else { last };
         let bitmap = if limits.is_some_and(|limits| limits.window > 64) { BLOCK_ACK.1 } else { BLOCK_ACK.0 };
         let answer = Bytes(if full > 0 { bitmap } else { MAC_ACK });
-        let air = tx.ppdu_time(Bytes(psdu), &self.ppdu) + self.sifs + self.ack_tx(tx).ppdu_time(answer, &self.ppdu);
-        Exchange { packets: packets as f64, air }
+        let answer = self.sifs + self.ack_tx(tx).ppdu_time(answer, &self.ppdu);
+        let air = tx.ppdu_time(Bytes(psdu), &self.ppdu) + answer;
+        Exchange { packets: packets as f64, air, answer }
     }
 }
 
@@ -99,9 +103,10 @@ mod tests {
     #[test]
     fn an_exchange_is_as_long_as_limits_admit() {
         let n = "phy = \"802.11n\"\nwidth = \"20 MHz\"\nmcs = 7";
-        let full = Exchange { packets: 28.0, air: Duration::from_micros(5360 + 48) };
+        let us = Duration::from_micros;
+        let full = Exchange { packets: 28.0, air: us(5360 + 48), answer: us(48) };
         assert_eq!(exchange(n, 1500, f64::INFINITY), full);
-        let one = Exchange { packets: 1.0, air: Duration::from_micros(228 + 44) };
+        let one = Exchange { packets: 1.0, air: us(228 + 44), answer: us(44) };
         assert_eq!(exchange(n, 1500, 1.0), one);
         assert_eq!(exchange(&format!("{n}\naggregation = \"off\""), 1500, f64::INFINITY), one);
         // A-MSDUs of two packets: 14 times 4 + 3076 bytes are 1327 symbols, and 3080 + 1542 bytes 143, both behind 36 us of preamble.

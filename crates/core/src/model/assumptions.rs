@@ -11,8 +11,10 @@ pub(super) type Check = (&'static str, bool, &'static str);
 /// A model's `checks` of `scenario` as assumptions, with what all models assume.
 pub(super) fn of(scenario: &Scenario, checks: Vec<Check>) -> Vec<Assumption> {
     let row = |(name, holds, what): Check| Assumption { name: name.to_owned(), holds, what: what.to_owned() };
-    // All models are of DCF; cells of 802.11a, b and g keep this by their kind.
-    let dcf = scenario.radio.qos.is_some().then_some(("dcf", false, "one frame an access: 802.11a, b or g"));
+    // Models are of DCF unless they ask about EDCA; cells of 802.11a, b and g keep this by their kind.
+    let of_edca = checks.iter().any(|(name, ..)| *name == "edca");
+    let is_outside = scenario.radio.qos.is_some() && !of_edca;
+    let dcf = is_outside.then_some(("dcf", false, "one frame an access: 802.11a, b or g"));
     let mixed = scenario.radio.protection_rate;
     let one_phy =
         mixed.map(|_| ("phy", false, "stations of one PHY: no CTS-to-self, the same contention windows for all"));

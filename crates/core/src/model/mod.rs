@@ -2,7 +2,7 @@
 //!
 //! Pure functions in the symbols of their papers; docs/models.md derives what is ours and says how near each comes to
 //! the simulator. [`detti2011`], [`ha2009`] and [`pokhrel2016`] are the papers' models, [`pftk`] and [`dcf`] the
-//! TCP and MAC formulas they stand on; [`capacity`], [`air`] and [`unified`] are ours. [`predict`] asks one of them about a
+//! TCP and MAC formulas they stand on; [`capacity`], [`air`], [`unified`] and [`modern`] are ours. [`predict`] asks one of them about a
 //! scenario and answers in the schema of results.
 //!
 //! No solver loops for ever or answers NaN: each searches a bracket that holds its root and counts its steps. Inputs
@@ -20,6 +20,7 @@ mod detti2011_tests;
 mod error;
 pub mod ha2009;
 mod kinds;
+pub mod modern;
 pub mod pftk;
 pub mod pokhrel2016;
 mod prediction;

@@ -7,10 +7,11 @@
 //! throughput in segments per second.
 //!
 //! Appendix A, on the contention of `u + d` active stations with a saturated AP, is in a supplement that we do not
-//! have. Ours (docs/models.md): the contenders of a state are saturated nodes of Kumar et al.'s fixed point with the
-//! state's own mix of frames; the AP's frame is a segment with probability `h`. A cycle ends with each contender alike
-//! (Eqs. 1-5), so that the state's attempts and failures per cycle are those of its fixed point, and its duration the
-//! mean idle and busy time per service.
+//! have. Ours: the contenders of a state (d, u) are saturated nodes of Kumar et al.'s fixed point: `u` that send segments
+//! (error `p_w`), `d` that send ACKs, and the AP, whose frame is a segment with probability `h` (error `h p_w`). A cycle
+//! ends with each contender alike (Eqs. 1-5). With `tau_i` attempts a slot and `E[A_i]` attempts a service, services per
+//! slot are `s = sum tau_i / E[A_i]`, a cycle lasts `slot / s`, and attempts and failures per cycle are `tau_i / s` and
+//! `gamma_i tau_i / s`. Weighted with pi(d, u) these give Eqs. 9-13.
 
 #![allow(clippy::similar_names, reason = "p_lu and p_ld are the paper's")]
 

@@ -248,7 +248,7 @@ fn sojourn(n: f64, x: f64, m: f64, rest: f64) -> f64 {
 
 /// The least of `n` like goodputs over their mean, when their relative variance is `variance`: log-normal, at the
 /// quantile where the least one is to be expected (Blom's, with a logistic for the normal distribution).
-fn least_of(n: f64, variance: f64) -> f64 {
+pub(super) fn least_of(n: f64, variance: f64) -> f64 {
     let rank = ((n - 0.375) / (n + 0.25)).clamp(0.5, 1.0 - 1e-12);
     let z = (rank / (1.0 - rank)).ln() / 1.702;
     let s2 = variance.ln_1p();

@@ -2,7 +2,9 @@
 
 mod detti2011;
 mod ha2009;
+mod modern;
 mod pokhrel2016;
+mod saturation;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -13,7 +15,8 @@ use super::prediction::{Model, Prediction};
 use crate::scenario::Scenario;
 
 /// All models. Where none is named, the first answers that is the default for the scenario.
-pub const MODELS: &[Model] = &[shares::MODEL, ha2009::MODEL, detti2011::MODEL, pokhrel2016::MODEL, unified::MODEL];
+pub const MODELS: &[Model] =
+    &[shares::MODEL, ha2009::MODEL, detti2011::MODEL, pokhrel2016::MODEL, saturation::MODEL, unified::MODEL];
 
 impl Model {
     /// The model called `name`.

@@ -142,6 +142,74 @@ fn a_model_of_a_cell_with_aggregates_says_that_it_is_outside() {
     assert!(section.assumptions.iter().any(|row| row.name == "dcf" && !row.holds), "{section:?}");
 }
 
+const MODERN: &str = r#"
+name = "modern"
+[run]
+duration = "60 s"
+warmup = "20 s"
+[radio]
+phy = "802.11ac"
+[ap]
+queue = { kind = "mac80211" }
+[wire]
+delay = "10 ms"
+[[station]]
+name = "up"
+count = 3
+flows = [{ direction = "up" }]
+[[station]]
+name = "down"
+count = 3
+flows = [{ direction = "down" }]
+"#;
+
+fn broken(section: &crate::metrics::ModelSection) -> Vec<&str> {
+    section.assumptions.iter().filter(|row| !row.holds).map(|row| row.name.as_str()).collect()
+}
+
+#[test]
+fn modern_cells_have_an_answer_and_say_when_they_are_outside() {
+    let of = |text: &str| Scenario::from_toml(text, "modern.toml").unwrap();
+    let cell = of(MODERN);
+    let prediction = predict(&cell, None).unwrap();
+    assert_eq!((prediction.section.name.as_str(), broken(&prediction.section)), ("unified", vec![]));
+    let report = prediction.report(&cell, "0");
+    let total = report.totals.goodput_bps.mean.unwrap();
+    assert!((200e6..300e6).contains(&total), "{total}");
+    assert!(report.ap_queue.drop_probability.data.mean.is_none(), "flows lose by themselves");
+    for (from, to, name) in [
+        ("[ap]", "rts = true\n[ap]", "edca"),
+        ("[ap]", "[tcp]\nvariant = \"reno\"\n[ap]", "cubic"),
+        ("delay = \"10 ms\"", "delay = \"100 ms\"", "range"),
+        ("count = 3", "count = 30", "range"),
+        ("kind = \"mac80211\"", "kind = \"mac80211\", codel = false", "queue"),
+        ("kind = \"mac80211\"", "kind = \"shared-fifo\", limit = 1000", "order"),
+        ("flows = [{ direction = \"up\" }]", "flows = [{ direction = \"up\", count = 2 }]", "plain"),
+    ] {
+        let section = predict(&of(&MODERN.replace(from, to)), None).unwrap().section;
+        assert!(broken(&section).contains(&name), "{name}: {section:?}");
+    }
+    for (from, to) in [
+        ("[[station]]\nname = \"up\"", "[enforce]\npolicy = \"per-station\"\n[[station]]\nname = \"up\""),
+        ("flows = [{ direction = \"up\" }]", "flows = [{ direction = \"up\", kind = \"udp\" }]"),
+        ("flows = [{ direction = \"up\" }]", "flows = [{ direction = \"up\" }, { direction = \"down\" }]"),
+        ("flows = [{ direction = \"up\" }]", "flows = [{ direction = \"up\", category = \"vo\" }]"),
+    ] {
+        assert!(predict(&of(&MODERN.replacen(from, to, 1)), Some(named("unified"))).is_err(), "{to}");
+    }
+}
+
+#[test]
+fn greedy_datagrams_are_the_saturation_models() {
+    let udp = |way: &str| format!("direction = \"{way}\", kind = \"udp\"");
+    let text = MODERN.replace("direction = \"up\"", &udp("up")).replace("direction = \"down\"", &udp("down"));
+    let cell = Scenario::from_toml(&text, "modern.toml").unwrap();
+    let prediction = predict(&cell, None).unwrap();
+    assert_eq!((prediction.section.name.as_str(), broken(&prediction.section)), ("saturation", vec![]));
+    assert!(prediction.flows.iter().all(|goodput| *goodput > 1e6), "{prediction:?}");
+    assert!(predict(&cell, Some(named("unified"))).is_err());
+}
+
 #[test]
 fn the_table_in_the_docs_is_what_the_models_say_of_themselves() {
     let mut table = "| `--model` | answers | default for | source |\n|---|---|---|---|\n".to_owned();

@@ -1,5 +1,6 @@
-//! The unified model's answer to a scenario with a drop-tail queue.
+//! The unified model's answer to a scenario with a drop-tail queue, or to one of today.
 
+use super::modern;
 use crate::model::assumptions::{Check, reno_windows, stations_never_overflow, steady};
 use crate::model::error::ModelError;
 use crate::model::kinds::Kinds;
@@ -17,6 +18,9 @@ pub(super) const MODEL: Model = Model {
 };
 
 fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {
+    if modern::applies(scenario) {
+        return modern::answer(scenario, &MODEL);
+    }
     let kinds = Kinds::of(scenario)?;
     let answer = kinds.cell.solve()?;
     let starvation = answer.starves(&kinds.cell);
@@ -47,6 +51,9 @@ fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {
 }
 
 fn checks(scenario: &Scenario, starvation: bool) -> Vec<Check> {
+    if modern::applies(scenario) {
+        return modern::checks(scenario, starvation);
+    }
     vec![
         ("steady", steady(scenario), "all flows last from the warm-up to the end, and no event happens"),
         ("stations", stations_never_overflow(scenario), "the stations' queues hold the windows of their uploads"),
