@@ -98,7 +98,7 @@ class Candidate:
     paste: dict[str, list[str]] | None = None
     """Lines for the access point: ``hostapd`` (hostapd.conf) and ``uci`` (OpenWrt); None: nothing."""
     not_today: str | None = None
-    """What of it no access point has today; None: all of it can be deployed."""
+    """What of it no access point and no box has today; None: all of it can be deployed."""
     in_doubt: bool = False
     """Its means meet the requirements, but its replicas differ too much to be sure."""
     risk: str | None = None

@@ -1,7 +1,7 @@
 //! A plan for people: what to change, what it brings, what to paste, and what else can be had.
 
-use fairair_core::metrics::Estimate;
 use fairair_core::metrics::quantity::CELL;
+use fairair_core::metrics::{Estimate, per_cent as share_told};
 use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row, SHORT_S};
 
 use super::comparison::pasted;
@@ -232,7 +232,7 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(row.paste.iter().flat_map(pasted));
     if let Some(what) = &row.not_today {
         lines.push(String::new());
-        lines.extend(bold(page, &format!("It cannot be deployed today: no access point has {what}.")));
+        lines.extend(bold(page, &format!("It cannot be deployed today: {what} exists in simulation only.")));
         lines.extend(today(plan, page));
     }
     lines.push(String::new());
@@ -345,10 +345,12 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
             }
             Some(missed) => {
                 let share = (missed * plan.tolerance.ln_1p()).exp() - 1.0;
-                format!(", missed by {} with doubt counted", Quantity::percent(exact(share)).text())
+                format!(", missed by {} with doubt counted", share_told(share))
             }
         };
-        lines.extend(page.wrapped(&format!("{}: it has {reached}{by}", constraint.goal)));
+        // The floor is told as a sentence.
+        let has = if constraint.goal.starts_with("nobody") { "" } else { "it has " };
+        lines.extend(page.wrapped(&format!("{}: {has}{reached}{by}", constraint.goal)));
     }
     lines.extend(prices(plan, page));
     if !plan.grouped.is_empty() {
@@ -415,11 +417,6 @@ pub(crate) fn csv(plan: &Plan) -> String {
 
 fn predicted(value: Option<f64>) -> Estimate {
     Estimate { mean: value, ci95: None, n: u32::from(value.is_some()) }
-}
-
-/// A value without doubt.
-fn exact(value: f64) -> Estimate {
-    predicted(Some(value))
 }
 
 #[cfg(test)]

@@ -90,13 +90,15 @@ impl Change {
         of_ap.into_iter().chain([self.enforce.is_some()]).filter(|part| *part).count()
     }
 
-    /// What of it no access point has today; `None`: all of it can be deployed.
-    pub(crate) fn not_today(&self) -> Option<String> {
+    /// What of it no access point and no box has today in a cell that `aggregates` frames or does not; `None`: all of it can be deployed.
+    pub(crate) fn not_today(&self, aggregates: bool) -> Option<String> {
         let queue = self.queue.map(|queue| queue.kind()).filter(|kind| !OF_TODAY.contains(kind));
         let queue = queue.map(|kind| format!("the queue `{kind}`"));
         let cap = self.window_cap.map(|_| "the window cap".to_owned());
         let limiter = matches!(self.limiter, Some((_, None))).then(|| "an uplink limiter that measures R".to_owned());
-        let parts: Vec<String> = [queue, cap, limiter].into_iter().flatten().collect();
+        // The live box sends packet by packet. What fills PPDUs there has other shares then.
+        let batches = self.enforce.filter(|_| aggregates).map(|_| "a box that sends in batches".to_owned());
+        let parts: Vec<String> = [queue, cap, limiter, batches].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
     }
 

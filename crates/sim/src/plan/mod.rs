@@ -86,7 +86,7 @@ pub struct Plan {
     /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has; so, too, of what can be deployed today,
     /// where nothing that is proved can. Null when there is none.
     pub doubtful: Option<Point>,
-    /// Where access points do not have what is recommended today: the proved row with the most goodput that meets the requirements and that
+    /// Where what is recommended exists in simulation only: the proved row with the most goodput that meets the requirements and that
     /// can be deployed. Null where there is none.
     pub deployable: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
@@ -115,7 +115,7 @@ pub struct Row {
     /// What to write into the files of an access point; null: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paste: Option<Paste>,
-    /// What of it no access point has today; null: all of it can be deployed.
+    /// What of it no access point and no box has today; null: all of it can be deployed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_today: Option<String>,
     /// What in it does not fit the cell; empty: nothing is known.
@@ -254,8 +254,8 @@ fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out:
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
-        doubtful: doubtful(required, found).map(|outcome| point(scenario, outcome)),
-        deployable: deployable(found).map(|outcome| point(scenario, outcome)),
+        doubtful: doubtful(scenario, required, found).map(|outcome| point(scenario, outcome)),
+        deployable: deployable(scenario, found).map(|outcome| point(scenario, outcome)),
         constraints: constraints(scenario, required, found),
         not_tried: not_tried(scenario, left_out, found),
         grouped: classes::grouped(scenario, required),
@@ -288,7 +288,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         starved: names(scenario, &outcome.starved),
         snippet: outcome.change.snippet(scenario),
         paste: paste(scenario, &changed),
-        not_today: outcome.change.not_today(),
+        not_today: not_today(scenario, outcome),
         cautions: cautions(&changed),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         risk: outcome.risk.clone(),
@@ -328,18 +328,23 @@ fn alternative(found: &Found) -> Option<&Outcome> {
     }
 }
 
+/// What of a candidate exists in simulation only.
+fn not_today(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
+    outcome.change.not_today(scenario.radio.qos.is_some())
+}
+
 /// What can be deployed today, where the recommended one cannot.
-fn deployable(found: &Found) -> Option<&Outcome> {
-    found.proved.first().filter(|first| first.meets && first.change.not_today().is_some())?;
-    let today = found.proved.iter().filter(|outcome| outcome.meets && outcome.change.not_today().is_none());
+fn deployable<'a>(scenario: &Scenario, found: &'a Found) -> Option<&'a Outcome> {
+    found.proved.first().filter(|first| first.meets && not_today(scenario, first).is_some())?;
+    let today = found.proved.iter().filter(|outcome| outcome.meets && not_today(scenario, outcome).is_none());
     today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
 }
 
 /// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.
-fn doubtful<'a>(required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
-    let can_be_had = |outcome: &Outcome| outcome.change.not_today().is_none();
+fn doubtful<'a>(scenario: &Scenario, required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
+    let can_be_had = |outcome: &Outcome| not_today(scenario, outcome).is_none();
     let first = found.proved.first().filter(|first| first.meets);
-    let none_to_be_had = first.is_some_and(|first| !can_be_had(first)) && deployable(found).is_none();
+    let none_to_be_had = first.is_some_and(|first| !can_be_had(first)) && deployable(scenario, found).is_none();
     let proved = first.filter(|_| !none_to_be_had).map_or(0.0, |first| first.goodput);
     let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
     let seems = |o: &&Outcome| {
@@ -430,7 +435,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<Strin
         "rates, channels and other access points",
     ];
     const NEVER_WITH_QOS: [&str; 3] =
-        ["shared-fifo queues", "other EDCA parameters and categories", "limits of aggregation, TXOP and RTS"];
+        ["shared-fifo queues, boxes without batches", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = match (found.interrupted, found.cut) {
         (true, _) => Some("what was to come after the interruption".to_owned()),

@@ -117,7 +117,10 @@ fn where_nothing_that_is_proved_can_be_had_this_is_told() {
     let mut own = plan(12.0, 0.1);
     own.rows[0].not_today = Some("TLAS-SAF".to_owned());
     let text = table(&own, Page::FILE);
-    assert!(text.contains("no access point has TLAS-SAF.\nNothing of what can is proved to meet this."), "{text}");
+    assert!(
+        text.contains("TLAS-SAF exists in simulation only.\nNothing of what can is proved to meet this."),
+        "{text}"
+    );
 }
 
 #[test]
