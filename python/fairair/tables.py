@@ -331,7 +331,7 @@ class Flow(TypedDict, total=False):
     """A flow, or `count` of them."""
 
     direction: Required[Literal["up", "down"]]
-    kind: Literal["tcp", "files", "udp"]
+    kind: Literal["tcp", "files", "quic", "udp"]
     count: int
     start: str
     stop: str
@@ -343,6 +343,7 @@ class Flow(TypedDict, total=False):
     burst: str
     idle: str
     payload: str
+    variant: Literal["newreno", "cubic", "bbr"]
     rate: str
 
 

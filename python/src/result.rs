@@ -83,7 +83,11 @@ impl Report {
         let rows = &self.report.flows;
         let table = PyDict::new(py);
         let direction = |row: &FlowReport| if row.direction == Direction::Up { "up" } else { "down" };
-        let transport = |row: &FlowReport| if row.transport == Transport::Tcp { "tcp" } else { "udp" };
+        let transport = |row: &FlowReport| match row.transport {
+            Transport::Tcp => "tcp",
+            Transport::Quic => "quic",
+            Transport::Udp => "udp",
+        };
         table.set_item("station", rows.iter().map(|row| row.station.as_str()).collect::<Vec<_>>())?;
         table.set_item("direction", rows.iter().map(direction).collect::<Vec<_>>())?;
         table.set_item("transport", rows.iter().map(transport).collect::<Vec<_>>())?;

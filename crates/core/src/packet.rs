@@ -8,6 +8,13 @@ use crate::units::{Bytes, Instant};
 pub const TCP_IP_HEADER: u64 = 40;
 /// Bytes of an IPv4 and a UDP header, or of an IPv4 and an ICMP echo header.
 pub const UDP_IP_HEADER: u64 = 28;
+/// Bytes of a QUIC datagram with data besides the data: IPv4 and UDP; a short header with a connection ID of 8 bytes and a number of 2
+/// (RFC 9000 section 17.3.1); a STREAM frame's header of 6; the tag of 16 (RFC 9001 section 5.3).
+pub const QUIC_IP_HEADER: u64 = UDP_IP_HEADER + 11 + 6 + 16;
+/// Bytes of a QUIC datagram with nothing but an ACK frame, which has 9 with its first range.
+pub const QUIC_ACK: u64 = UDP_IP_HEADER + 11 + 9 + 16;
+/// Bytes of the datagram that opens a QUIC connection, and of its answer (RFC 9000 section 14.1).
+pub const QUIC_INITIAL: u64 = UDP_IP_HEADER + 1200;
 
 /// A transmitter of the cell: 0 is the AP, `1..` are the stations in the scenario's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -249,6 +256,13 @@ pub enum Kind {
     Ack,
     /// UDP datagram.
     Udp,
+    /// QUIC datagram that opens a connection, or answers one that does.
+    QuicInitial,
+    /// QUIC datagram with data; `ack` is its number.
+    Quic,
+    /// QUIC datagram with an ACK frame: `ack` is the highest number received, `window` the microseconds that the frame has waited, `sack` the
+    /// ranges of numbers received.
+    QuicAck,
     /// ICMP echo request: the box asks a station; `seq` is the number of the probe.
     Echo,
     /// ICMP echo reply, with the number of the request.
@@ -259,6 +273,22 @@ impl Kind {
     /// Whether it is a TCP segment.
     pub const fn is_tcp(self) -> bool {
         matches!(self, Kind::Syn | Kind::SynAck | Kind::Data | Kind::Ack)
+    }
+
+    /// Whether it is a UDP datagram, QUIC's too.
+    pub const fn is_udp(self) -> bool {
+        matches!(self, Kind::Udp | Kind::QuicInitial | Kind::Quic | Kind::QuicAck)
+    }
+
+    /// Bytes of the IP packet besides the payload.
+    const fn header(self) -> u64 {
+        match self {
+            Kind::Syn | Kind::SynAck | Kind::Data | Kind::Ack => TCP_IP_HEADER,
+            Kind::Udp | Kind::Echo | Kind::EchoReply => UDP_IP_HEADER,
+            Kind::QuicInitial => QUIC_INITIAL,
+            Kind::Quic => QUIC_IP_HEADER,
+            Kind::QuicAck => QUIC_ACK,
+        }
     }
 }
 
@@ -281,7 +311,7 @@ pub struct Segment {
     pub seq: u64,
     /// Payload bytes.
     pub payload: u32,
-    /// Cumulative acknowledgement (next byte expected).
+    /// Cumulative acknowledgement (next byte expected); of QUIC see [`Kind`].
     pub ack: u64,
     /// Advertised receive window in bytes.
     pub window: u32,
@@ -303,8 +333,7 @@ pub const NO_SACK: SackBlocks = [(0, 0); 3];
 impl Packet for Segment {
     #[inline]
     fn ip_len(&self) -> Bytes {
-        let header = if self.kind.is_tcp() { TCP_IP_HEADER } else { UDP_IP_HEADER };
-        Bytes(header + u64::from(self.payload))
+        Bytes(self.kind.header() + u64::from(self.payload))
     }
 
     #[inline]
@@ -327,7 +356,7 @@ impl Packet for Segment {
         match self.kind {
             Kind::Data | Kind::Syn => Class::Data,
             Kind::Ack | Kind::SynAck => Class::Ack,
-            Kind::Udp | Kind::Echo | Kind::EchoReply => Class::Other,
+            Kind::Udp | Kind::QuicInitial | Kind::Quic | Kind::QuicAck | Kind::Echo | Kind::EchoReply => Class::Other,
         }
     }
 

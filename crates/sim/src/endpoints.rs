@@ -1,4 +1,4 @@
-//! The simulator's ends of a cell, in virtual time: TCP and UDP machines, and stations that answer probes.
+//! The simulator's ends of a cell, in virtual time: TCP, QUIC and UDP machines, and stations that answer probes.
 
 use fairair_core::cell::{Cell, Output};
 use fairair_core::control::Probe;
@@ -243,19 +243,26 @@ impl<'a> Simulation<'a> {
             // The box takes the replies to its probes.
             Kind::EchoReply => {}
             Kind::Udp => self.flows[index].deliver(now, segment),
-            Kind::Syn | Kind::Data => {
+            Kind::QuicInitial if segment.direction != self.flows[index].params.direction => {
+                self.acknowledge(now, segment);
+            }
+            Kind::Syn | Kind::Data | Kind::QuicInitial | Kind::Quic => {
                 self.flows[index].deliver(now, segment);
                 self.pump_receiver(now, index);
             }
-            Kind::SynAck | Kind::Ack => {
-                let flow = &mut self.flows[index];
-                flow.acknowledge(now, segment);
-                if let Next::At(at) = flow.after_ack(now) {
-                    self.cell.set_timer(at, Timer::Application(index as u32));
-                }
-                self.pump_sender(now, index);
-            }
+            Kind::SynAck | Kind::Ack | Kind::QuicAck => self.acknowledge(now, segment),
         }
+    }
+
+    /// An acknowledgement reaches the sender of its flow.
+    fn acknowledge(&mut self, now: Instant, segment: &Segment) {
+        let index = segment.flow.index();
+        let flow = &mut self.flows[index];
+        flow.acknowledge(now, segment);
+        if let Next::At(at) = flow.after_ack(now) {
+            self.cell.set_timer(at, Timer::Application(index as u32));
+        }
+        self.pump_sender(now, index);
     }
 
     /// Probes have flow numbers of their own, one a station, behind those of the flows.
@@ -267,7 +274,7 @@ impl<'a> Simulation<'a> {
 
     fn sample(&mut self) {
         for (column, flow) in self.cwnd.iter_mut().zip(&self.flows) {
-            if flow.is_tcp() {
+            if flow.has_window() {
                 column.push(flow.sender.as_ref().map_or(0.0, |sender| sender.cwnd() as f32));
             }
         }

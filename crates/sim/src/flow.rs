@@ -40,7 +40,7 @@ pub(crate) struct Flow {
     pub(crate) id: FlowId,
     pub(crate) station: NodeId,
     pub(crate) params: FlowParams,
-    /// The connection; `None` before the first and for UDP.
+    /// The connection, TCP's or QUIC's; `None` before the first and for other UDP.
     pub(crate) sender: Option<Sender>,
     pub(crate) receiver: Receiver,
     /// Counts connections.
@@ -90,7 +90,8 @@ impl Flow {
         }
     }
 
-    pub(crate) fn is_tcp(&self) -> bool {
+    /// Whether it has a congestion window.
+    pub(crate) fn has_window(&self) -> bool {
         !matches!(self.params.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. })
     }
 
@@ -163,7 +164,7 @@ impl Flow {
                 Some((payload, Some(payload.time_at(twice))))
             }
             Traffic::UdpGreedy { payload } => Some((payload, None)),
-            Traffic::Bulk | Traffic::Files { .. } => None,
+            Traffic::Bulk | Traffic::Files { .. } | Traffic::Quic => None,
         }
     }
 
@@ -189,7 +190,16 @@ impl Flow {
     /// The segment for what the sender wants sent.
     pub(crate) fn data(&self, t: Transmission) -> Segment {
         let blank = self.blank(self.params.direction);
-        Segment { kind: t.kind, seq: t.seq, payload: t.payload, cwnd: t.cwnd, push: t.push, ecn: t.ecn, ..blank }
+        Segment {
+            kind: t.kind,
+            seq: t.seq,
+            payload: t.payload,
+            ack: t.number,
+            cwnd: t.cwnd,
+            push: t.push,
+            ecn: t.ecn,
+            ..blank
+        }
     }
 
     /// The segment for what the receiver wants sent.
@@ -204,8 +214,10 @@ impl Flow {
             self.delivered += u64::from(segment.payload);
         } else if segment.incarnation == self.incarnation {
             let Segment { kind, seq, payload, push, ecn, .. } = *segment;
-            if kind == Kind::Data {
-                self.receiver.handle_ecn(ecn);
+            match kind {
+                Kind::Data => self.receiver.handle_ecn(ecn),
+                Kind::Quic => self.receiver.handle_number(now, segment.ack),
+                _ => {}
             }
             self.delivered += self.receiver.handle_segment(now, kind, seq, payload, push);
         }
@@ -243,7 +255,7 @@ impl Flow {
         FlowRecord {
             station: self.station.station_index().unwrap_or_default(),
             direction: self.params.direction,
-            tcp: self.is_tcp(),
+            tcp: matches!(self.params.traffic, Traffic::Bulk | Traffic::Files { .. }),
             delivered_bytes: self.delivered - delivered,
             sent_packets: stats.sent - base.sent,
             retransmits: stats.retransmits - base.retransmits,

@@ -93,6 +93,8 @@ fn flow() -> impl Strategy<Value = String> {
         "",
         "kind = \"files\", size = \"14600 B\", idle = \"100 ms\", ",
         "kind = \"files\", size = \"1 B\", burst = \"50 ms\", idle = \"50 ms\", ",
+        "kind = \"quic\", ",
+        "kind = \"quic\", variant = \"bbr\", stop = \"2 s\", ",
         "kind = \"udp\", payload = \"1000 B\", ",
         "kind = \"udp\", payload = \"100 B\", rate = \"200 kbit/s\", ",
         "stop = \"1500 ms\", ",
@@ -101,7 +103,7 @@ fn flow() -> impl Strategy<Value = String> {
         "kind = \"files\", size = \"3 MB\", files = 2, wire = { delay = \"120 ms\" }, ",
     ]);
     (prop::sample::select(vec!["up", "down"]), kind, tcp).prop_map(|(direction, kind, tcp)| {
-        let tcp = if kind.contains("udp") { "count = 1".to_owned() } else { tcp };
+        let tcp = if kind.contains("udp") || kind.contains("quic") { "count = 1".to_owned() } else { tcp };
         format!("{{ direction = \"{direction}\", {kind}{tcp} }}")
     })
 }

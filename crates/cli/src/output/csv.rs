@@ -19,6 +19,7 @@ pub(crate) fn flows(report: &Report) -> String {
         };
         let transport = match row.transport {
             Transport::Tcp => "tcp",
+            Transport::Quic => "quic",
             Transport::Udp => "udp",
         };
         vec![number.to_string(), row.station.clone(), direction.to_owned(), transport.to_owned()]

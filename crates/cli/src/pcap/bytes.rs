@@ -4,7 +4,7 @@ use std::io;
 
 use etherparse::{IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpEcn, IpNumber, Ipv4Header, TcpHeader, UdpHeader};
 use fairair_core::mac::{AirBody, AirFrame, LLC_SNAP, PpduRules};
-use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment};
+use fairair_core::packet::{Direction, Kind, NodeId, Packet, Segment, UDP_IP_HEADER};
 use fairair_core::scenario::Radio;
 use fairair_core::units::Bytes;
 use fairair_linux::emulate::{EthernetFrame, addresses};
@@ -215,7 +215,7 @@ fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> 
         Direction::Down => (host, station),
     };
     let protocol = match packet.kind {
-        Kind::Udp => IpNumber::UDP,
+        Kind::Udp | Kind::QuicInitial | Kind::Quic | Kind::QuicAck => IpNumber::UDP,
         Kind::Echo | Kind::EchoReply => IpNumber::ICMP,
         Kind::Syn | Kind::SynAck | Kind::Data | Kind::Ack => IpNumber::TCP,
     };
@@ -225,10 +225,12 @@ fn ip_packet(out: &mut Vec<u8>, packet: &Segment, data_direction: Direction) -> 
     if packet.ecn.capable {
         ip.ecn = if packet.ecn.marked { IpEcn::CongestionExperienced } else { IpEcn::Ect0 };
     }
-    let payload = &ZEROS[..packet.payload as usize];
+    // What QUIC has between UDP's header and its data is encrypted; zeros stand for it.
+    let length = if packet.kind.is_udp() { packet.ip_len().0 - UDP_IP_HEADER } else { packet.payload.into() };
+    let payload = &ZEROS[..length as usize];
 
     ip.write(out)?;
-    if packet.kind == Kind::Udp {
+    if packet.kind.is_udp() {
         let (source_port, destination_port) = ports(packet, data_direction);
         let udp = UdpHeader::with_ipv4_checksum(source_port, destination_port, &ip, payload).map_err(|_| too_long())?;
         udp.write(out)?;

@@ -224,6 +224,7 @@ impl Cell<'_> {
                     direction: flow.direction,
                     transport: match flow.traffic {
                         Traffic::Bulk | Traffic::Files { .. } => Transport::Tcp,
+                        Traffic::Quic => Transport::Quic,
                         Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. } => Transport::Udp,
                     },
                     goodput_bps: self.mean(|replica| replica.flows.get(index).copied()),

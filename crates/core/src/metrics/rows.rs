@@ -11,7 +11,7 @@ use crate::packet::Direction;
 /// All flows of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DirectionReport {
-    /// How many flows, TCP and UDP.
+    /// How many flows, TCP, QUIC and UDP.
     pub flows: u32,
     /// Goodput of all flows of the direction.
     pub goodput_bps: Estimate,
@@ -163,6 +163,8 @@ pub struct StationReport {
 pub enum Transport {
     /// TCP.
     Tcp,
+    /// QUIC.
+    Quic,
     /// UDP.
     Udp,
 }
@@ -187,17 +189,17 @@ pub struct FlowReport {
     /// Way of its payload: `up` or `down`.
     #[schemars(with = "DirectionName")]
     pub direction: Direction,
-    /// `tcp` or `udp`.
+    /// `tcp`, `quic` or `udp`.
     pub transport: Transport,
-    /// Payload delivered in order (TCP) or at all (UDP).
+    /// Payload delivered in order (TCP, QUIC) or at all (UDP).
     pub goodput_bps: Estimate,
     /// Segments or datagrams with payload sent, retransmissions included.
     pub sent_packets: Estimate,
     /// Segments retransmitted.
     pub retransmits: Estimate,
-    /// Retransmission timeouts.
+    /// Retransmission timeouts; of QUIC probe timeouts.
     pub timeouts: Estimate,
-    /// Fast retransmits.
+    /// Fast retransmits; of QUIC reductions of the window.
     pub fast_retransmits: Estimate,
     /// Its files.
     pub transfers: Transfers,

@@ -160,7 +160,7 @@ impl Asked {
                     paused = Some((size.as_bits() as f64, burst.as_secs_f64(), idle.as_secs_f64()));
                 }
             }
-            Traffic::UdpGreedy { .. } => {}
+            Traffic::Quic | Traffic::UdpGreedy { .. } => {}
             Traffic::UdpCbr { rate, .. } => most = most.min(rate.as_bps() as f64),
         }
         Some(Asked { present, most, paused, waited: None })

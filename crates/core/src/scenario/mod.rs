@@ -294,7 +294,7 @@ pub struct Flow {
     pub direction: Direction,
     /// What is sent.
     pub traffic: Traffic,
-    /// TCP parameters (unused by UDP).
+    /// TCP parameters, or those of QUIC (unused by other UDP).
     pub tcp: TcpParams,
     /// Earliest start.
     pub start: Duration,
@@ -329,6 +329,8 @@ pub enum Traffic {
         /// Mean pause after a burst, exponential; zero: none.
         idle: Duration,
     },
+    /// QUIC without end: UDP whose sender answers congestion. [`Flow::tcp`] has its congestion control and what a datagram carries.
+    Quic,
     /// UDP that always has a packet to send.
     UdpGreedy {
         /// Payload of each datagram.

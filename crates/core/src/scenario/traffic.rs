@@ -5,13 +5,16 @@ use super::defaults::{Defaults, MOST_FLOWS};
 use super::error::{Checked, Mistake};
 use super::value::Reason;
 use super::{Flow, Traffic, sections, tcp};
-use crate::packet::{Category, Direction};
+use crate::packet::{Category, Direction, QUIC_IP_HEADER, UDP_IP_HEADER};
+use crate::tcp::{TcpParams, Variant};
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// The largest file that a flow may send.
 const LARGEST_FILE: Bytes = Bytes(1_000_000_000_000);
 /// An MSDU of 2304 bytes less LLC/SNAP (8) and the headers of IPv4 and UDP.
 const LARGEST_DATAGRAM: Bytes = Bytes(2304 - 8 - 28);
+/// A path of QUIC carries at least this (RFC 9000 section 14).
+const LEAST_QUIC: Bytes = Bytes(1200);
 /// The payload that makes a packet of 1500 bytes.
 const USUAL_DATAGRAM: Bytes = Bytes(1472);
 
@@ -22,6 +25,7 @@ pub(super) const COMMON: &[&str] = &["direction", "count", "start", "stop", "wir
 const KINDS: &[Kind<Traffic>] = &[
     Kind { name: "tcp", keys: &["tcp"], read: |_| Ok(Traffic::Bulk) },
     Kind { name: "files", keys: &["tcp", "size", "files", "burst", "idle"], read: files },
+    Kind { name: "quic", keys: &["payload", "variant"], read: |_| Ok(Traffic::Quic) },
     Kind { name: "udp", keys: &["payload", "rate"], read: udp },
 ];
 
@@ -54,10 +58,14 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
         return Err(table.blame("category", Reason { problem, fix }));
     }
     let wire = table.table("wire", "the flow's wire")?;
+    let traffic = (kind.read)(table)?;
     let flow = Flow {
         direction,
-        traffic: (kind.read)(table)?,
-        tcp: tcp::params(&table.table("tcp", "the flow's tcp")?, defaults.tcp)?,
+        traffic,
+        tcp: match traffic {
+            Traffic::Quic => quic(table)?,
+            _ => tcp::params(&table.table("tcp", "the flow's tcp")?, defaults.tcp)?,
+        },
         start,
         stop: stop.map(|stop| stop.value),
         wire: if table.has("wire") { Some(sections::wire_with(&wire, defaults.wire)?) } else { None },
@@ -76,6 +84,17 @@ fn files(table: &Table) -> Checked<Traffic> {
         burst: table.or("burst", Duration::ZERO)?,
         idle: table.or("idle", Duration::ZERO)?,
     })
+}
+
+/// The parameters of a QUIC connection.
+fn quic(table: &Table) -> Checked<TcpParams> {
+    let variant = table.or("variant", Variant::Cubic)?;
+    if variant == Variant::Reno {
+        let problem = "`variant = \"reno\"` in a QUIC flow, whose recovery is that of NewReno (RFC 9002)".to_owned();
+        return Err(table.blame("variant", Reason { problem, fix: "write variant = \"newreno\"".to_owned() }));
+    }
+    let payload = table.within("payload", LEAST_QUIC..=LARGEST_DATAGRAM, USUAL_DATAGRAM)?;
+    Ok(TcpParams::quic(variant, (payload.0 - (QUIC_IP_HEADER - UDP_IP_HEADER)) as u32))
 }
 
 fn udp(table: &Table) -> Checked<Traffic> {

@@ -12,6 +12,7 @@ fn params(profile: Profile, ecn: bool) -> TcpParams {
     match profile {
         Profile::Rfc => TcpParams { initial_cwnd: 10, initial_ssthresh: Some(10), ..base },
         Profile::Linux => base.linux(),
+        Profile::Quic => unreachable!("ECN is left out there"),
     }
 }
 

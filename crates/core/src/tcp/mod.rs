@@ -1,7 +1,7 @@
 //! TCP as two sans-IO machines over byteless segments.
 //!
 //! [`Sender`] and [`Receiver`] are the two ends of one connection. Sequence numbers are bytes since the
-//! connection's start and never wrap; windows count segments of the MSS.
+//! connection's start and never wrap; windows count segments of the MSS. Connections of QUIC are the same two machines with other rules.
 
 mod congestion;
 #[cfg(test)]
@@ -10,6 +10,7 @@ mod conversation_tests;
 mod ecn_tests;
 mod linux;
 mod params;
+mod quic;
 mod ranges;
 mod receiver;
 mod rfc;

@@ -15,6 +15,8 @@ pub enum Profile {
     Rfc,
     /// That of Linux 6.18 (docs/testbed.md has the rules).
     Linux,
+    /// QUIC (RFC 9000, RFC 9002); `variant`, `mss` and the largest timeout are all that counts.
+    Quic,
 }
 
 /// Parameters of one connection. Windows are in segments of `mss`.
@@ -104,6 +106,20 @@ impl TcpParams {
     /// `net.ipv4.tcp_rmem` as it is: 6 MiB of memory, of which 1460 in 2304 bytes are payload.
     pub fn hosts_of_today() -> Self {
         TcpParams { variant: Variant::Cubic, window: 2730, ..TcpParams::default().linux() }
+    }
+
+    /// A QUIC connection with `mss` bytes of its stream in a full datagram: the window of RFC 9002 section 7.2, and a `max_ack_delay` of
+    /// 25 ms (RFC 9000 section 18.2). Flow control never limits it.
+    pub fn quic(variant: Variant, mss: u32) -> Self {
+        TcpParams {
+            profile: Profile::Quic,
+            variant,
+            mss,
+            window: 1 << 20,
+            initial_cwnd: 10,
+            delayed_ack_timeout: Duration::from_millis(25),
+            ..TcpParams::default()
+        }
     }
 
     /// What the reference runs of ns-3.44 use: CUBIC, SACK, an initial window of 10, windows of 1000

@@ -27,6 +27,11 @@ impl Ranges {
         reached
     }
 
+    /// Forgets all but the `count` highest ranges.
+    pub(super) fn keep_last(&mut self, count: usize) {
+        self.0.drain(..self.0.len().saturating_sub(count));
+    }
+
     /// The ranges in ascending order.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (u64, u64)> + '_ {
         self.0.iter().copied()

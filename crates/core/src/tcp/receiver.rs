@@ -2,6 +2,7 @@
 
 use super::linux::Acks;
 use super::params::{Profile, TcpParams};
+use super::quic::Receipts;
 use super::ranges::Ranges;
 use crate::packet::{Ecn, Kind, NO_SACK, SackBlocks};
 use crate::units::{Duration, Instant};
@@ -9,13 +10,13 @@ use crate::units::{Duration, Instant};
 /// What the receiver wants sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// `SynAck` or `Ack`.
+    /// `SynAck` or `Ack`; of QUIC `QuicInitial` or `QuicAck`.
     pub kind: Kind,
-    /// Next byte expected.
+    /// Next byte expected; of QUIC the highest number received.
     pub ack: u64,
-    /// Advertised window in bytes.
+    /// Advertised window in bytes; of QUIC the microseconds that it has waited.
     pub window: u32,
-    /// SACK blocks, the most recent first.
+    /// SACK blocks, the most recent first; of QUIC the ranges of numbers received, the highest first.
     pub sack: SackBlocks,
     /// What its headers say of ECN.
     pub ecn: Ecn,
@@ -30,6 +31,8 @@ pub struct Receiver {
     delay: Option<Duration>,
     /// Linux' choice of when to acknowledge, in place of `delay`.
     linux: Option<Acks>,
+    /// What arrived, by number, where acknowledgements are QUIC's.
+    quic: Option<Receipts>,
     sack: bool,
     window: u32,
     next: u64,
@@ -50,6 +53,7 @@ impl Receiver {
         Receiver {
             delay: params.delayed_ack.then_some(params.delayed_ack_timeout),
             linux: (params.profile == Profile::Linux).then(|| Acks::new(params)),
+            quic: (params.profile == Profile::Quic).then(|| Receipts::new(params.delayed_ack_timeout)),
             sack: params.sack,
             window: params.window.saturating_mul(params.mss),
             next: 0,
@@ -74,6 +78,18 @@ impl Receiver {
         }
     }
 
+    /// The number of the QUIC datagram that [`handle_segment`](Self::handle_segment) gets next.
+    pub fn handle_number(&mut self, now: Instant, number: u64) {
+        let Some(quic) = &mut self.quic else { return };
+        let delay = quic.arrived(now, number);
+        if delay == Duration::ZERO {
+            self.pending = Some(Kind::QuicAck);
+            self.ack_deadline = None;
+        } else {
+            self.ack_deadline.get_or_insert(now + delay);
+        }
+    }
+
     /// A SYN or a segment with payload arrived, `push` with PSH. Returns the bytes that became deliverable in order.
     pub fn handle_segment(&mut self, now: Instant, kind: Kind, seq: u64, payload: u32, push: bool) -> u64 {
         if kind == Kind::Syn {
@@ -83,7 +99,14 @@ impl Receiver {
             }
             return 0;
         }
+        if kind == Kind::QuicInitial {
+            self.pending = Some(kind);
+            return 0;
+        }
         let end = seq + u64::from(payload);
+        if self.quic.is_some() {
+            return self.reassemble(seq, end);
+        }
         if seq > self.next {
             // A hole: the duplicate ACK goes at once (RFC 5681 section 4.2), or with others (Linux).
             self.latest = self.out_of_order.insert(seq, end);
@@ -117,6 +140,17 @@ impl Receiver {
         self.next - before
     }
 
+    /// Data whose acknowledgement goes by numbers. Returns the bytes that became deliverable in order.
+    fn reassemble(&mut self, seq: u64, end: u64) -> u64 {
+        let before = self.next;
+        if seq > self.next {
+            self.out_of_order.insert(seq, end);
+        } else if end > self.next {
+            self.next = self.out_of_order.advance(end);
+        }
+        self.next - before
+    }
+
     /// The delayed-ACK timer.
     pub fn poll_timeout(&self) -> Option<Instant> {
         self.ack_deadline
@@ -128,6 +162,9 @@ impl Receiver {
             if let Some(linux) = &mut self.linux {
                 linux.in_vain();
             }
+            if let Some(quic) = &mut self.quic {
+                quic.timed_out(now);
+            }
             self.acknowledge();
         }
     }
@@ -135,6 +172,11 @@ impl Receiver {
     /// The segment to send, if there is one.
     pub fn poll_transmit(&mut self) -> Option<Acknowledgement> {
         let kind = self.pending.take()?;
+        if let Some(quic) = &mut self.quic {
+            let (ack, delay, sack) = if kind == Kind::QuicAck { quic.acknowledge() } else { Default::default() };
+            let window = u32::try_from(delay.as_nanos() / 1000).unwrap_or(u32::MAX);
+            return Some(Acknowledgement { kind, ack, window, sack, ecn: Ecn::NONE });
+        }
         if kind == Kind::Ack
             && let Some(linux) = &mut self.linux
         {
@@ -152,7 +194,7 @@ impl Receiver {
 
     fn acknowledge(&mut self) {
         self.ack_deadline = None;
-        self.pending = Some(Kind::Ack);
+        self.pending = Some(if self.quic.is_some() { Kind::QuicAck } else { Kind::Ack });
     }
 
     /// RFC 2018 section 4: the block with the latest segment first, then others.

@@ -226,7 +226,7 @@ impl RfcSender {
                 self.deadline = Some(now + self.rto.timeout());
             }
             let ecn = Ecn { echo: self.params.ecn, reduced: self.params.ecn, ..Ecn::NONE };
-            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false, ecn });
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, number: 0, cwnd: 1, push: false, ecn });
         }
         if std::mem::take(&mut self.retransmit) {
             self.high_rxt = self.una + u64::from(self.params.mss);
@@ -417,6 +417,6 @@ impl RfcSender {
             self.deadline = Some(now + self.rto.timeout());
         }
         let cwnd = (self.cwnd() + self.inflation).min(self.peer_window) as u32;
-        Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd, push: false, ecn }
+        Transmission { kind: Kind::Data, seq, payload: payload as u32, number: 0, cwnd, push: false, ecn }
     }
 }

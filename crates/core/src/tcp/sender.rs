@@ -1,8 +1,9 @@
-//! The sending end of a connection: by the RFCs, as ns-2 or as Linux has it.
+//! The sending end of a connection: by the RFCs, as ns-2 or as Linux has it, or QUIC's.
 
 use super::congestion::Variant;
 use super::linux::LinuxSender;
 use super::params::{Profile, TcpParams};
+use super::quic::QuicSender;
 use super::rfc::RfcSender;
 use super::transmission::{SenderStats, Transmission};
 use crate::packet::{Kind, SackBlocks};
@@ -25,6 +26,7 @@ pub struct Sender(Machine);
 enum Machine {
     Rfc(RfcSender),
     Linux(LinuxSender),
+    Quic(QuicSender),
 }
 
 /// Asks the machine at work.
@@ -33,6 +35,7 @@ macro_rules! ask {
         match $sender {
             Machine::Rfc($machine) => $answer,
             Machine::Linux($machine) => $answer,
+            Machine::Quic($machine) => $answer,
         }
     };
 }
@@ -43,6 +46,7 @@ impl Sender {
     pub fn connect(params: &TcpParams, size: Option<u64>, rng: &mut Rng) -> Self {
         let size = size.unwrap_or(ENDLESS);
         Sender(match (params.profile, params.variant) {
+            (Profile::Quic, _) => Machine::Quic(QuicSender::connect(params, size, rng)),
             (Profile::Linux, _) | (_, Variant::Bbr) => Machine::Linux(LinuxSender::connect(params, size, rng)),
             (Profile::Rfc, _) => Machine::Rfc(RfcSender::connect(params, size, rng)),
         })
@@ -73,14 +77,20 @@ impl Sender {
         ask!(&self.0, machine => machine.poll_timeout())
     }
 
-    /// A segment of the peer arrived: `kind` is `SynAck` or `Ack`, `window` its advertised window in bytes.
+    /// A segment of the peer arrived: `kind` is `SynAck` or `Ack`, `window` its advertised window in bytes. Of QUIC it is `QuicInitial` or
+    /// `QuicAck`, `window` the microseconds that the ACK frame waited, `sack` the ranges of numbers received.
     pub fn handle_ack(&mut self, now: Instant, kind: Kind, ack: u64, window: u32, sack: &SackBlocks) {
         ask!(&mut self.0, machine => machine.handle_ack(now, kind, ack, window, sack));
     }
 
     /// The segment that [`handle_ack`](Self::handle_ack) gets next echoes a mark of congestion (ECE).
     pub fn handle_echo(&mut self) {
-        ask!(&mut self.0, machine => machine.handle_echo());
+        match &mut self.0 {
+            Machine::Rfc(machine) => machine.handle_echo(),
+            Machine::Linux(machine) => machine.handle_echo(),
+            // QUIC's marks are left out.
+            Machine::Quic(_) => {}
+        }
     }
 
     /// The timer expired.

@@ -18,7 +18,7 @@ const BUFFER: u64 = 1 << 20;
 pub(super) fn mtu(scenario: &Scenario) -> u32 {
     let largest = flows(scenario).map(|flow| match flow.traffic {
         Traffic::UdpGreedy { payload } | Traffic::UdpCbr { payload, .. } => payload.0 as u32 + 28,
-        Traffic::Bulk | Traffic::Files { .. } => flow.tcp.mss + HEADERS,
+        Traffic::Bulk | Traffic::Files { .. } | Traffic::Quic => flow.tcp.mss + HEADERS,
     });
     largest.max().unwrap_or_default().max(USUAL_MTU)
 }
@@ -93,6 +93,10 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
     }
     for (index, flow) in scenario.flows() {
         let name = &scenario.stations[index].name;
+        if flow.traffic == Traffic::Quic {
+            let fix = "use the simulator, or run programs that speak QUIC with `fairair testbed up` and `exec`";
+            return cannot(format!("`kind = \"quic\"` at station `{name}`: kernels have no QUIC"), fix);
+        }
         if is_tcp(&flow.traffic) && flow.tcp.mss < 88 {
             let fix = "write `mss` of at least 88 B: Linux takes no smaller one";
             return cannot(format!("an MSS of {} B at station `{name}`", flow.tcp.mss), fix);
@@ -146,6 +150,8 @@ mod tests {
     fn traffic_that_hosts_cannot_make_is_refused_by_name() {
         let short = r#"{ direction = "down", kind = "files", size = "9 kB", tcp = { mss = "60 B" } }"#;
         assert!(refusal(short, DEEP).contains("an MSS of 60 B at station `a`"));
+        let quic = r#"{ direction = "down", kind = "quic" }"#;
+        assert!(refusal(quic, DEEP).contains("`kind = \"quic\"` at station `a`"));
         let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
         assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
         let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };

@@ -203,6 +203,7 @@ impl<'a> TrafficPrograms<'a> {
                 let control = flow.tcp.variant.in_linux();
                 client.args(["--congestion", control, "--set-mss", &flow.tcp.mss.to_string()]);
             }
+            Traffic::Quic => unreachable!("`check` refuses it"),
             Traffic::UdpGreedy { payload } => {
                 // Twice what the radio could carry, as the simulator's greedy downloads.
                 let rate = self.scenario.stations[station].rate.as_bps() * 2;

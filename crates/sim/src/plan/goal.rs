@@ -270,12 +270,13 @@ pub(super) fn is_meant(who: &str, name: &str) -> bool {
     name == who || number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether something passes the AP's queue to the station: data, or TCP's acknowledgements.
+/// Whether something passes the AP's queue to the station: data, or acknowledgements.
 fn gets_packets(scenario: &Scenario, station: usize) -> bool {
     let flows = &scenario.stations[station].flows;
-    flows
-        .iter()
-        .any(|flow| flow.direction == Direction::Down || matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. }))
+    flows.iter().any(|flow| {
+        flow.direction == Direction::Down
+            || matches!(flow.traffic, Traffic::Bulk | Traffic::Files { .. } | Traffic::Quic)
+    })
 }
 
 /// Which names a goal can give, groups before their stations, and the one that looks like `who`.

@@ -34,6 +34,13 @@ fn keys_of_another_kind_are_told_from_unknown_ones() {
     for (text, problem, fix) in [
         ("~size = \"1 kB\"", "`size` in a flow has no meaning with kind = \"tcp\"", "write kind = \"files\""),
         ("kind = \"udp\", ~tcp = { window = 3 }", "`tcp` in a flow has no meaning", "\"tcp\" or kind = \"files\""),
+        (
+            "kind = \"quic\", ~tcp = { variant = \"bbr\" }",
+            "`tcp` in a flow has no meaning",
+            "\"tcp\" or kind = \"files\"",
+        ),
+        ("kind = \"quic\", ~rate = \"1 Mbit/s\"", "`rate` in a flow has no meaning", "write kind = \"udp\""),
+        ("kind = \"udp\", ~variant = \"bbr\"", "`variant` in a flow has no meaning", "write kind = \"quic\""),
         ("~rate = \"1 Mbit/s\"", "`rate` in a flow has no meaning", "kind = \"udp\""),
         ("kind = \"files\", size = \"1 B\", ~payload = \"1 B\"", "`payload` in a flow has no meaning", "\"udp\""),
     ] {
@@ -68,7 +75,11 @@ fn wrong_types_say_what_is_expected() {
         ("$N$R$Sflows = ~{ direction = \"up\" }\n", "expected a list of tables", "flows = [{ direction"),
         ("$N$R$Sflows = [{ direction = ~true }]\n", "expected a string, found a boolean", "\"up\", \"down\""),
         ("$N$R$Sflows = [{ direction = ~\"upp\" }]\n", "`upp` is not known", "did you mean \"up\"?"),
-        ("$N$R$Sflows = [{ direction = \"up\", kind = ~\"web\" }]\n", "not known", "\"tcp\", \"files\", \"udp\""),
+        (
+            "$N$R$Sflows = [{ direction = \"up\", kind = ~\"web\" }]\n",
+            "not known",
+            "\"tcp\", \"files\", \"quic\", \"udp\"",
+        ),
         ("$N$R[ap]\nqueue = ~\"droptail\"\n$S", "expected a table, found a string", "queue = {"),
         ("$N$R[ap]\nqueue = { kind = ~\"drop-tail\" }\n$S", "`drop-tail` is not known", "\"droptail\""),
         ("$N$R[radio]\nphy = ~\"802.11be\"\n$S", "`802.11be` is not known", "\"802.11b\", \"802.11a\", \"802.11g\""),

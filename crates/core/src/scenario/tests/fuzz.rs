@@ -120,6 +120,7 @@ const TOKENS: &[&str] = &[
     "files",
     "payload",
     "\"udp\"",
+    "\"quic\"",
     "\"files\"",
     "stop",
     "start",

@@ -76,6 +76,14 @@ payload = "500 B"
 direction = "up"
 kind = "udp"
 rate = "1 Mbit/s"
+[[station.flows]]
+direction = "up"
+kind = "quic"
+[[station.flows]]
+direction = "down"
+kind = "quic"
+variant = "bbr"
+payload = "1200 B"
 "#;
 
 #[test]
@@ -150,7 +158,10 @@ fn every_key_reaches_its_field() {
     assert_eq!((more.rate, more.frame_error.get(), more.bit_error_rate), (radio.rate, 0.1, 1e-6));
     assert_eq!(more.flows[0].traffic, Traffic::UdpGreedy { payload: Bytes(500) });
     assert_eq!(more.flows[1].traffic, Traffic::UdpCbr { payload: Bytes(1472), rate: Bitrate::mbps(1) });
-    assert_eq!(scenario.flow_count(), 7);
+    // 33 bytes of a datagram are QUIC's headers and tag.
+    assert_eq!((more.flows[2].traffic, more.flows[2].tcp), (Traffic::Quic, TcpParams::quic(Variant::Cubic, 1439)));
+    assert_eq!((more.flows[3].traffic, more.flows[3].tcp), (Traffic::Quic, TcpParams::quic(Variant::Bbr, 1167)));
+    assert_eq!(scenario.flow_count(), 11);
 }
 
 #[test]

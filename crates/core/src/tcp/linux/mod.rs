@@ -33,4 +33,6 @@ mod sender;
 mod tests;
 
 pub(super) use acks::Acks;
+pub(super) use pacing::{Pacer, burst};
+pub(super) use rate::{RateEstimator, Snapshot};
 pub(super) use sender::LinuxSender;

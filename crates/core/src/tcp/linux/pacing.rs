@@ -18,7 +18,7 @@ const LARGEST_BURST: u64 = 65_536;
 
 /// The release times of one sender.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pacer {
+pub(in crate::tcp) struct Pacer {
     /// The next burst goes then or later (`tcp_wstamp_ns`).
     release: Instant,
     /// Segments that still belong to the burst of `burst_at`.
@@ -29,29 +29,29 @@ pub(super) struct Pacer {
 
 impl Pacer {
     /// When the next burst may go: not before `now`.
-    pub(super) fn release(&self, now: Instant) -> Instant {
+    pub(in crate::tcp) fn release(&self, now: Instant) -> Instant {
         self.release.max(now)
     }
 
     /// When to look again, if the last [`holds`](Self::holds) held something back.
-    pub(super) fn poll_timeout(&self) -> Option<Instant> {
+    pub(in crate::tcp) fn poll_timeout(&self) -> Option<Instant> {
         self.held.then_some(self.release)
     }
 
     /// Whether a segment has to wait.
-    pub(super) fn holds(&mut self, now: Instant) -> bool {
+    pub(in crate::tcp) fn holds(&mut self, now: Instant) -> bool {
         let in_burst = self.burst > 0 && self.burst_at == now;
         self.held = !in_burst && self.release > now;
         self.held
     }
 
     /// Nothing waits.
-    pub(super) fn rest(&mut self) {
+    pub(in crate::tcp) fn rest(&mut self) {
         self.held = false;
     }
 
     /// A segment goes, the `number`th of the connection. If it opens a burst, that has `most` segments of `mss` bytes at most.
-    pub(super) fn sent(&mut self, now: Instant, number: u64, mss: u32, pacing: Pacing, most: u32) {
+    pub(in crate::tcp) fn sent(&mut self, now: Instant, number: u64, mss: u32, pacing: Pacing, most: u32) {
         if self.burst > 0 && self.burst_at == now {
             self.burst -= 1;
             return;
@@ -70,7 +70,7 @@ impl Pacer {
 }
 
 /// Segments that leave as one burst on a path with this shortest round trip.
-pub(super) fn burst(pacing: Pacing, mss: u32, min_rtt: Option<Duration>) -> u32 {
+pub(in crate::tcp) fn burst(pacing: Pacing, mss: u32, min_rtt: Option<Duration>) -> u32 {
     let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> TSO_RTT_LOG);
     let extra = if halvings < 32 { LARGEST_BURST >> halvings } else { 0 };
     let bytes = ((pacing.rate >> PACING_SHIFT) + extra).min(LARGEST_BURST);

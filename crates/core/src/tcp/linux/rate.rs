@@ -5,7 +5,7 @@ use crate::units::{Duration, Instant};
 
 /// What a segment remembers of the time when it was sent last (`tcp_rate_skb_sent`).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Snapshot {
+pub(in crate::tcp) struct Snapshot {
     delivered: u64,
     delivered_at: Instant,
     first_sent: Instant,
@@ -22,7 +22,7 @@ struct Newest {
 
 /// Counts deliveries and measures their rate.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RateEstimator {
+pub(in crate::tcp) struct RateEstimator {
     delivered: u64,
     lost: u64,
     delivered_at: Instant,
@@ -35,25 +35,25 @@ pub(super) struct RateEstimator {
 }
 
 impl RateEstimator {
-    pub(super) fn delivered(&self) -> u64 {
+    pub(in crate::tcp) fn delivered(&self) -> u64 {
         self.delivered
     }
 
-    pub(super) fn lost(&self) -> u64 {
+    pub(in crate::tcp) fn lost(&self) -> u64 {
         self.lost
     }
 
-    pub(super) fn delivered_at(&self) -> Instant {
+    pub(in crate::tcp) fn delivered_at(&self) -> Instant {
         self.delivered_at
     }
 
     /// The shortest round trip (`tcp_min_rtt`).
-    pub(super) fn min_rtt(&self) -> Option<Duration> {
+    pub(in crate::tcp) fn min_rtt(&self) -> Option<Duration> {
         self.min_rtt
     }
 
     /// A segment goes; `idle`: none was out.
-    pub(super) fn sent(&mut self, now: Instant, idle: bool) -> Snapshot {
+    pub(in crate::tcp) fn sent(&mut self, now: Instant, idle: bool) -> Snapshot {
         if idle {
             self.first_sent = now;
             self.delivered_at = now;
@@ -63,14 +63,14 @@ impl RateEstimator {
     }
 
     /// The SYN was answered after `rtt`, if it was sent once only.
-    pub(super) fn established(&mut self, now: Instant, rtt: Option<Duration>) {
+    pub(in crate::tcp) fn established(&mut self, now: Instant, rtt: Option<Duration>) {
         self.delivered = 1;
         self.delivered_at = now;
         self.min_rtt = rtt;
     }
 
     /// A segment has arrived (`tcp_rate_skb_delivered`).
-    pub(super) fn arrived(&mut self, sent: Instant, end: u64, snapshot: Snapshot) {
+    pub(in crate::tcp) fn arrived(&mut self, sent: Instant, end: u64, snapshot: Snapshot) {
         self.delivered += 1;
         if self.newest.is_none_or(|newest| (sent, end) > (newest.sent, newest.end)) {
             self.newest = Some(Newest { sent, end, snapshot });
@@ -78,12 +78,12 @@ impl RateEstimator {
     }
 
     /// A segment is given up for lost.
-    pub(super) fn lose(&mut self) {
+    pub(in crate::tcp) fn lose(&mut self) {
         self.lost += 1;
     }
 
     /// The rate up to `now` (`tcp_rate_gen`); `news`: something was delivered, `rtt`: the newest segment's round trip.
-    pub(super) fn sample(&mut self, now: Instant, news: bool, rtt: Option<Duration>) -> Option<Rate> {
+    pub(in crate::tcp) fn sample(&mut self, now: Instant, news: bool, rtt: Option<Duration>) -> Option<Rate> {
         self.limited_until.take_if(|until| self.delivered > *until);
         self.min_rtt = self.min_rtt.into_iter().chain(rtt).min();
         if news {
@@ -103,7 +103,7 @@ impl RateEstimator {
     }
 
     /// Samples of what is in flight now say nothing about the path.
-    pub(super) fn limit(&mut self, in_flight: u32) {
+    pub(in crate::tcp) fn limit(&mut self, in_flight: u32) {
         self.limited_until = Some(self.delivered + u64::from(in_flight));
     }
 }

@@ -222,7 +222,7 @@ impl LinuxSender {
                 self.rearm(now);
             }
             let ecn = Ecn { echo: self.params.ecn, reduced: self.params.ecn, ..Ecn::NONE };
-            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, cwnd: 1, push: false, ecn });
+            return Some(Transmission { kind: Kind::Syn, seq: 0, payload: 0, number: 0, cwnd: 1, push: false, ecn });
         }
         self.pacer.rest();
         if let Some(probe) = self.transmit_probe(now) {
@@ -305,7 +305,7 @@ impl LinuxSender {
             self.rearm(now);
         }
         let ecn = Ecn { capable: self.params.ecn, reduced: std::mem::take(&mut self.tells_reduced), ..Ecn::NONE };
-        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, cwnd: self.window(), push, ecn })
+        Some(Transmission { kind: Kind::Data, seq, payload: payload as u32, number: 0, cwnd: self.window(), push, ecn })
     }
 
     fn again(&mut self, now: Instant, out: Out) -> Transmission {
@@ -315,7 +315,7 @@ impl LinuxSender {
         let payload = (out.end - out.seq) as u32;
         // A copy must not be marked: the mark could be lost with the window that it should make smaller (RFC 3168 section 6.1.5).
         let (cwnd, push, ecn) = (self.window(), out.push, Ecn::NONE);
-        Transmission { kind: Kind::Data, seq: out.seq, payload, cwnd, push, ecn }
+        Transmission { kind: Kind::Data, seq: out.seq, payload, number: 0, cwnd, push, ecn }
     }
 
     /// A segment goes: when the next one may. New data goes in bursts, as far as the windows have room.
