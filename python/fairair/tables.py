@@ -397,7 +397,7 @@ class Enforce(TypedDict, total=False):
     leaf: Literal["fifo", "auto"]
     quantum: str
     batch: str
-    udp: Literal["bypass-uplink", "shape"]
+    udp: Literal["bypass-uplink", "shape", "auto"]
 
 
 class Event(TypedDict, total=False):

@@ -6,7 +6,7 @@ use crate::control::{ControlStats, Decision};
 pub use crate::mac::{Delays, MacStats, QosStats, StationRecord};
 use crate::packet::Direction;
 use crate::qdisc::{Dropped, QueueStats};
-use crate::shaper::StationStats;
+use crate::shaper::{StationStats, UdpChange};
 use crate::units::{Duration, Instant};
 
 /// One replica.
@@ -74,6 +74,9 @@ pub struct EnforceRecord {
     pub trace: Vec<Decision>,
     /// Probes and changes, from the start of the run.
     pub control: ControlStats,
+    /// With `udp = "auto"`, every change of what was held of a flow, from the start of the run; `None` too where engines number flows in
+    /// another way than the scenario.
+    pub udp: Option<Vec<UdpChange>>,
 }
 
 /// Samples at equal distances, column by column.

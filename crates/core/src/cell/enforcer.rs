@@ -7,7 +7,7 @@ use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
-use crate::shaper::Vsb;
+use crate::shaper::{UdpRule, Vsb};
 use crate::units::Instant;
 
 /// A box at work: packets and replies go in, packets and probes come out.
@@ -22,6 +22,8 @@ pub(super) struct Enforcer<P> {
     /// Whether it shapes; else all packets pass and nobody is probed.
     on: bool,
     views: Vec<StationView>,
+    /// Whether UDP is judged.
+    judges: bool,
     trace: Vec<Decision>,
 }
 
@@ -41,6 +43,7 @@ impl<P: Packet> Enforcer<P> {
             control,
             on: first != Some(true),
             views: vec![StationView::default(); scenario.stations.len()],
+            judges: enforce.vsb.udp == UdpRule::Auto,
             trace: Vec::new(),
         };
         enforcer.set_air(scenario, &txs);
@@ -67,7 +70,7 @@ impl<P: Packet> Enforcer<P> {
         if !self.on {
             return Some(packet);
         }
-        if self.vsb.takes(&packet) {
+        if self.vsb.takes(now, &packet, counts) {
             self.vsb.enqueue(now, packet);
             return None;
         }
@@ -128,7 +131,8 @@ impl<P: Packet> Enforcer<P> {
     /// What it has counted and decided. The decisions are taken out.
     pub(super) fn record(&mut self, end: Instant) -> EnforceRecord {
         let stations = (0..self.views.len()).map(|index| self.vsb.stats(NodeId::station(index), end).clone()).collect();
-        EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats() }
+        let udp = self.judges.then(|| self.vsb.udp_changes().to_vec());
+        EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats(), udp }
     }
 
     /// Only one machine wants it, and it takes some reckoning.

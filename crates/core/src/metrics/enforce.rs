@@ -1,12 +1,15 @@
 //! The box between gateway and AP, and what set its capacity.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides};
-use crate::packet::{Class, Direction};
+use crate::packet::{Class, Direction, FlowId};
 use crate::record::EnforceRecord;
+use crate::scenario::{Flow, Traffic};
 use crate::shaper::StationStats;
 use crate::units::word;
 
@@ -19,6 +22,9 @@ pub struct EnforceReport {
     pub probes: Estimate,
     /// Probes without a reply in time over probes.
     pub probe_loss: Estimate,
+    /// What `udp = "auto"` decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub udp: Option<UdpReport>,
     /// Changes of C in replica 0, from the start of the run; empty with a fixed C.
     pub trace: CapacityTrace,
 }
@@ -40,6 +46,19 @@ pub struct EnforceStation {
     pub mean_sojourn_s: Estimate,
     /// Packets dropped there over packets that arrived there.
     pub drop_probability: Estimate,
+}
+
+/// Decisions of `udp = "auto"`, from the start of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UdpReport {
+    /// Uplink flows of UDP other than QUIC that were called unresponsive, a replica.
+    pub unresponsive: Estimate,
+    /// Uplink flows of UDP other than QUIC that never were: false decisions.
+    pub missed: Estimate,
+    /// QUIC flows that were called unresponsive at some time, a replica: false decisions.
+    pub mistaken: Estimate,
+    /// From a flow's first packet at the box until it was rightly called unresponsive.
+    pub decision_s: Estimate,
 }
 
 /// C over time, column by column.
@@ -65,8 +84,40 @@ impl Cell<'_> {
             stations: (0..self.scenario.stations.len()).map(|index| self.enforce_station(index)).collect(),
             probes: self.mean(|replica| control(replica).map(|control| control.probes as f64)),
             probe_loss: self.ratio(|replica| control(replica).map(|c| (c.lost as f64, c.probes as f64))),
+            udp: first.is_some_and(|enforce| enforce.udp.is_some()).then(|| self.udp()),
             trace: trace(first),
         })
+    }
+
+    fn udp(&self) -> UdpReport {
+        let flows: Vec<&Flow> = self.scenario.flows().map(|(_, flow)| flow).collect();
+        let is_unresponsive = |flow: &Flow| matches!(flow.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. });
+        let sent = flows.iter().filter(|flow| flow.direction == Direction::Up && is_unresponsive(flow)).count();
+        // The first time that each flow was called unresponsive, and whether that was right.
+        let calls = |replica: &Replica| {
+            let mut calls: BTreeMap<FlowId, (f64, bool)> = BTreeMap::new();
+            for change in replica.record()?.enforce.as_ref()?.udp.as_ref()? {
+                if change.verdict.is_unresponsive() {
+                    let after = change.at.saturating_since(change.since).as_secs_f64();
+                    let is_right = flows.get(change.flow.index()).is_some_and(|flow| is_unresponsive(flow));
+                    calls.entry(change.flow).or_insert((after, is_right));
+                }
+            }
+            Some(calls)
+        };
+        let count = |replica: &Replica, right: bool| {
+            Some(calls(replica)?.values().filter(|(_, is_right)| *is_right == right).count() as f64)
+        };
+        UdpReport {
+            unresponsive: self.mean(|replica| count(replica, true)),
+            missed: self.mean(|replica| Some(sent as f64 - count(replica, true)?)),
+            mistaken: self.mean(|replica| count(replica, false)),
+            decision_s: self.ratio(|replica| {
+                let times: Vec<f64> =
+                    calls(replica)?.into_values().filter_map(|(after, is_right)| is_right.then_some(after)).collect();
+                Some((times.iter().sum(), times.len() as f64))
+            }),
+        }
     }
 
     fn enforce_station(&self, index: usize) -> EnforceStation {

@@ -4,7 +4,7 @@ use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
 use crate::record::{EnforceRecord, FlowRecord, MacStats, QosStats, Record, Series, StationRecord};
-use crate::shaper::StationStats;
+use crate::shaper::{StationStats, UdpChange};
 
 /// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
 ///
@@ -94,7 +94,7 @@ impl Fnv1a {
     }
 
     fn enforce(&mut self, enforce: &EnforceRecord) {
-        let EnforceRecord { stations, trace, control } = enforce;
+        let EnforceRecord { stations, trace, control, udp } = enforce;
         for StationStats { queue, passed, bypassed } in stations {
             self.queue(queue);
             self.numbers(passed.iter().map(|bytes| bytes.0));
@@ -109,6 +109,11 @@ impl Fnv1a {
         let ControlStats { probes, replies, lost, rises, falls } = control;
         for count in [probes, replies, lost, rises, falls] {
             self.number(*count);
+        }
+        for UdpChange { at, since, flow, verdict } in udp.iter().flatten() {
+            for number in [at.as_nanos(), since.as_nanos(), flow.0.into(), *verdict as u64] {
+                self.number(number);
+            }
         }
     }
 

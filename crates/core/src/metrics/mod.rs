@@ -16,7 +16,7 @@ mod starvation;
 mod verdict;
 
 pub use aggregate::Provenance;
-pub use enforce::{CapacityTrace, EnforceReport, EnforceStation};
+pub use enforce::{CapacityTrace, EnforceReport, EnforceStation, UdpReport};
 pub use estimate::{Estimate, student_t_975};
 pub use fingerprint::fingerprint;
 pub use indices::{

@@ -285,7 +285,7 @@ words! {
         "per-flow" => Policy::PerFlow,
     }
     LeafRule { "auto" => LeafRule::Auto, "fifo" => LeafRule::Fifo }
-    UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape }
+    UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape, "auto" => UdpRule::Auto }
     LimiterShare { "half" => LimiterShare::Half, "flows" => LimiterShare::Flows }
     WindowRule {
         "lossless" => WindowRule::Lossless,

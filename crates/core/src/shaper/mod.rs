@@ -7,6 +7,7 @@
 pub mod limit;
 mod pacer;
 mod stats;
+mod udp;
 mod vsb;
 #[cfg(test)]
 mod vsb_tests;
@@ -16,6 +17,7 @@ mod weights;
 pub use limit::QueueRule;
 pub use pacer::Pacer;
 pub use stats::{StationStats, Totals};
+pub use udp::{UdpChange, Verdict};
 pub use vsb::Vsb;
 pub use weights::{airtime_per_byte, phy_rate_weight};
 
@@ -56,6 +58,8 @@ pub enum UdpRule {
     BypassUplink,
     /// It is shaped as TCP is.
     Shape,
+    /// It is shaped where its sender answers congestion, as QUIC's does, and passes by where not ([`Verdict`]).
+    Auto,
 }
 
 /// How the flows of a class wait.

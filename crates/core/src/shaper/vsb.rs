@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::limit::{self, Demand};
+use super::udp::{UdpChange, UdpFlows};
 use super::waiting::Waiting;
 use super::{LeafRule, Pacer, Policy, QueueRule, ROUND, Share, StationStats, Totals, UdpRule, VsbParams};
 use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
@@ -95,6 +96,8 @@ pub struct Vsb<P> {
     has_caps: bool,
     /// When limits followed rates.
     looked: Instant,
+    /// With [`UdpRule::Auto`], what is held of flows.
+    udp: UdpFlows,
 }
 
 impl<P: Packet> Vsb<P> {
@@ -117,6 +120,7 @@ impl<P: Packet> Vsb<P> {
             backlog: 0,
             batch: 0,
             looked: Instant::ZERO,
+            udp: UdpFlows::default(),
         };
         vsb.set_shares(Instant::ZERO, shares);
         vsb.set_limits();
@@ -144,11 +148,24 @@ impl<P: Packet> Vsb<P> {
         }
     }
 
-    /// Whether the box shapes `packet`. Report other packets to [`Self::bypass`]; they go on at once.
-    pub fn takes(&self, packet: &P) -> bool {
-        self.params.udp == UdpRule::Shape
-            || packet.class() != PacketClass::Other
-            || packet.direction() == Direction::Down
+    /// Whether the box shapes `packet`, which has just come. Report other packets to [`Self::bypass`]; they go on at once. `counts`: it belongs
+    /// to a flow, as ICMP and ARP do not.
+    pub fn takes(&mut self, now: Instant, packet: &P, counts: bool) -> bool {
+        let is_down = packet.direction() == Direction::Down;
+        packet.class() != PacketClass::Other
+            || match self.params.udp {
+                UdpRule::Shape => true,
+                UdpRule::BypassUplink => is_down,
+                UdpRule::Auto => {
+                    let (flow, len) = (packet.flow(), packet.ip_len());
+                    counts && self.udp.arrives(now, flow, packet.direction(), len) || is_down
+                }
+            }
+    }
+
+    /// With [`UdpRule::Auto`], every change of what was held of a flow, since the box was built.
+    pub fn udp_changes(&self) -> &[UdpChange] {
+        self.udp.changes()
     }
 
     /// A packet passed by the box.
@@ -177,6 +194,7 @@ impl<P: Packet> Vsb<P> {
         if class_state.is_full(self.params.queue, &packet) {
             let Some(last) = class_state.waiting.make_room(&packet) else {
                 station.stats.queue.drops[DropReason::QueueFull.index()][kind] += 1;
+                self.udp.dropped(&packet);
                 return Some((packet, DropReason::QueueFull));
             };
             let other = &mut self.stations[index(&last)];
@@ -184,6 +202,7 @@ impl<P: Packet> Vsb<P> {
             other.backlog -= 1;
             self.backlog -= 1;
             other.stats.queue.drops[DropReason::QueueFull.index()][last.class().index()] += 1;
+            self.udp.dropped(&last);
             dropped = Some((last, DropReason::QueueFull));
         }
         let station = &mut self.stations[index(&packet)];

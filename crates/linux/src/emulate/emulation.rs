@@ -203,7 +203,12 @@ impl<'a> Emulation<'a> {
 
     /// What was measured up to `end`; nothing when the warm-up was not over.
     pub fn record(self, end: Instant) -> Record {
-        self.cell.record(end, self.flows.records(self.scenario))
+        let mut record = self.cell.record(end, self.flows.records(self.scenario));
+        if let Some(enforce) = &mut record.enforce {
+            // Flows are connections here, of whatever program.
+            enforce.udp = None;
+        }
+        record
     }
 
     /// Stations that a frame for `headers.destination` is for. Broadcasts go to each as a frame of its own, as APs do

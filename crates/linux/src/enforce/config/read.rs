@@ -126,7 +126,7 @@ fn config(root: &Table) -> Checked<Config> {
         name,
         mode,
         policy,
-        udp: root.or("udp", UdpRule::BypassUplink)?,
+        udp: udp(root)?,
         leaf: Leaf {
             kind: leaf,
             queue: if !root.has("queue") || root.is("queue", "auto") {
@@ -149,6 +149,19 @@ fn config(root: &Table) -> Checked<Config> {
         journal: journal(root)?,
         wan: wan::read(root)?,
     })
+}
+
+/// The simulator's box tells by itself which UDP answers congestion; the kernel's counters of flows are not read yet.
+fn udp(root: &Table) -> Checked<UdpRule> {
+    match root.or("udp", UdpRule::BypassUplink)? {
+        UdpRule::Auto => {
+            let problem = "the live box cannot tell yet which UDP answers congestion: `auto` is the simulator's";
+            let fix =
+                "write udp = \"shape\" where most of it is QUIC, or udp = \"bypass-uplink\" where most of it is calls";
+            Err(root.blame("udp", Reason::new(problem, fix)))
+        }
+        rule => Ok(rule),
+    }
 }
 
 fn uplinks(root: &Table) -> Checked<Vec<String>> {
