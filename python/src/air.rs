@@ -8,13 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::document;
-use crate::engine::remedy;
+use crate::engine::with_remedy;
 use crate::error::BadInput;
 use crate::watch::watched;
 
 /// Replica 0 of a document under a remedy, from a time on (by default the end of the warm-up), for so many seconds:
 /// where the part begins and ends, the nodes, and columns with a row a PPDU in the order of their start. Node 0 is the
-/// AP, node n the n-th station.
+/// AP, node n the n-th station, and further access points follow.
 #[pyfunction]
 #[pyo3(signature = (document, remedy_name, from_s, seconds))]
 pub(crate) fn air<'py>(
@@ -26,10 +26,10 @@ pub(crate) fn air<'py>(
 ) -> PyResult<(f64, f64, Vec<String>, Bound<'py, PyDict>)> {
     let mut scenario = document::scenario(&document::parse(document)?)?;
     if let Some(name) = remedy_name {
-        scenario = remedy(name)?.applied(&scenario);
+        scenario = with_remedy(&scenario, name)?;
     }
-    let nodes = std::iter::once("AP").chain(scenario.stations.iter().map(|station| station.name.as_str()));
-    let nodes = nodes.map(str::to_owned).collect();
+    let nodes = scenario.node_names().map(str::to_owned).collect();
+    let stations = scenario.stations.len();
     let run = &mut scenario.run;
     let length = run.duration.as_secs_f64();
     let from_s = from_s.unwrap_or(run.warmup.as_secs_f64());
@@ -53,18 +53,18 @@ pub(crate) fn air<'py>(
     // A run that had to be as long as its warm-up went on.
     let end = Instant::ZERO + Duration::from_secs_f64(to_s);
     let seen: Vec<Ppdu> = trace.ppdus.into_iter().filter(|ppdu| ppdu.at < end).collect();
-    Ok((from_s, to_s, nodes, columns(py, &seen)?))
+    Ok((from_s, to_s, nodes, columns(py, &seen, stations)?))
 }
 
-fn columns<'py>(py: Python<'py>, seen: &[Ppdu]) -> PyResult<Bound<'py, PyDict>> {
+fn columns<'py>(py: Python<'py>, seen: &[Ppdu], stations: usize) -> PyResult<Bound<'py, PyDict>> {
     fn column<'py, T: Element>(py: Python<'py>, seen: &[Ppdu], of: impl Fn(&Ppdu) -> T) -> Bound<'py, PyArray1<T>> {
         PyArray1::from_iter(py, seen.iter().map(of))
     }
     let table = PyDict::new(py);
     table.set_item("at_s", column(py, seen, |ppdu| ppdu.at.as_secs_f64()))?;
     table.set_item("duration_s", column(py, seen, |ppdu| ppdu.duration.as_secs_f64()))?;
-    table.set_item("sender", column(py, seen, |ppdu| i64::from(ppdu.transmitter.0)))?;
-    table.set_item("receiver", column(py, seen, |ppdu| i64::from(ppdu.receiver.0)))?;
+    table.set_item("sender", column(py, seen, |ppdu| ppdu.transmitter.position(stations) as i64))?;
+    table.set_item("receiver", column(py, seen, |ppdu| ppdu.receiver.position(stations) as i64))?;
     table.set_item("kind", seen.iter().map(|ppdu| ppdu.kind.name()).collect::<Vec<_>>())?;
     table.set_item("rate_bps", column(py, seen, |ppdu| ppdu.rate.as_bps() as f64))?;
     table.set_item("mpdus", column(py, seen, |ppdu| i64::from(ppdu.mpdus)))?;

@@ -101,6 +101,19 @@ pub(crate) fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
     })
 }
 
+/// `scenario` under the remedy called `name`.
+pub(crate) fn with_remedy(scenario: &Scenario, name: &str) -> Result<Scenario, BadInput> {
+    let remedy = remedy(name)?;
+    one_access_point(scenario)?;
+    Ok(remedy.applied(scenario))
+}
+
+/// Remedies change one access point.
+fn one_access_point(scenario: &Scenario) -> Result<(), BadInput> {
+    let refused = |(problem, fix)| BadInput::new("access_point", problem, fix);
+    scenario.with_one_access_point("remedies do not know").map_err(refused)
+}
+
 /// Name, where it is deployed, what it needs to know, and source of each remedy.
 #[pyfunction]
 pub(crate) fn remedies() -> Vec<(&'static str, &'static str, &'static str, &'static str)> {
@@ -135,7 +148,7 @@ pub(crate) fn run(
     let engine = Engine::named(engine, model)?;
     let mut scenario = document::scenario(&document::parse(document)?)?;
     if let Some(name) = remedy_name {
-        scenario = remedy(name)?.applied(&scenario);
+        scenario = with_remedy(&scenario, name)?;
     }
     let effort = Effort { until_ci_percent: until_ci, max_replicas };
     let work = move |watch: Watch| match engine {
@@ -168,6 +181,7 @@ pub(crate) fn compare(
 ) -> PyResult<Vec<Report>> {
     let scenario = document::scenario(&document::parse(document)?)?;
     let remedies = names.iter().map(|name| remedy(name)).collect::<Result<Vec<_>, _>>()?;
+    one_access_point(&scenario)?;
     let work = move |watch: Watch| {
         let pool = threads(jobs)?;
         let rows = fairair_sim::compare(&scenario, &remedies, &pool, watch).rows.into_iter();

@@ -26,6 +26,8 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
     if !args.engines.is_empty() {
         return compare_engines(args, &scenario);
     }
+    let usage = |(what, help)| CliError::Usage { what, help };
+    scenario.with_one_access_point("remedies do not know").map_err(usage)?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let pool = work::pool(args.jobs)?;
     let mut comparison = work::watched(|watch| fairair_sim::compare(&scenario, &remedies, &pool, watch));

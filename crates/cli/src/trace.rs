@@ -39,8 +39,9 @@ pub(crate) struct TraceFile {
     /// As the user named it, for errors.
     path: PathBuf,
     writer: SerializedFileWriter<Sink>,
-    /// The AP, then the stations.
+    /// The AP, then the stations, then further access points.
     nodes: Vec<ByteArray>,
+    stations: usize,
     trace: Trace,
 }
 
@@ -63,9 +64,9 @@ impl TraceFile {
             SerializedFileWriter::new(Sink::open(path)?, schema, Arc::new(properties)).map_err(into_io)
         };
         let writer = open().map_err(|source| FileError { path: path.into(), source })?;
-        let names = scenario.stations.iter().map(|station| station.name.as_str());
-        let nodes = std::iter::once("AP").chain(names).map(ByteArray::from).collect();
-        Ok(TraceFile { path: path.into(), writer, nodes, trace: Trace::new(Instant::ZERO, usize::MAX) })
+        let nodes = scenario.node_names().map(ByteArray::from).collect();
+        let stations = scenario.stations.len();
+        Ok(TraceFile { path: path.into(), writer, nodes, stations, trace: Trace::new(Instant::ZERO, usize::MAX) })
     }
 
     /// Takes the next frame on the air.
@@ -97,7 +98,8 @@ impl TraceFile {
             return Ok(());
         }
         let nodes = &self.nodes;
-        let name = |node: NodeId| nodes.get(node.0 as usize).cloned().unwrap_or_else(|| ByteArray::from(""));
+        let name =
+            |node: NodeId| nodes.get(node.position(self.stations)).cloned().unwrap_or_else(|| ByteArray::from(""));
         let mut write = || {
             let mut rows_of = self.writer.next_row_group()?;
             let group = &mut rows_of;

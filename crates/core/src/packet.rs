@@ -16,27 +16,60 @@ pub const QUIC_ACK: u64 = UDP_IP_HEADER + 11 + 9 + 16;
 /// Bytes of the datagram that opens a QUIC connection, and of its answer (RFC 9000 section 14.1).
 pub const QUIC_INITIAL: u64 = UDP_IP_HEADER + 1200;
 
-/// A transmitter of the cell: 0 is the AP, `1..` are the stations in the scenario's order.
+/// A transmitter of the cell: 0 is the AP, `1..` are the stations in the scenario's order. Further APs on the channel have numbers
+/// beyond those of all stations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
-    /// The access point.
+    /// The access point, the first where there are several.
     pub const AP: NodeId = NodeId(0);
+    /// Further access points count from here.
+    const MORE: u32 = 1 << 31;
+
+    /// The access point at position `index` of the scenario's: 0 is that of `[ap]`.
+    pub const fn access_point(index: usize) -> Self {
+        if index == 0 { NodeId::AP } else { NodeId(NodeId::MORE + index as u32) }
+    }
+
+    /// Whether it is an access point.
+    #[inline]
+    pub const fn is_ap(self) -> bool {
+        self.0 == 0 || self.0 >= NodeId::MORE
+    }
+
+    /// Position among the scenario's access points; `None` for a station.
+    pub const fn access_point_index(self) -> Option<usize> {
+        if self.is_ap() { Some((self.0 & !NodeId::MORE) as usize) } else { None }
+    }
 
     /// The station at position `index` of the scenario.
     pub const fn station(index: usize) -> Self {
         NodeId(index as u32 + 1)
     }
 
-    /// Position in arrays that hold the AP first.
+    /// Position in lists of the first AP, so many stations, and further APs.
+    #[inline]
+    pub fn position(self, stations: usize) -> usize {
+        if self.0 < NodeId::MORE { self.0 as usize } else { stations + (self.0 - NodeId::MORE) as usize }
+    }
+
+    /// The node at a position of such a list.
+    #[inline]
+    pub const fn at_position(position: usize, stations: usize) -> Self {
+        if position <= stations { NodeId(position as u32) } else { NodeId::access_point(position - stations) }
+    }
+
+    /// Position in arrays that hold the only AP first and then the stations.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Position in the scenario's list of stations; `None` for the AP.
+    /// Position in the scenario's list of stations; `None` for an AP.
+    #[inline]
     pub fn station_index(self) -> Option<usize> {
-        (self.0 as usize).checked_sub(1)
+        // One comparison for both kinds of APs.
+        (self.0.cast_signed() > 0).then(|| self.0 as usize - 1)
     }
 }
 

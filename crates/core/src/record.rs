@@ -20,6 +20,8 @@ pub struct Record {
     pub flows: Vec<FlowRecord>,
     /// One a station, in the scenario's order.
     pub stations: Vec<StationRecord>,
+    /// One an access point, that of `[ap]` first; empty where it is the only one. What follows counts all of them together.
+    pub access_points: Vec<ApRecord>,
     /// The AP's transmitter.
     pub ap_mac: MacStats,
     /// The AP's queue towards the stations.
@@ -35,6 +37,17 @@ pub struct Record {
     pub enforce: Option<EnforceRecord>,
     /// Time series, empty unless the scenario asks for samples.
     pub series: Series,
+}
+
+/// One access point of several.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ApRecord {
+    /// Its transmitter.
+    pub mac: MacStats,
+    /// Its queue towards its stations.
+    pub queue: QueueStats,
+    /// Its queue towards its wire.
+    pub uplink_queue: QueueStats,
 }
 
 /// One flow.
@@ -70,13 +83,16 @@ pub struct FlowRecord {
 pub struct EnforceRecord {
     /// One a station, in the scenario's order.
     pub stations: Vec<StationStats>,
-    /// Every change of C or of what is known, from the start of the run.
+    /// Every change of C or of what is known, from the start of the run. Of several pools C is the sum, and the rest that of the pool which
+    /// decided.
     pub trace: Vec<Decision>,
     /// Probes and changes, from the start of the run.
     pub control: ControlStats,
     /// With `udp = "auto"`, every change of what was held of a flow, from the start of the run; `None` too where engines number flows in
     /// another way than the scenario.
     pub udp: Option<Vec<UdpChange>>,
+    /// The same as `trace` of each pool, in the order of access points; empty with one pool.
+    pub pools: Vec<Vec<Decision>>,
 }
 
 /// Samples at equal distances, column by column.

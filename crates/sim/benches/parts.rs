@@ -61,6 +61,7 @@ fn contention(c: &mut Criterion) {
                 frame_error: 0.0,
                 bit_error_rate: 0.0,
                 name: format!("s{n}"),
+                ap: NodeId::AP,
             })
             .collect();
         let queues = (0..=stations).map(|_| Queue::new(Box::new(DropTail::new(10)))).collect();

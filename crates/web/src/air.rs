@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use fairair_core::mac::{Ppdu, Trace};
-use fairair_core::packet::{Class, Direction, DropReason};
+use fairair_core::packet::{Class, Direction, DropReason, NodeId};
 use fairair_core::record::Series;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
@@ -97,13 +97,12 @@ fn bytes(scenario: &Scenario, trace: &Trace, queue: Waiting, from_s: f64, to_s: 
     let mut rates: Vec<u64> = trace.ppdus.iter().map(|ppdu| ppdu.rate.as_bps()).collect();
     rates.sort_unstable();
     rates.dedup();
-    let names = scenario.stations.iter().map(|station| station.name.clone());
     let last = trace.ppdus.last().map_or(from_s, |ppdu| (ppdu.at + ppdu.duration).as_secs_f64());
     let head = Head {
         from_s,
         to_s: if trace.is_cut { last } else { to_s },
         is_cut: trace.is_cut,
-        nodes: std::iter::once("AP".to_owned()).chain(names).collect(),
+        nodes: scenario.node_names().map(str::to_owned).collect(),
         rates_bps: rates,
         rows: trace.ppdus.len(),
         flows: scenario.flows().map(|(station, flow)| Flow { node: station + 1, direction: flow.direction }).collect(),
@@ -115,7 +114,8 @@ fn bytes(scenario: &Scenario, trace: &Trace, queue: Waiting, from_s: f64, to_s: 
     bytes.extend((json.len() as u32).to_le_bytes());
     bytes.extend(json);
     for ppdu in &trace.ppdus {
-        row(&mut bytes, ppdu, &head.rates_bps);
+        let place = |node: NodeId| node.position(scenario.stations.len()) as u16;
+        row(&mut bytes, ppdu, [place(ppdu.transmitter), place(ppdu.receiver)], &head.rates_bps);
     }
     bytes
 }
@@ -163,12 +163,12 @@ fn why(reason: DropReason) -> &'static str {
     }
 }
 
-fn row(bytes: &mut Vec<u8>, ppdu: &Ppdu, rates: &[u64]) {
+fn row(bytes: &mut Vec<u8>, ppdu: &Ppdu, [transmitter, receiver]: [u16; 2], rates: &[u64]) {
     let rate = rates.binary_search(&ppdu.rate.as_bps()).unwrap_or_default();
     bytes.extend(ppdu.at.as_secs_f64().to_le_bytes());
     bytes.extend((ppdu.duration.as_nanos() as u32).to_le_bytes());
     bytes.extend(ppdu.bytes.to_le_bytes());
-    for number in [ppdu.transmitter.0 as u16, ppdu.receiver.0 as u16, ppdu.mpdus, ppdu.lost] {
+    for number in [transmitter, receiver, ppdu.mpdus, ppdu.lost] {
         bytes.extend(number.to_le_bytes());
     }
     bytes.extend([ppdu.kind as u8, u8::from(ppdu.collided), rate as u8, ppdu.retries.min(255) as u8]);

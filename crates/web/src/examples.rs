@@ -23,6 +23,8 @@ pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("multirate", include_str!("../../../scenarios/multirate.toml")),
     ("pokhrel2016", include_str!("../../../scenarios/pokhrel2016.toml")),
     ("remote-slow-server", include_str!("../../../scenarios/remote-slow-server.toml")),
+    ("three-aps-802.11ac", include_str!("../../../scenarios/three-aps-802.11ac.toml")),
+    ("two-aps-802.11g", include_str!("../../../scenarios/two-aps-802.11g.toml")),
     ("web-and-bulk", include_str!("../../../scenarios/web-and-bulk.toml")),
 ];
 

@@ -117,6 +117,8 @@ async fn run_job(State(rooms): Shared, Json(text): Json<Text>) -> Result<Respons
 
 async fn compare_job(State(rooms): Shared, Json(text): Json<Text>) -> Result<Response, Refusal> {
     let scenario = document::scenario(&text.toml)?;
+    let refused = |(problem, fix): (String, String)| Refusal::unfit(problem, fix);
+    scenario.with_one_access_point("remedies do not know").map_err(refused)?;
     Ok(rooms.jobs.long.start(move |job| compare::compare(&scenario, job)))
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn scenario_of(others: usize) -> Scenario {
             cw_max: None,
             qos: None,
         },
+        access_points: Vec::new(),
         ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },
         stations,
@@ -63,6 +64,7 @@ fn station(name: String, flows: &[Direction]) -> Station {
     Station {
         name,
         group: None,
+        ap: 0,
         rate: Bitrate::mbps(11),
         tx: None,
         beta: 1.0,
@@ -141,6 +143,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         measured: Duration::from_secs(10),
         flows: flows.collect(),
         stations: scenario.stations.iter().map(station).collect(),
+        access_points: Vec::new(),
         ap_mac: mac(2400, 1_600),
         ap_delays: None,
         ap_queue: QueueStats {

@@ -45,10 +45,11 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     };
     let mut lines = vec![
         format!(
-            "{}: {} at {}, {}, {}, AP queue {}, preset {preset}",
+            "{}: {} at {}, {}{}, {}, AP queue {}, preset {preset}",
             style.bold(&scenario.name),
             scenario.radio.phy.name(),
             scenario.radio.data(),
+            several_aps(scenario),
             plural(scenario.stations.len(), "station"),
             plural(scenario.flow_count(), "flow"),
             queue(scenario),
@@ -72,6 +73,14 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
         );
     }
     lines
+}
+
+/// How many access points there are, if several.
+fn several_aps(scenario: &Scenario) -> String {
+    match scenario.access_points.len() {
+        0 => String::new(),
+        more => format!("{} APs, ", more + 1),
+    }
 }
 
 /// How often and how long was measured.

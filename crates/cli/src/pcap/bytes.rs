@@ -111,7 +111,7 @@ pub(super) fn mac_frame<P: Captured>(
         AirBody::Rts => control(out, FRAME_RTS, frame, true),
         AirBody::CfEnd => {
             out.extend([FRAME_CF_END, 0, 0, 0]);
-            out.extend([BROADCAST, P::mac_of(NodeId::AP)].as_flattened());
+            out.extend([BROADCAST, P::mac_of(ap_of(frame))].as_flattened());
             out.len()
         }
         AirBody::BlockAckReq { start } => {
@@ -131,7 +131,7 @@ pub(super) fn mac_frame<P: Captured>(
             out.len()
         }
         AirBody::Data { packet, more, sequence, retry } => {
-            let beyond_ap = if more.is_empty() { packet.beyond_ap() } else { P::mac_of(NodeId::AP) };
+            let beyond_ap = if more.is_empty() { packet.beyond_ap() } else { P::mac_of(ap_of(frame)) };
             data_header(out, frame, beyond_ap, *sequence, *retry);
             let header_end = out.len();
             if more.is_empty() {
@@ -146,6 +146,11 @@ pub(super) fn mac_frame<P: Captured>(
     let fcs = crc32fast::hash(&out[start..]);
     out.extend(fcs.to_le_bytes());
     Ok(header_end)
+}
+
+/// The AP at one of the frame's ends: its address is the BSSID.
+fn ap_of<P>(frame: &AirFrame<P>) -> NodeId {
+    if frame.transmitter.is_ap() { frame.transmitter } else { frame.receiver }
 }
 
 /// Appends the header of a control frame: the address of its receiver and, where `names_sender`, that of its transmitter.
@@ -165,7 +170,7 @@ fn tid_info<P>(frame: &AirFrame<P>) -> u16 {
 }
 
 fn data_header<P: Captured>(out: &mut Vec<u8>, frame: &AirFrame<P>, beyond_ap: [u8; 6], sequence: u16, retry: bool) {
-    let ds = if frame.transmitter == NodeId::AP { FROM_DS } else { TO_DS };
+    let ds = if frame.transmitter.is_ap() { FROM_DS } else { TO_DS };
     out.extend([
         if frame.category.is_some() { FRAME_QOS_DATA } else { FRAME_DATA },
         ds | if retry { RETRY } else { 0 },
@@ -189,7 +194,7 @@ fn amsdu<'a, P: Captured + 'a>(
     let start = out.len();
     for packet in packets {
         out.resize(start + (out.len() - start).next_multiple_of(4), 0);
-        let (beyond, to_station) = (packet.beyond_ap(), frame.transmitter == NodeId::AP);
+        let (beyond, to_station) = (packet.beyond_ap(), frame.transmitter.is_ap());
         let (destination, source) =
             if to_station { (P::mac_of(frame.receiver), beyond) } else { (beyond, P::mac_of(frame.transmitter)) };
         out.extend([destination, source].as_flattened());

@@ -76,11 +76,12 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
         }
     }
 
-    /// A packet goes to the AP's queue towards the stations.
+    /// A packet goes to the queue of its AP towards the stations.
     #[inline]
     pub fn forward_to_station(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
-        self.bss.enqueue(now, NodeId::AP, packet);
+        let ap = packet.station().station_index().map_or(NodeId::AP, |station| self.bss.ap_of(station));
+        self.bss.enqueue(now, ap, packet);
     }
 
     pub(super) fn limiter_wakes(&mut self, now: Instant) {

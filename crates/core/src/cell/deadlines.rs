@@ -14,10 +14,10 @@ pub(super) enum Deadline<T> {
     Driver(T),
     /// A packet may leave the AP's uplink limiter.
     Limiter,
-    /// A packet may leave the box.
-    Shaper,
-    /// The box's controller is due.
-    Control,
+    /// A packet may leave the pool of the box with this number.
+    Shaper(u32),
+    /// That pool's controller is due.
+    Control(u32),
     /// A sleeping station takes the probe with this number.
     Answer(u32),
     /// The timed event of the scenario with this position.

@@ -1,4 +1,6 @@
-//! The scenario's box: shaper and controller.
+//! A pool of the scenario's box: shaper and controller.
+
+use std::collections::BTreeMap;
 
 use crate::control::{CapacityController, Decision, Probe, StationView};
 use crate::mac::TxVector;
@@ -7,10 +9,10 @@ use crate::packet::{NodeId, Packet};
 use crate::record::EnforceRecord;
 use crate::rng::Rng;
 use crate::scenario::{Action, Scenario};
-use crate::shaper::{UdpRule, Vsb};
-use crate::units::Instant;
+use crate::shaper::{Policy, Share, UdpRule, Vsb};
+use crate::units::{Bitrate, Instant};
 
-/// A box at work: packets and replies go in, packets and probes come out.
+/// A pool at work: packets and replies go in, packets and probes come out.
 ///
 /// After every call that takes `now`, and at [`shaper_timeout`](Self::shaper_timeout), take packets with
 /// [`dequeue`](Self::dequeue); after [`handle_timeout`](Self::handle_timeout) and [`answered`](Self::answered) also probes
@@ -19,6 +21,10 @@ use crate::units::Instant;
 pub(super) struct Enforcer<P> {
     vsb: Vsb<P>,
     control: CapacityController,
+    /// Stations of the pool, by their positions in the scenario, in its order. The controller counts these only.
+    members: Vec<usize>,
+    /// C at the start.
+    first: Bitrate,
     /// Whether it shapes; else all packets pass and nobody is probed.
     on: bool,
     views: Vec<StationView>,
@@ -28,21 +34,34 @@ pub(super) struct Enforcer<P> {
 }
 
 impl<P: Packet> Enforcer<P> {
-    /// The scenario's box, on unless a timed event is going to switch it on; `None` without one.
+    /// The scenario's box as one pool, on unless a timed event is going to switch it on; `None` without one.
     pub(super) fn new(scenario: &Scenario, seed: u64) -> Option<Self> {
+        Enforcer::of_members(scenario, (0..scenario.stations.len()).collect(), Rng::fork(seed, "control"))
+    }
+
+    /// The same for the stations of the access point with this position and name.
+    pub(super) fn of_access_point(scenario: &Scenario, seed: u64, (ap, name): (usize, &str)) -> Option<Self> {
+        let stations = scenario.stations.iter().enumerate();
+        let members = stations.filter(|(_, station)| station.ap == ap).map(|(index, _)| index).collect();
+        Enforcer::of_members(scenario, members, Rng::fork(seed, &format!("control/{name}")))
+    }
+
+    fn of_members(scenario: &Scenario, members: Vec<usize>, rng: Rng) -> Option<Self> {
         let enforce = scenario.enforce?;
-        let control = CapacityController::new(&enforce.capacity, scenario.stations.len(), Rng::fork(seed, "control"));
+        let control = CapacityController::new(&enforce.capacity, members.len(), rng);
         let txs = scenario.station_txs();
-        let shares = scenario.shares(enforce.vsb.policy, &txs);
+        let shares = shares(scenario, &members, &txs);
         let first = scenario.events.iter().find_map(|event| match event.action {
             Action::Enforce { on } => Some(on),
             _ => None,
         });
         let mut enforcer = Enforcer {
             vsb: Vsb::new(enforce.vsb, control.capacity(), &shares),
+            first: control.capacity(),
             control,
             on: first != Some(true),
-            views: vec![StationView::default(); scenario.stations.len()],
+            views: vec![StationView::default(); members.len()],
+            members,
             judges: enforce.vsb.udp == UdpRule::Auto,
             trace: Vec::new(),
         };
@@ -57,8 +76,7 @@ impl<P: Packet> Enforcer<P> {
 
     /// Data of stations are sent with `txs` from now on, in the scenario's order.
     pub(super) fn set_txs(&mut self, now: Instant, scenario: &Scenario, txs: &[TxVector]) {
-        let Some(enforce) = scenario.enforce else { return };
-        self.vsb.set_shares(now, &scenario.shares(enforce.vsb.policy, txs));
+        self.vsb.set_shares(now, &shares(scenario, &self.members, txs));
         self.set_air(scenario, txs);
     }
 
@@ -109,7 +127,9 @@ impl<P: Packet> Enforcer<P> {
 
     /// The next probe to send, past the shaper.
     pub(super) fn poll_probe(&mut self) -> Option<Probe> {
-        self.control.poll_probe()
+        let Probe { station, id } = self.control.poll_probe()?;
+        let member = self.members[station.station_index()?];
+        Some(Probe { station: NodeId::station(member), id })
     }
 
     /// Sets C to what the controller has decided on.
@@ -129,24 +149,62 @@ impl<P: Packet> Enforcer<P> {
     }
 
     /// What it has counted and decided. The decisions are taken out.
-    pub(super) fn record(&mut self, end: Instant) -> EnforceRecord {
-        let stations = (0..self.views.len()).map(|index| self.vsb.stats(NodeId::station(index), end).clone()).collect();
+    fn record(&mut self, end: Instant) -> EnforceRecord {
+        let station = |index: &usize| self.vsb.stats(NodeId::station(*index), end).clone();
+        let stations = self.members.iter().map(station).collect();
         let udp = self.judges.then(|| self.vsb.udp_changes().to_vec());
-        EnforceRecord { stations, trace: std::mem::take(&mut self.trace), control: self.control.stats(), udp }
+        let trace = std::mem::take(&mut self.trace);
+        EnforceRecord { stations, trace, control: self.control.stats(), udp, pools: Vec::new() }
+    }
+
+    /// What all pools together have counted and decided: C is their sum. `None`: there is none.
+    pub(super) fn record_of_all<'e>(pools: impl Iterator<Item = &'e mut Self>, end: Instant) -> Option<EnforceRecord>
+    where
+        P: 'e,
+    {
+        let mut parts: Vec<_> = pools.map(|pool| (pool.first, pool.record(end), pool.members.clone())).collect();
+        if parts.len() < 2 {
+            return parts.pop().map(|(_, record, _)| record);
+        }
+        let mut all = EnforceRecord::default();
+        let mut stations = BTreeMap::new();
+        let mut decisions: Vec<(usize, Decision)> = Vec::new();
+        let mut c: Vec<u64> = parts.iter().map(|(first, ..)| first.as_bps()).collect();
+        for (pool, (_, record, members)) in parts.into_iter().enumerate() {
+            stations.extend(members.into_iter().zip(record.stations));
+            decisions.extend(record.trace.iter().map(|decision| (pool, *decision)));
+            all.control = all.control + record.control;
+            all.udp = record.udp.map(|changes| [all.udp.take().unwrap_or_default(), changes].concat());
+            all.pools.push(record.trace);
+        }
+        all.stations = stations.into_values().collect();
+        if let Some(changes) = &mut all.udp {
+            changes.sort_by_key(|change| change.at);
+        }
+        decisions.sort_by_key(|(_, decision)| decision.at);
+        all.trace = decisions
+            .into_iter()
+            .map(|(pool, decision)| {
+                c[pool] = decision.capacity.as_bps();
+                Decision { capacity: Bitrate::from_bps(c.iter().sum()), ..decision }
+            })
+            .collect();
+        Some(all)
     }
 
     /// Only one machine wants it, and it takes some reckoning.
     fn set_air(&mut self, scenario: &Scenario, txs: &[TxVector]) {
         if matches!(self.control, CapacityController::Air(_)) {
-            for (view, air) in self.views.iter_mut().zip(air::of_stations(scenario, txs)) {
-                view.air_ns = air;
+            let air = air::of_stations(scenario, txs);
+            for (view, index) in self.views.iter_mut().zip(&self.members) {
+                view.air_ns = air[*index];
             }
         }
     }
 
     fn look(&mut self, now: Instant) {
-        for (index, view) in self.views.iter_mut().enumerate() {
-            let node = NodeId::station(index);
+        for (view, index) in self.views.iter_mut().zip(&self.members) {
+            let node = NodeId::station(*index);
             *view = StationView {
                 backlog: self.vsb.backlog_of(node, now),
                 totals: self.vsb.totals(node),
@@ -157,11 +215,21 @@ impl<P: Packet> Enforcer<P> {
     }
 }
 
+/// Weights and caps of all stations in the pool of `members`. Of others no packet comes: they change no weight of a member.
+fn shares(scenario: &Scenario, members: &[usize], txs: &[TxVector]) -> Vec<Share> {
+    let policy = scenario.enforce.map_or(Policy::PerStation, |enforce| enforce.vsb.policy);
+    let all = scenario.shares(policy, txs);
+    let mut own = vec![Share { cap: None, ..members.first().map_or(Share::default(), |first| all[*first]) }; all.len()];
+    for index in members {
+        own[*index] = all[*index];
+    }
+    own
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::packet::{Direction, FlowId, Kind, NO_SACK, Segment};
-    use crate::units::Bitrate;
 
     const CELL: &str = r#"
         name = "box"

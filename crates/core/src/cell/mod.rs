@@ -4,6 +4,8 @@
 //! fixed host -- own wire of a flow -- common wire -- [box] -- AP ))) stations
 //! ```
 //!
+//! Several APs may share the channel: each has a common wire, and the pools of the box are the channel's or the APs'.
+//!
 //! Drivers supply the ends: the simulator its TCP machines, the testbed the frames of real hosts. They differ in who sends
 //! and takes packets, how an echo request is made and who answers it, and what is known of congestion windows.
 //!
@@ -24,9 +26,8 @@ mod wires;
 use self::ap::Ap;
 use self::deadlines::{Deadline, Deadlines};
 pub use self::driver::{CellPacket, Output};
-use self::enforcer::Enforcer;
 use self::responders::Responders;
-use self::the_box::BoxWakeups;
+use self::the_box::Pools;
 use self::wires::Wires;
 use crate::mac::{AirFrame, Bss, Delivery, TxVector};
 use crate::packet::{Direction, FlowId, NodeId};
@@ -44,7 +45,7 @@ enum Pending {
     Link(usize),
 }
 
-/// One cell: a channel with an AP, its stations, and the way from the AP to the fixed hosts.
+/// One cell: a channel with an AP or several, their stations, and the way from there to the fixed hosts.
 ///
 /// [`advance`](Self::advance) does what is due and gives outputs, one a call. What the driver puts in
 /// ([`send`](Self::send), [`forward_to_station`](Self::forward_to_station), [`forward_to_wire`](Self::forward_to_wire),
@@ -57,10 +58,9 @@ pub struct Cell<'a, P, T> {
     bss: Bss<P>,
     wires: Wires<P>,
     ap: Ap<P>,
-    enforcer: Option<Enforcer<P>>,
-    box_wakeups: BoxWakeups,
-    /// The controller has looked; its probes and its decision are still to be carried out.
-    is_settling: bool,
+    pools: Pools<P>,
+    /// The controller of this pool has looked; its probes and its decision are still to be carried out.
+    settling: Option<usize>,
     responders: Responders<P>,
     deadlines: Deadlines<T>,
     pending: Pending,
@@ -82,9 +82,8 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
             bss: scenario.cell(seed),
             wires: Wires::new(scenario),
             ap: Ap::new(scenario),
-            enforcer: Enforcer::new(scenario, seed),
-            box_wakeups: BoxWakeups::NONE,
-            is_settling: false,
+            pools: Pools::new(scenario, seed),
+            settling: None,
             responders: Responders::new(scenario, seed),
             deadlines: Deadlines::new(),
             pending: Pending::Nothing,
@@ -135,7 +134,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     #[inline]
     pub fn advance(&mut self, end: Instant) -> Option<(Instant, Output<P, T>)> {
         loop {
-            if (self.is_settling || !matches!(self.pending, Pending::Nothing))
+            if (self.settling.is_some() || !matches!(self.pending, Pending::Nothing))
                 && let Some(output) = self.poll_step()
             {
                 return Some((self.now, output));
@@ -161,8 +160,8 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     #[inline]
     fn poll_step(&mut self) -> Option<Output<P, T>> {
         loop {
-            if self.is_settling
-                && let Some(probe) = self.settle(self.now)
+            if let Some(pool) = self.settling
+                && let Some(probe) = self.settle(self.now, pool)
             {
                 return Some(Output::Probe(probe));
             }
@@ -200,8 +199,8 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
             }
             Deadline::Driver(timer) => return Some(Output::Timer(timer)),
             Deadline::Limiter => self.limiter_wakes(now),
-            Deadline::Shaper => self.shaper_wakes(now),
-            Deadline::Control => self.control_wakes(now),
+            Deadline::Shaper(pool) => self.shaper_wakes(now, pool as usize),
+            Deadline::Control(pool) => self.control_wakes(now, pool as usize),
             Deadline::Answer(number) => return self.responders.take(number).map(Output::Arrival),
             Deadline::Script(index) => self.perform(now, index as usize),
             Deadline::Sample => {
@@ -220,10 +219,10 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
     #[inline]
     fn off_the_air(&mut self, now: Instant, Delivery { receiver, packet }: Delivery<P>) -> Option<Output<P, T>> {
         match packet.probe() {
-            Some(_) if receiver == NodeId::AP && self.enforcer.is_none() => return Some(Output::Arrival(packet)),
-            Some(id) if receiver == NodeId::AP => self.answered(now, id),
+            Some(_) if receiver.is_ap() && self.pools.is_empty() => return Some(Output::Arrival(packet)),
+            Some(id) if receiver.is_ap() => self.answered(now, packet.station(), id),
             Some(_) => return self.asked(now, packet),
-            None if receiver != NodeId::AP => {
+            None if !receiver.is_ap() => {
                 self.ap.observe(now, &packet, &self.bss);
                 return Some(Output::Arrival(packet));
             }
@@ -271,10 +270,17 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
         self.bss.notify_fetches();
     }
 
-    /// Starts to record frames for [`Self::drain_air`], and what happens in the AP's queue for the series.
+    /// Starts to record frames for [`Self::drain_air`], and what happens in the queues of APs for the series.
     pub fn monitor(&mut self) {
         self.bss.monitor();
-        self.bss.queue(NodeId::AP).watch();
+        for ap in self.access_points() {
+            self.bss.queue(ap).watch();
+        }
+    }
+
+    /// The access points.
+    fn access_points(&self) -> impl Iterator<Item = NodeId> + use<P, T> {
+        (0..=self.scenario.access_points.len()).map(NodeId::access_point)
     }
 
     /// Hands over the frames recorded since the last call, in the order of their start.

@@ -3,23 +3,29 @@
 //! ```text
 //! fixed host -- own wire of a flow -- common wire -- [box] -- AP
 //! ```
+//!
+//! Where there are several APs each has a common wire.
 
 use std::collections::VecDeque;
 
 use super::deadlines::{Deadline, is_current};
 use super::{Cell, CellPacket};
-use crate::packet::{Direction, Packet};
+use crate::packet::{Direction, NodeId, Packet};
 use crate::qdisc::{DropTail, Queue};
 use crate::scenario::{Scenario, Wire};
 use crate::units::{Bitrate, Duration, Instant};
 
-/// The common wire, from the AP to the gateway and back.
-pub(super) const UP: usize = 0;
-pub(super) const DOWN: usize = 1;
+/// The common wire of the first AP, from there to the gateway and back. Those of the others follow.
+const UP: usize = 0;
+const DOWN: usize = 1;
 
 /// All links, and which of them a flow has for itself.
 pub(super) struct Wires<P> {
     links: Vec<Link<P>>,
+    /// So many of them are of common wires.
+    common: usize,
+    /// By station: the link up of its AP's common wire; empty with one AP.
+    ups: Vec<usize>,
     /// By flow: index of its own uplink in `links`, its downlink follows; `None`: the flow ends at the common wire.
     own: Vec<Option<usize>>,
     /// By link: when it is going to be looked at.
@@ -28,10 +34,14 @@ pub(super) struct Wires<P> {
 
 impl<P: Packet + Send + 'static> Wires<P> {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let mut links = vec![
-            Link::new(scenario.uplink_queue_at_wire(), scenario.wire.rate, scenario.wire.delay),
-            Link::new(scenario.wire.queue, scenario.wire.rate, scenario.wire.delay),
-        ];
+        let Wire { rate, delay, queue } = scenario.wire;
+        let more = scenario.access_points.iter().map(|own| own.uplink_queue);
+        let uplinks = std::iter::once(scenario.uplink_queue_at_wire()).chain(more);
+        let mut links: Vec<Link<P>> =
+            uplinks.flat_map(|uplink| [Link::new(uplink, rate, delay), Link::new(queue, rate, delay)]).collect();
+        let common = links.len();
+        let is_one = scenario.access_points.is_empty();
+        let ups = scenario.stations.iter().filter(|_| !is_one).map(|station| UP + 2 * station.ap).collect();
         let own = scenario.flows().map(|(_, flow)| {
             flow.wire.map(|Wire { rate, delay, queue }| {
                 links.extend([Link::new(queue, rate, delay), Link::new(queue, rate, delay)]);
@@ -39,17 +49,26 @@ impl<P: Packet + Send + 'static> Wires<P> {
             })
         });
         let own = own.collect();
-        Wires { wakeups: vec![Instant::FAR_FUTURE; links.len()], links, own }
+        Wires { wakeups: vec![Instant::FAR_FUTURE; links.len()], links, common, ups, own }
     }
 
-    /// The AP's end of the common wire.
-    pub(super) fn uplink(&mut self) -> &mut Queue<P, DropTail<P>> {
-        &mut self.links[UP].queue
+    /// The end of the common wire at the AP with this position.
+    pub(super) fn uplink(&mut self, ap: usize) -> &mut Queue<P, DropTail<P>> {
+        &mut self.links[UP + 2 * ap].queue
     }
 
-    /// Packets that found a buffer full, of the links from `first` on.
-    pub(super) fn drops(&mut self, now: Instant, first: usize) -> u64 {
-        self.links[first..].iter_mut().map(|link| link.queue.stats(now).drops.iter().flatten().sum::<u64>()).sum()
+    /// Packets that found a buffer full; those at the AP's ends of common wires as well if `all`.
+    pub(super) fn drops(&mut self, now: Instant, all: bool) -> u64 {
+        let common = self.common;
+        let is_meant = |index: usize| all || index >= common || index % 2 != UP;
+        let links = self.links.iter_mut().enumerate().filter(|(index, _)| is_meant(*index));
+        links.map(|(_, link)| link.queue.stats(now).drops.iter().flatten().sum::<u64>()).sum()
+    }
+
+    /// The link up of the common wire that the packets of a station take.
+    #[inline]
+    fn up_of(&self, station: NodeId) -> usize {
+        if self.common == 2 { UP } else { station.station_index().map_or(UP, |station| self.ups[station]) }
     }
 
     pub(super) fn reset_stats(&mut self, now: Instant) {
@@ -66,12 +85,19 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// A packet leaves the fixed host.
     #[inline]
     pub(super) fn leave_host(&mut self, now: Instant, packet: P) {
-        let link = self.wires.own(packet.scenario_flow()).map_or(DOWN, |own| own + 1);
+        let common = self.wires.up_of(packet.station());
+        let link = self.wires.own(packet.scenario_flow()).unwrap_or(common) + DOWN;
         self.onto_wire(now, link, packet);
     }
 
+    /// A packet leaves its AP.
     #[inline]
-    pub(super) fn onto_wire(&mut self, now: Instant, link: usize, packet: P) {
+    pub(super) fn leave_ap(&mut self, now: Instant, packet: P) {
+        self.onto_wire(now, self.wires.up_of(packet.station()), packet);
+    }
+
+    #[inline]
+    fn onto_wire(&mut self, now: Instant, link: usize, packet: P) {
         if self.wires.links[link].enqueue(now, packet) {
             self.arm_link(link);
         }
@@ -87,14 +113,18 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     #[inline]
     pub(super) fn off_the_wire(&mut self, now: Instant, link: usize) -> Option<P> {
         while let Some(packet) = self.wires.links[link].poll_delivery(now) {
-            match link {
-                UP => match self.wires.own(packet.scenario_flow()) {
+            let is_down = packet.direction() == Direction::Down;
+            match (link < self.wires.common, is_down) {
+                (true, true) => self.through_box(now, packet),
+                (true, false) => match self.wires.own(packet.scenario_flow()) {
                     Some(own) => self.onto_wire(now, own, packet),
                     None => return Some(packet),
                 },
-                DOWN => self.through_box(now, packet),
-                _ if packet.direction() == Direction::Down => self.onto_wire(now, DOWN, packet),
-                _ => return Some(packet),
+                (false, true) => {
+                    let down = self.wires.up_of(packet.station()) + DOWN;
+                    self.onto_wire(now, down, packet);
+                }
+                (false, false) => return Some(packet),
             }
         }
         self.arm_link(link);

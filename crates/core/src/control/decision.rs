@@ -118,6 +118,20 @@ pub struct ControlStats {
     pub falls: u64,
 }
 
+impl std::ops::Add for ControlStats {
+    type Output = ControlStats;
+
+    fn add(self, other: ControlStats) -> ControlStats {
+        ControlStats {
+            probes: self.probes + other.probes,
+            replies: self.replies + other.replies,
+            lost: self.lost + other.lost,
+            rises: self.rises + other.rises,
+            falls: self.falls + other.falls,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! The cell as one object: the medium, a transmitter a node, the AP's queue.
+//! The cell as one object: the medium, a transmitter a node, the queue of each AP.
 //!
 //! The medium is stepped once per contention round: at the instant at which the shortest countdown
 //! ends, at the end of the data frame, and at the end of the MAC ACK. Overlapping frames are lost (no capture).
@@ -22,17 +22,18 @@ use crate::qdisc::Queue;
 use crate::rng::Rng;
 use crate::units::{Bytes, Duration, Instant};
 
-/// A Basic Service Set over packets `P`.
+/// A Basic Service Set over packets `P`, or several on one channel: all hear each other.
 ///
 /// Inputs are [`enqueue`](Self::enqueue) and [`handle_timeout`](Self::handle_timeout), called in the
 /// order of time and never later than [`poll_timeout`](Self::poll_timeout); after each of them take
 /// what arrived with [`poll_delivery`](Self::poll_delivery) until it is `None`.
 pub struct Bss<P> {
     pub(super) params: MacParams,
+    /// The first AP, the stations, further APs.
     pub(super) nodes: Vec<Node<P>>,
     /// By station, that is by `NodeId - 1`.
     pub(super) links: Vec<Link>,
-    /// Air that frames from the AP took, by station.
+    /// Air that frames from APs took, by station.
     pub(super) airtime_down: Vec<Duration>,
     pub(super) medium: Medium,
     /// Whether the channel spoilt the frame of a lone sender.
@@ -52,17 +53,33 @@ pub struct Bss<P> {
 impl<P: Packet + Clone> Bss<P> {
     /// A cell with an idle medium. `queues` holds the AP's queue first, then one a station in the order of `stations`.
     pub fn new(params: MacParams, stations: &[StationLink], queues: Vec<Queue<P>>, seed: u64) -> Self {
-        assert_eq!(queues.len(), stations.len() + 1, "one queue for the AP and one a station");
+        Bss::of_several(params, stations, &[], queues, seed)
+    }
+
+    /// Several cells on one channel, with further APs of these names. `queues` holds that of the first AP, one a station, and those of
+    /// the further APs.
+    pub fn of_several(
+        params: MacParams,
+        stations: &[StationLink],
+        more: &[String],
+        queues: Vec<Queue<P>>,
+        seed: u64,
+    ) -> Self {
+        assert_eq!(queues.len(), 1 + stations.len() + more.len(), "one queue an AP and one a station");
+        assert!(stations.iter().all(|station| station.ap.access_point_index().is_some_and(|ap| ap <= more.len())));
         // A station may be called "ap", but no name holds a slash.
         let name = |s: &StationLink| if s.name == "ap" { "ap/station".to_owned() } else { s.name.clone() };
-        let ap = ("ap".to_owned(), 1.0, params.cw_min);
-        let nodes = std::iter::once(ap).chain(stations.iter().map(|s| (name(s), s.beta, params.cw_min_of(s.tx))));
-        let accesses = nodes.enumerate().flat_map(|(node, named)| accesses(&params, node, &named, seed));
+        let ap = |name: String| (name, 1.0, params.cw_min);
+        let nodes = std::iter::once(ap("ap".to_owned()))
+            .chain(stations.iter().map(|s| (name(s), s.beta, params.cw_min_of(s.tx))))
+            .chain(more.iter().map(|name| ap(format!("ap/access-point/{name}"))));
+        let is_ap = |node: usize| NodeId::at_position(node, stations.len()).is_ap();
+        let accesses = nodes.enumerate().flat_map(|(node, named)| accesses(&params, is_ap(node), &named, seed));
         let links: Vec<Link> = stations.iter().map(|station| Link::new(&params, station, seed)).collect();
         Bss {
             medium: Medium::new(accesses.collect(), params.slot, params.rules),
             nodes: queues.into_iter().map(Node::new).collect(),
-            edca: params.qos.as_ref().map(|qos| Edca::new(&params, qos, &links)),
+            edca: params.qos.as_ref().map(|qos| Edca::new(&params, qos, &links, more.len())),
             links,
             airtime_down: vec![Duration::ZERO; stations.len()],
             corrupted: false,
@@ -72,6 +89,30 @@ impl<P: Packet + Clone> Bss<P> {
             air: None,
             params,
         }
+    }
+
+    /// Where a node stands in [`Self::nodes`].
+    #[inline]
+    pub(super) fn position(&self, node: NodeId) -> usize {
+        node.position(self.links.len())
+    }
+
+    /// Which node stands there.
+    #[inline]
+    pub(super) fn id_at(&self, position: usize) -> NodeId {
+        NodeId::at_position(position, self.links.len())
+    }
+
+    /// The AP of the station at this position.
+    #[inline]
+    pub fn ap_of(&self, station: usize) -> NodeId {
+        self.links[station].ap
+    }
+
+    /// The queue of the AP of the station at this position.
+    #[inline]
+    pub(super) fn queue_of_ap(&mut self, station: usize) -> &mut Queue<P> {
+        self.queue(self.links[station].ap)
     }
 
     /// Starts to tell in [`Self::poll_fetched`] which queues made room: for sources that wait for it.
@@ -96,20 +137,21 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// A packet for the radio arrives at the queue of `node`.
     pub fn enqueue(&mut self, now: Instant, node: NodeId, packet: P) {
-        let n = &mut self.nodes[node.index()];
+        let node = self.position(node);
+        let n = &mut self.nodes[node];
         n.queue.enqueue(now, packet);
         if self.edca.is_some() {
-            self.supply(now, node.index());
+            self.supply(now, node);
             return;
         }
         // The sender of a frame that awaits its ACK fetches when the exchange is over.
-        let awaits_ack = matches!(self.medium.state, State::Answer { sender, .. } if sender == node.index());
+        let awaits_ack = matches!(self.medium.state, State::Answer { sender, .. } if sender == node);
         if n.in_service.is_some() || awaits_ack {
             return;
         }
         n.fetch(now);
         if n.in_service.is_some() {
-            self.medium.request(now, node.index());
+            self.medium.request(now, node);
         }
     }
 
@@ -156,8 +198,8 @@ impl<P: Packet + Clone> Bss<P> {
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let now = self.now;
         let (_, delivery) = self.deliveries.pop_front_if(|(at, _)| *at <= now)?;
-        if self.edca.is_some() && delivery.receiver == NodeId::AP {
-            self.nodes[0].queue.observe_uplink(now, &delivery.packet);
+        if self.edca.is_some() && delivery.receiver.is_ap() {
+            self.queue(delivery.receiver).observe_uplink(now, &delivery.packet);
         }
         Some(delivery)
     }
@@ -177,12 +219,14 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// The queue of a node.
     pub fn queue(&mut self, node: NodeId) -> &mut Queue<P> {
-        &mut self.nodes[node.index()].queue
+        let node = self.position(node);
+        &mut self.nodes[node].queue
     }
 
     /// Packets at a node: waiting, and in the MAC's hands.
     pub fn backlog(&self, node: NodeId) -> usize {
-        let (id, node) = (node.index(), &self.nodes[node.index()]);
+        let id = self.position(node);
+        let node = &self.nodes[id];
         let sessions =
             self.edca.iter().flat_map(|edca| edca.functions[edca.of_node(id)].iter().flat_map(|f| &f.sessions));
         node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(Session::held).sum::<usize>()
@@ -196,7 +240,7 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// MAC counters of a node.
     pub fn stats(&self, node: NodeId) -> &MacStats {
-        &self.nodes[node.index()].stats
+        &self.nodes[self.position(node)].stats
     }
 
     /// What station number `station` has counted up to `end`.
@@ -209,7 +253,7 @@ impl<P: Packet + Clone> Bss<P> {
         }
     }
 
-    /// Air that frames from the AP to a station took.
+    /// Air that frames from its AP to a station took.
     pub fn airtime_down(&self, station: usize) -> Duration {
         self.airtime_down[station]
     }
@@ -226,7 +270,7 @@ impl<P: Packet + Clone> Bss<P> {
         }
     }
 
-    /// From the arrival of packets at the AP until they are first sent, where its MAC holds more than the packet that it works on:
+    /// From the arrival of packets at the AP, or at any of several, until they are first sent, where its MAC holds more than the packet that it works on:
     /// under EDCA.
     pub fn ap_delays(&self) -> Option<&Delays> {
         self.edca.as_ref().map(|edca| &edca.delays)
@@ -241,7 +285,7 @@ impl<P: Packet + Clone> Bss<P> {
         let mut until = now;
         for index in 0..self.medium.senders.len() {
             let id = self.medium.senders[index].id;
-            let end = now + self.start_frame(now, NodeId(id as u32), collision);
+            let end = now + self.start_frame(now, id, collision);
             self.medium.senders[index].end = end;
             until = until.max(end);
         }
@@ -311,21 +355,22 @@ impl<P: Packet + Clone> Bss<P> {
         let node = &mut self.nodes[id];
         node.fetch(now);
         self.medium.accesses[id].wants = node.in_service.is_some();
+        let node = self.id_at(id);
         if let Some(fetched) = &mut self.fetched {
-            fetched.push(NodeId(id as u32));
+            fetched.push(node);
         }
     }
 }
 
-/// The contenders at a node with a name, an access priority and a smallest window: one under DCF, one a category under EDCA.
-fn accesses(params: &MacParams, node: usize, named: &(String, f64, u32), seed: u64) -> Vec<Access> {
+/// The contenders at an AP or a station with a name, an access priority and a smallest window: one under DCF, one a category under EDCA.
+fn accesses(params: &MacParams, is_ap: bool, named: &(String, f64, u32), seed: u64) -> Vec<Access> {
     let (name, beta, cw_min) = named;
     let (label, beta) = (format!("backoff/{name}"), *beta);
     let Some(qos) = &params.qos else {
         let windows = Windows::between(params, *cw_min, params.cw_max, beta);
         return vec![Access::dcf(params.difs, windows, Rng::fork(seed, &label))];
     };
-    let rules = if node == NodeId::AP.index() { &qos.edca.ap } else { &qos.edca.stations };
+    let rules = if is_ap { &qos.edca.ap } else { &qos.edca.stations };
     let used = Category::ALL.into_iter().filter(|category| qos.categories[category.index()]);
     used.map(|category| {
         let access = rules[category.index()];

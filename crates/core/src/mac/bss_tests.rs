@@ -73,6 +73,7 @@ impl Cell {
             frame_error,
             bit_error_rate: 0.0,
             name: name.to_owned(),
+            ap: AP,
         };
         let stations = names.map(link);
         let queues = (0..4).map(|_| Queue::new(Box::new(DropTail::new(5)))).collect();

@@ -65,6 +65,22 @@ pub struct MacStats {
     pub qos: QosStats,
 }
 
+impl std::ops::Add for MacStats {
+    type Output = MacStats;
+
+    fn add(self, other: MacStats) -> MacStats {
+        MacStats {
+            attempts: self.attempts + other.attempts,
+            collisions: self.collisions + other.collisions,
+            frame_errors: self.frame_errors + other.frame_errors,
+            delivered: self.delivered + other.delivered,
+            discards: self.discards + other.discards,
+            airtime: self.airtime + other.airtime,
+            qos: self.qos + other.qos,
+        }
+    }
+}
+
 /// Counters of one transmitter under EDCA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QosStats {

@@ -53,11 +53,13 @@ pub(super) struct Job {
 
 /// An access function: one category of one node.
 pub(super) struct AccessFunction<P> {
+    /// Position of its node.
     pub(super) node: usize,
+    pub(super) is_ap: bool,
     pub(super) category: Category,
     /// TXOP limit.
     pub(super) txop: Duration,
-    /// By station at the AP; a station has one.
+    /// By station at an AP, of all APs; a station has one.
     pub(super) sessions: Vec<Session<P>>,
     /// Longest A-MSDU of each session: one that does not fit into the TXOP with its answer is not made (802.11-2020 clause 10.23.2.9). 0: none.
     amsdu: Vec<u64>,
@@ -72,7 +74,7 @@ pub(super) struct AccessFunction<P> {
 }
 
 impl<P: Packet> AccessFunction<P> {
-    fn new(node: usize, category: Category, txop: Duration, peers: usize) -> Self {
+    fn new((node, is_ap): (usize, bool), category: Category, txop: Duration, peers: usize) -> Self {
         let job = Job {
             phase: Phase::Data,
             peer: 0,
@@ -83,6 +85,7 @@ impl<P: Packet> AccessFunction<P> {
         };
         AccessFunction {
             node,
+            is_ap,
             category,
             txop,
             sessions: (0..peers).map(|_| Session::new()).collect(),
@@ -97,11 +100,11 @@ impl<P: Packet> AccessFunction<P> {
 
     /// The station at the radio's other end, or the function's own node if that is a station.
     pub(super) fn station(&self, peer: usize) -> usize {
-        if self.node == NodeId::AP.index() { peer } else { self.node - 1 }
+        if self.is_ap { peer } else { self.node - 1 }
     }
 
     fn peer(&self, station: NodeId) -> usize {
-        if self.node == NodeId::AP.index() { station.index() - 1 } else { 0 }
+        if self.is_ap { station.index() - 1 } else { 0 }
     }
 
     /// `peer` has been served or got MPDUs: it queues behind the others if MPDUs wait.
@@ -158,7 +161,8 @@ pub(super) struct Edca<P> {
 }
 
 impl<P: Packet> Edca<P> {
-    pub(super) fn new(params: &MacParams, qos: &QosParams, links: &[Link]) -> Self {
+    /// `more`: further APs.
+    pub(super) fn new(params: &MacParams, qos: &QosParams, links: &[Link], more: usize) -> Self {
         let used: Vec<Category> =
             Category::ALL.into_iter().filter(|category| qos.categories[category.index()]).collect();
         let mut position = [0; 4];
@@ -167,10 +171,13 @@ impl<P: Packet> Edca<P> {
             position[category.index()] =
                 used.iter().position(|used| *used >= category).unwrap_or(used.len().saturating_sub(1));
         }
-        let functions = (0..=links.len()).flat_map(|node| {
-            let access = if node == 0 { &qos.edca.ap } else { &qos.edca.stations };
-            let peers = if node == 0 { links.len() } else { 1 };
-            used.iter().map(move |category| AccessFunction::new(node, *category, access[category.index()].txop, peers))
+        let functions = (0..=links.len() + more).flat_map(|node| {
+            let is_ap = NodeId::at_position(node, links.len()).is_ap();
+            let (access, peers) = if is_ap { (&qos.edca.ap, links.len()) } else { (&qos.edca.stations, 1) };
+            let of = move |category: &Category| {
+                AccessFunction::new((node, is_ap), *category, access[category.index()].txop, peers)
+            };
+            used.iter().map(of)
         });
         let (control, lowest) = (params.control_tx(), params.lowest_tx());
         let time = |tx: TxVector, bytes| tx.ppdu_time(Bytes(bytes), &params.ppdu);
@@ -204,9 +211,9 @@ impl<P: Packet> Edca<P> {
     /// Sets the longest A-MSDUs to and from `station`.
     fn limit_amsdus(&mut self, params: &MacParams, station: usize, link: &Link) {
         let times = self.times[station];
-        for node in [NodeId::AP.index(), station + 1] {
+        for node in [link.ap.position(self.times.len()), station + 1] {
             for id in self.of_node(node) {
-                let (txop, peer) = (self.functions[id].txop, if node == NodeId::AP.index() { station } else { 0 });
+                let (txop, peer) = (self.functions[id].txop, if self.functions[id].is_ap { station } else { 0 });
                 let lone = self.room(params, link, (&times, txop), self.protects()).1;
                 let within =
                     if txop > Duration::ZERO { lone.saturating_sub(times.alone + HEADER_FCS) } else { u64::MAX };
@@ -376,7 +383,7 @@ struct HeldBy<'a, P> {
 
 impl<P: Packet> HeldBy<'_, P> {
     fn session(&self, station: NodeId) -> Option<&Session<P>> {
-        let index = if self.function.node == NodeId::AP.index() {
+        let index = if self.function.is_ap {
             station.station_index()?
         } else if station.index() == self.function.node {
             0

@@ -154,16 +154,14 @@ impl<P: Packet + Clone> Bss<P> {
         let function = &mut edca.functions[id];
         let Job { peer, load, answer, .. } = function.job;
         let station = function.station(peer);
-        let (transmitter, receiver) = match function.node {
-            0 => (NodeId::AP, NodeId::station(station)),
-            node => (NodeId(node as u32), NodeId::AP),
-        };
+        let transmitter = NodeId::at_position(function.node, links.len());
+        let receiver = if function.is_ap { NodeId::station(station) } else { links[station].ap };
         let (tx, ppdu, errors) = (links[station].tx, params.ppdu, &mut links[station].errors);
         // A CTS-to-self goes before, where stations of 802.11b are in the cell.
         let (duration, protection) = (tx.ppdu_time(Bytes(load.psdu), &ppdu), params.protection_time(tx));
         let start = now + protection;
         let session = &mut function.sessions[peer];
-        if transmitter == NodeId::AP {
+        if function.is_ap {
             for (packet, more, _, _) in session.on_air().filter(|(.., retry)| !retry) {
                 let mut waited = |packet: &P| edca.delays.record(start.saturating_since(packet.enqueued_at()));
                 waited(packet);
@@ -243,12 +241,12 @@ impl<P: Packet + Clone> Bss<P> {
     fn account(&mut self, now: Instant, id: AccessId, air: Duration) {
         let function = &self.edca.as_ref().expect("a QoS cell").functions[id];
         let (node, station) = (function.node, function.station(function.job.peer));
+        let direction = if function.is_ap { Direction::Down } else { Direction::Up };
         self.nodes[node].stats.airtime += air;
-        let direction = if node == 0 { Direction::Down } else { Direction::Up };
         if direction == Direction::Down {
             self.airtime_down[station] += air;
         }
-        self.queue(NodeId::AP).observe_airtime(now, NodeId::station(station), direction, air);
+        self.queue_of_ap(station).observe_airtime(now, NodeId::station(station), direction, air);
     }
 
     /// What a lone sender sent has ended.
@@ -279,10 +277,10 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// Packets of the session that `id` serves go up at its receiver, as far as they are in order.
     fn hand_up(&mut self, now: Instant, id: AccessId) {
-        let Bss { edca: Some(edca), deliveries, .. } = self else { return };
+        let Bss { edca: Some(edca), deliveries, links, .. } = self else { return };
         let function = &mut edca.functions[id];
         let peer = function.job.peer;
-        let receiver = if function.node == 0 { NodeId::station(peer) } else { NodeId::AP };
+        let receiver = if function.is_ap { NodeId::station(peer) } else { links[function.node - 1].ap };
         while let Some(packet) = function.sessions[peer].hand_up() {
             deliveries.push_back((now, Delivery { receiver, packet }));
         }
@@ -358,7 +356,7 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// A queue that does not pick stations fills the place of what has gone.
     fn refill(&mut self, now: Instant, index: usize) {
-        let Bss { edca: Some(edca), nodes, .. } = self else { return };
+        let Bss { edca: Some(edca), nodes, links, .. } = self else { return };
         let node = &mut nodes[index];
         if !node.picks_stations {
             edca.drain(now, node, index);
@@ -370,7 +368,7 @@ impl<P: Packet + Clone> Bss<P> {
             }
         }
         if let Some(fetched) = &mut self.fetched {
-            fetched.push(NodeId(index as u32));
+            fetched.push(NodeId::at_position(index, links.len()));
         }
     }
 

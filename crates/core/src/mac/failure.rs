@@ -21,8 +21,9 @@ impl<P: Packet + Clone> Bss<P> {
             let function = &edca.functions[id];
             let announced = now + sifs + function.job.answer;
             let nav = if all && function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
-            let receiver = if function.node == 0 { function.job.peer + 1 } else { 0 };
-            let receivers = edca.of_node(receiver);
+            let (is_ap, peer, node) = (function.is_ap, function.job.peer, function.node);
+            let receiver = if is_ap { peer + 1 } else { self.position(self.links[node - 1].ap) };
+            let receivers = self.edca().of_node(receiver);
             self.medium.release(nav);
             for id in receivers {
                 self.medium.set_idle_from(id, undecoded);

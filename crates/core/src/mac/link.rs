@@ -1,7 +1,8 @@
-//! The way over the air between the AP and one station: rates, frame durations, errors.
+//! The way over the air between one station and its AP: rates, frame durations, errors.
 
 use super::params::MacParams;
 use super::tx_vector::TxVector;
+use crate::packet::NodeId;
 use crate::rng::Rng;
 use crate::units::{Bytes, Duration};
 
@@ -18,10 +19,14 @@ pub struct StationLink {
     pub bit_error_rate: f64,
     /// Names the station's random streams.
     pub name: String,
+    /// The AP that it is associated with.
+    pub ap: NodeId,
 }
 
 /// Frame durations and error probabilities towards and from one station.
 pub(super) struct Link {
+    /// The AP at its other end.
+    pub(super) ap: NodeId,
     pub(super) tx: TxVector,
     pub(super) ack_time: Duration,
     pub(super) ack_tx: TxVector,
@@ -57,6 +62,7 @@ const LONGEST_TABULATED: usize = 2296;
 impl Link {
     pub(super) fn new(params: &MacParams, station: &StationLink, seed: u64) -> Self {
         let mut link = Link {
+            ap: station.ap,
             tx: station.tx,
             ack_time: Duration::ZERO,
             ack_tx: station.tx,

@@ -34,10 +34,11 @@ impl<P: Packet + Clone> Bss<P> {
             return;
         }
         let nav = self.nav(id, at + duration, &body);
-        let Bss { edca: Some(edca), air: Some(air), .. } = self else { return };
+        let Bss { edca: Some(edca), air: Some(air), links, .. } = self else { return };
         let function = &edca.functions[id];
-        let station = NodeId::station(function.station(function.job.peer));
-        let (holder, other) = if function.node == 0 { (NodeId::AP, station) } else { (station, NodeId::AP) };
+        let station = function.station(function.job.peer);
+        let (ap, station) = (links[station].ap, NodeId::station(station));
+        let (holder, other) = if function.is_ap { (ap, station) } else { (station, ap) };
         let (transmitter, receiver) = match sent {
             Sent::ByHolder => (holder, other),
             Sent::ByReceiver => (other, holder),

@@ -1,4 +1,4 @@
-//! One station or the AP: its queue, the frame in service, its counters.
+//! One station or AP: its queue, the frame in service, its counters.
 
 use super::counters::MacStats;
 use crate::packet::{NodeId, Packet};
@@ -37,7 +37,7 @@ impl<P: Packet> Node<P> {
 /// A packet that crossed the radio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery<P> {
-    /// The node that received it: the AP, or a station.
+    /// The node that received it: an AP, or a station.
     pub receiver: NodeId,
     /// The packet.
     pub packet: P,

@@ -10,8 +10,9 @@ use crate::units::{Duration, Instant};
 
 impl<P: Packet + Clone> Bss<P> {
     /// Puts the frame in service of `id` on the air and returns how long it lasts, a CTS-to-self before it included.
-    pub(super) fn start_frame(&mut self, now: Instant, id: NodeId, collision: bool) -> Duration {
-        let node = &mut self.nodes[id.index()];
+    pub(super) fn start_frame(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
+        let sender = self.id_at(id);
+        let node = &mut self.nodes[id];
         let packet = node.in_service.as_ref().expect("a sender has a frame");
         let peer = packet.station();
         let station = peer.station_index().expect("packets name their station");
@@ -20,10 +21,10 @@ impl<P: Packet + Clone> Bss<P> {
         let duration = link.data_time(&self.params, len);
         node.stats.attempts += 1;
         node.stats.airtime += duration;
-        if id == NodeId::AP {
+        if sender.is_ap() {
             self.airtime_down[station] += duration;
         }
-        let direction = if id == NodeId::AP { Direction::Down } else { Direction::Up };
+        let direction = if sender.is_ap() { Direction::Down } else { Direction::Up };
         let reception = if collision {
             node.stats.collisions += 1;
             Reception::Collided
@@ -35,7 +36,7 @@ impl<P: Packet + Clone> Bss<P> {
             Reception::Decoded
         };
         if let Some(air) = &mut self.air {
-            let retry = self.medium.accesses[id.index()].stage > 0;
+            let retry = self.medium.accesses[id].stage > 0;
             if let Some(tx) = self.params.protection_tx(link.tx) {
                 let cts = link.protection - self.params.sifs;
                 let nav = duration - cts + self.params.sifs + link.ack_time;
@@ -44,8 +45,8 @@ impl<P: Packet + Clone> Bss<P> {
                     duration: cts,
                     nav,
                     place: Place::Alone,
-                    transmitter: id,
-                    receiver: id,
+                    transmitter: sender,
+                    receiver: sender,
                     tx,
                     category: None,
                     reception: if collision { Reception::Collided } else { Reception::Decoded },
@@ -57,33 +58,33 @@ impl<P: Packet + Clone> Bss<P> {
                 duration: duration - link.protection,
                 nav: self.params.sifs + link.ack_time,
                 place: Place::Alone,
-                transmitter: id,
-                receiver: if id == NodeId::AP { peer } else { NodeId::AP },
+                transmitter: sender,
+                receiver: if sender.is_ap() { peer } else { link.ap },
                 tx: link.tx,
                 category: None,
                 reception,
                 body: AirBody::Data { packet: packet.clone(), more: Vec::new(), sequence: node.sequence, retry },
             });
         }
-        self.queue(NodeId::AP).observe_airtime(now, peer, direction, duration);
+        self.queue_of_ap(station).observe_airtime(now, peer, direction, duration);
         duration
     }
 
     /// A lone, intact frame has ended: the packet is delivered and the receiver answers after SIFS.
     pub(super) fn deliver(&mut self, now: Instant) {
         let id = self.medium.senders[0].id;
-        let sender = NodeId(id as u32);
+        let sender = self.id_at(id);
         let node = &mut self.nodes[id];
         let packet = node.in_service.take().expect("a sender has a frame");
         self.medium.accesses[id].wants = false;
         let peer = packet.station();
         let station = peer.station_index().expect("packets name their station");
-        let receiver = if sender == NodeId::AP { peer } else { NodeId::AP };
         let link = &self.links[station];
+        let receiver = if sender.is_ap() { peer } else { link.ap };
         let answer = self.params.sifs + link.ack_time;
         node.stats.delivered += 1;
         node.stats.airtime += answer;
-        if sender == NodeId::AP {
+        if sender.is_ap() {
             self.airtime_down[station] += answer;
         }
         if let Some(air) = &mut self.air {
@@ -100,8 +101,8 @@ impl<P: Packet + Clone> Bss<P> {
                 body: AirBody::Ack,
             });
         }
-        let direction = if sender == NodeId::AP { Direction::Down } else { Direction::Up };
-        let ap = self.queue(NodeId::AP);
+        let direction = if sender.is_ap() { Direction::Down } else { Direction::Up };
+        let ap = self.queue_of_ap(station);
         ap.observe_airtime(now, peer, direction, answer);
         if direction == Direction::Up {
             ap.observe_uplink(now, &packet);
@@ -114,8 +115,8 @@ impl<P: Packet + Clone> Bss<P> {
     /// CTS-to-self announced it.
     pub(super) fn announced(&self, id: AccessId) -> (AccessId, Duration, bool) {
         let (peer, link) = self.way_of(id);
-        let receiver = if id == NodeId::AP.index() { peer } else { NodeId::AP };
-        (receiver.index(), self.params.sifs + link.ack_time, link.protection > Duration::ZERO)
+        let receiver = if self.id_at(id).is_ap() { peer } else { link.ap };
+        (self.position(receiver), self.params.sifs + link.ack_time, link.protection > Duration::ZERO)
     }
 
     /// From the end of the unanswered frame in service of `id` to its sender's countdown.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
-use super::rows::{DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
+use super::rows::{ApReport, DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
 use super::starvation::{FLOOR, Starved};
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
@@ -75,9 +75,10 @@ impl Report {
             totals: cell.totals(),
             directions: Directions { up: cell.direction(Direction::Up), down: cell.direction(Direction::Down) },
             indices: cell.indices(),
-            ap_queue: cell.queue(|record| &record.ap_queue),
+            access_points: cell.access_points(),
+            ap_queue: cell.queue(|record| Some(&record.ap_queue)),
             ap_delay: cell.ap_delay(),
-            ap_uplink_queue: cell.queue(|record| &record.ap_uplink_queue),
+            ap_uplink_queue: cell.queue(|record| Some(&record.ap_uplink_queue)),
             enforce: cell.enforce(),
             losses: cell.losses(),
             mac: MacSection {
@@ -179,6 +180,23 @@ impl Cell<'_> {
             .then(|| stations.clone().map(|i| stations.clone().map(|j| eta(i, j)).collect()).collect())
     }
 
+    fn access_points(&self) -> Vec<ApReport> {
+        if self.scenario.access_points.is_empty() {
+            return Vec::new();
+        }
+        let of = |(ap, name): (usize, &str)| ApReport {
+            name: name.to_owned(),
+            goodput_bps: self.mean(|replica| {
+                let own = self.scenario.stations.iter().enumerate().filter(|(_, station)| station.ap == ap);
+                Some(total(&own.filter_map(|(index, _)| replica.station(index)).collect::<Vec<_>>()))
+            }),
+            queue: self.queue(|record| Some(&record.access_points.get(ap)?.queue)),
+            uplink_queue: self.queue(|record| Some(&record.access_points.get(ap)?.uplink_queue)),
+            mac: self.mac(|record| Some(record.access_points.get(ap)?.mac)),
+        };
+        self.scenario.access_point_names().enumerate().map(of).collect()
+    }
+
     fn stations(&self) -> Vec<StationReport> {
         let groups = groups(self.scenario);
         let rows = self.scenario.stations.iter().zip(groups).enumerate();
@@ -257,15 +275,7 @@ fn series(records: &[Record]) -> Option<SeriesReport> {
 
 /// All counters added up.
 fn sum<'a>(stats: impl Iterator<Item = &'a MacStats>) -> MacStats {
-    stats.fold(MacStats::default(), |sum, one| MacStats {
-        attempts: sum.attempts + one.attempts,
-        collisions: sum.collisions + one.collisions,
-        frame_errors: sum.frame_errors + one.frame_errors,
-        delivered: sum.delivered + one.delivered,
-        discards: sum.discards + one.discards,
-        airtime: sum.airtime + one.airtime,
-        qos: sum.qos + one.qos,
-    })
+    stats.fold(MacStats::default(), |sum, one| sum + *one)
 }
 
 /// Of each station the name that it shares with neighbours of its kind, else its own.

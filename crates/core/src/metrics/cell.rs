@@ -120,13 +120,13 @@ impl<'a> Cell<'a> {
     }
 
     /// A queue, by where a record has it.
-    pub(super) fn queue(&self, stats: fn(&Record) -> &QueueStats) -> QueueReport {
+    pub(super) fn queue(&self, stats: impl for<'r> Fn(&'r Record) -> Option<&'r QueueStats>) -> QueueReport {
         let by_class = |estimate: &dyn Fn(Class) -> Estimate| ByClass {
             data: estimate(Class::Data),
             ack: estimate(Class::Ack),
             other: estimate(Class::Other),
         };
-        let of = |replica: &Replica<'a>| replica.record().map(&stats);
+        let of = |replica: &Replica<'a>| replica.record().and_then(&stats);
         let quantile = |q: f64| self.mean(|replica| of(replica)?.delays.quantile(q).map(Duration::as_secs_f64));
         let arrivals = |replica: &Replica<'a>, class: Class| Some(of(replica)?.arrivals[class.index()] as f64);
         let is_counted = self.replicas.iter().any(|replica| replica.counted);

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides};
+use crate::control::Decision;
 use crate::packet::{Class, Direction, FlowId};
-use crate::record::EnforceRecord;
 use crate::scenario::{Flow, Traffic};
 use crate::shaper::StationStats;
 use crate::units::word;
@@ -25,7 +25,19 @@ pub struct EnforceReport {
     /// What `udp = "auto"` decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub udp: Option<UdpReport>,
-    /// Changes of C in replica 0, from the start of the run; empty with a fixed C.
+    /// Changes of C in replica 0, from the start of the run; empty with a fixed C. With a pool an access point C is the sum of theirs.
+    pub trace: CapacityTrace,
+    /// The same of each pool where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<PoolReport>,
+}
+
+/// A pool of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PoolReport {
+    /// Name of the access point that it belongs to.
+    pub access_point: String,
+    /// Changes of its C in replica 0.
     pub trace: CapacityTrace,
 }
 
@@ -85,8 +97,14 @@ impl Cell<'_> {
             probes: self.mean(|replica| control(replica).map(|control| control.probes as f64)),
             probe_loss: self.ratio(|replica| control(replica).map(|c| (c.lost as f64, c.probes as f64))),
             udp: first.is_some_and(|enforce| enforce.udp.is_some()).then(|| self.udp()),
-            trace: trace(first),
+            trace: trace(first.map_or(&[], |enforce| &enforce.trace)),
+            pools: first.map_or_else(Vec::new, |enforce| self.pools(&enforce.pools)),
         })
+    }
+
+    fn pools(&self, traces: &[Vec<Decision>]) -> Vec<PoolReport> {
+        let names = self.scenario.access_point_names().map(str::to_owned);
+        names.zip(traces).map(|(access_point, of)| PoolReport { access_point, trace: trace(of) }).collect()
     }
 
     fn udp(&self) -> UdpReport {
@@ -143,8 +161,7 @@ impl Cell<'_> {
     }
 }
 
-fn trace(record: Option<&EnforceRecord>) -> CapacityTrace {
-    let trace = record.map(|record| &record.trace[..]).unwrap_or_default();
+fn trace(trace: &[Decision]) -> CapacityTrace {
     CapacityTrace {
         at_s: trace.iter().map(|decision| decision.at.as_secs_f64()).collect(),
         capacity_bps: trace.iter().map(|decision| decision.capacity.as_bps()).collect(),

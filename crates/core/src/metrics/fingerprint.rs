@@ -3,7 +3,7 @@
 use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
-use crate::record::{EnforceRecord, FlowRecord, MacStats, QosStats, Record, Series, StationRecord};
+use crate::record::{ApRecord, EnforceRecord, FlowRecord, MacStats, QosStats, Record, Series, StationRecord};
 use crate::shaper::{StationStats, UdpChange};
 
 /// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
@@ -52,6 +52,7 @@ impl Fnv1a {
             measured,
             flows,
             stations,
+            access_points,
             ap_mac,
             ap_queue,
             // Follows from the same frames; cells under EDCA keep the fingerprints that they had before it was kept.
@@ -72,6 +73,12 @@ impl Fnv1a {
             self.mac(mac);
             self.queue(uplink_queue);
             self.number(airtime_down.as_nanos());
+        }
+        // Cells with one access point keep the fingerprints that they had before there were several.
+        for ApRecord { mac, queue, uplink_queue } in access_points {
+            self.mac(mac);
+            self.queue(queue);
+            self.queue(uplink_queue);
         }
         self.mac(ap_mac);
         self.queue(ap_queue);
@@ -94,7 +101,8 @@ impl Fnv1a {
     }
 
     fn enforce(&mut self, enforce: &EnforceRecord) {
-        let EnforceRecord { stations, trace, control, udp } = enforce;
+        // The decisions of pools are in `trace`, too.
+        let EnforceRecord { stations, trace, control, udp, pools: _ } = enforce;
         for StationStats { queue, passed, bypassed } in stations {
             self.queue(queue);
             self.numbers(passed.iter().map(|bytes| bytes.0));

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::Estimate;
 use super::enforce::EnforceReport;
-use super::rows::{ApDelay, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport};
+use super::rows::{
+    ApDelay, ApReport, DirectionReport, FlowReport, MacReport, QueueReport, SizeTransfers, StationReport,
+};
 
 /// Name and version of the schema. The number grows when a key changes its meaning or goes; new keys do not change it.
 pub const SCHEMA: &str = "fairair.result/1";
@@ -48,6 +50,10 @@ pub struct Report {
     pub directions: Directions,
     /// Fairness.
     pub indices: Indices,
+    /// One row an access point where there are several, that of `[ap]` first; the keys from `ap_queue` to `ap_uplink_queue`, and `mac.ap`,
+    /// are all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_points: Vec<ApReport>,
     /// The AP's queue towards the stations.
     pub ap_queue: QueueReport,
     /// Delay in the AP on the way to the stations.

@@ -127,6 +127,21 @@ pub struct MacReport {
     pub rts: Option<Estimate>,
 }
 
+/// One access point of several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ApReport {
+    /// Its name; that of `[ap]` is `ap`.
+    pub name: String,
+    /// Goodput of its stations.
+    pub goodput_bps: Estimate,
+    /// Its queue towards its stations.
+    pub queue: QueueReport,
+    /// Its queue towards its wire.
+    pub uplink_queue: QueueReport,
+    /// Its transmitter.
+    pub mac: MacReport,
+}
+
 /// One station.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StationReport {

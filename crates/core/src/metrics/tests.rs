@@ -25,6 +25,7 @@ fn station(name: &str, flows: &[Direction]) -> Station {
     Station {
         name: name.to_owned(),
         group: None,
+        ap: 0,
         rate: Bitrate::mbps(11),
         tx: None,
         beta: 1.0,
@@ -63,6 +64,7 @@ fn scenario() -> Scenario {
             cw_max: None,
             qos: None,
         },
+        access_points: Vec::new(),
         ap: Ap { queue: QdiscSpec::Droptail { limit: 75 }, uplink_queue: 100, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay: Duration::ZERO, queue: 1000 },
         stations: vec![
@@ -121,6 +123,7 @@ fn record(delivered: [u64; 4]) -> Record {
             flow_record(2, Direction::Down, delivered[3]),
         ],
         stations: vec![StationRecord { mac, uplink_queue: queue.clone(), airtime_down: Duration::from_secs(1) }; 4],
+        access_points: Vec::new(),
         ap_mac: mac,
         ap_queue: queue,
         ap_delays: None,

@@ -35,6 +35,14 @@ impl Histogram {
         }
     }
 
+    /// Adds the counts of another one.
+    pub fn add(&mut self, other: &Histogram) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(own, other)| *own += other);
+    }
+
     /// The duration that a share `q` of the counted ones does not exceed, to the middle of its bucket; `None` when
     /// nothing was counted. `q` in `[0, 1]`.
     pub fn quantile(&self, q: f64) -> Option<Duration> {

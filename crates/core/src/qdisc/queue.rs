@@ -28,6 +28,23 @@ impl QueueStats {
     }
 }
 
+/// The counters of several queues together.
+impl std::ops::Add<&QueueStats> for QueueStats {
+    type Output = QueueStats;
+
+    fn add(mut self, other: &QueueStats) -> QueueStats {
+        let sum =
+            |own: &mut [u64; 3], other: &[u64; 3]| own.iter_mut().zip(other).for_each(|(own, other)| *own += other);
+        sum(&mut self.arrivals, &other.arrivals);
+        sum(&mut self.departures, &other.departures);
+        self.drops.iter_mut().zip(&other.drops).for_each(|(own, other)| sum(own, other));
+        self.occupancy += other.occupancy;
+        self.sojourn += other.sojourn;
+        self.delays.add(&other.delays);
+        self
+    }
+}
+
 /// A discipline, its packets and its statistics.
 pub struct Queue<P, D = Box<dyn Qdisc<P>>> {
     discipline: D,

@@ -2,7 +2,7 @@
 
 use super::{Flow, Preset, Scenario, Station, Traffic};
 use crate::mac::{Bss, MacParams, QosParams, StationLink, TxVector};
-use crate::packet::Packet;
+use crate::packet::{NodeId, Packet};
 use crate::qdisc::{self, DropTail, Mac80211, Qdisc, QdiscSpec, Queue, SharedFifo, SharedFifoParams};
 use crate::rng::Rng;
 use crate::shaper::{Policy, Share, airtime_per_byte, phy_rate_weight};
@@ -59,12 +59,18 @@ impl Scenario {
                 frame_error: station.frame_error.get(),
                 bit_error_rate: station.bit_error_rate,
                 name: station.name.clone(),
+                ap: NodeId::access_point(station.ap),
             })
             .collect();
-        let ap = qdisc::build(self.ap_queue(), Rng::fork(seed, "qdisc/ap"));
+        let downlink = |spec: QdiscSpec, label: &str| {
+            Queue::new(qdisc::build(self.ap_queue(spec), Rng::fork(seed, label))).with_delays()
+        };
+        let first = downlink(self.ap.queue, "qdisc/ap");
         let uplinks = self.stations.iter().map(|station| Queue::new(self.uplink_queue(station)));
-        let queues = std::iter::once(Queue::new(ap).with_delays()).chain(uplinks).collect();
-        Bss::new(params, &stations, queues, seed)
+        let more = self.access_points.iter().map(|own| downlink(own.queue, &format!("qdisc/ap/{}", own.name)));
+        let queues = std::iter::once(first).chain(uplinks).chain(more).collect();
+        let names: Vec<String> = self.access_points.iter().map(|own| own.name.clone()).collect();
+        Bss::of_several(params, &stations, &names, queues, seed)
     }
 
     /// Each flow's stream of random numbers, in the order of [`Self::flows`]; its start is the first draw.
@@ -81,10 +87,10 @@ impl Scenario {
     }
 
     /// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
-    fn ap_queue(&self) -> QdiscSpec {
+    fn ap_queue(&self, queue: QdiscSpec) -> QdiscSpec {
         match self.run.preset {
-            Preset::Ns2 => self.ap.queue.with_ns2_limit(),
-            Preset::Standard | Preset::Ns3 => self.ap.queue,
+            Preset::Ns2 => queue.with_ns2_limit(),
+            Preset::Standard | Preset::Ns3 => queue,
         }
     }
 

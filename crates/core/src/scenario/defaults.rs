@@ -1,6 +1,6 @@
 //! Bounds that several tables share, and what stations and flows are unless they say otherwise.
 
-use super::{Radio, Run, Wire};
+use super::{AccessPoint, Radio, Run, Wire};
 use crate::tcp::TcpParams;
 use crate::units::Probability;
 
@@ -30,6 +30,8 @@ pub(super) struct RadioSection {
 pub(super) struct Defaults<'a> {
     /// For the checks of times.
     pub(super) run: &'a Run,
+    /// Which access points there are besides that of `[ap]`.
+    pub(super) access_points: &'a [AccessPoint],
     /// Rate and errors.
     pub(super) radio: &'a RadioSection,
     /// Wired path.

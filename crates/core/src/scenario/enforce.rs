@@ -6,11 +6,11 @@ use super::error::{Checked, Mistake};
 use super::value::Reason;
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use crate::shaper::{Policy, QueueRule, UdpRule, VsbParams};
+use crate::shaper::{Policy, PoolRule, QueueRule, UdpRule, VsbParams};
 use crate::units::{Bitrate, Bytes, Duration};
 
 /// Keys of `[enforce]`.
-pub(super) const ENFORCE: &[&str] = &["policy", "capacity", "queue", "leaf", "quantum", "batch", "udp"];
+pub(super) const ENFORCE: &[&str] = &["policy", "pool", "capacity", "queue", "leaf", "quantum", "batch", "udp"];
 
 /// Reads the parameters of a machine; the second argument is `max` where the file gives none.
 type Read = fn(&Table, Bitrate) -> Checked<CapacityParams>;
@@ -52,6 +52,7 @@ pub(super) fn enforce(root: &Table, radio: &Radio) -> Checked<Option<Enforce>> {
     let usual = Enforce::usual_box(radio);
     let vsb = VsbParams {
         policy: table.or("policy", Policy::PerStation)?,
+        pool: table.or("pool", PoolRule::Channel)?,
         queue: if table.is("queue", "auto") {
             QueueRule::Auto
         } else {

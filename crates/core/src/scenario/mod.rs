@@ -4,6 +4,7 @@
 //! [`Scenario::load`] reads them from a file (docs/scenario.md has the format). The reader is layered: `value`
 //! reads single values, `cursor` tables, `sections` and `station` know the keys, `error` says what is wrong and where.
 
+mod access_point;
 mod ap;
 mod build;
 mod cursor;
@@ -67,7 +68,10 @@ pub struct Scenario {
     pub radio: Radio,
     /// The access point's queues.
     pub ap: Ap,
-    /// The wired path between the AP and the gateway, which all flows cross.
+    /// Further access points on the channel, each with stations of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access_points: Vec<AccessPoint>,
+    /// The wired path between the AP and the gateway, which all flows cross; each access point has one like it.
     pub wire: Wire,
     /// The stations, at least one.
     pub stations: Vec<Station>,
@@ -119,6 +123,20 @@ pub struct Ap {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_limiter: Option<UplinkLimiterParams>,
 }
+
+/// A further access point on the channel.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AccessPoint {
+    /// Unique name; that of `[ap]` is [`AP`].
+    pub name: String,
+    /// Towards its stations.
+    pub queue: QdiscSpec,
+    /// Packets that wait for its wire at most, at least 1.
+    pub uplink_queue: usize,
+}
+
+/// The name of the access point of `[ap]`.
+pub const AP: &str = "ap";
 
 /// What batches are counted in.
 const FULL_PACKET: Bytes = Bytes(1500);
@@ -234,6 +252,9 @@ pub struct Station {
     /// The name in the file, where `count` makes several stations of one table: `web` of `web-1` to `web-4`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// Its access point: 0 is that of `[ap]`, then come those of [`Scenario::access_points`].
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub ap: usize,
     /// Data rate of its frames, both ways; with an MCS its rate, to the nearest bit/s.
     pub rate: Bitrate,
     /// Modulation of its frames, both ways, with the PHYs that have MCSs. Its PHY may be older than the AP's.
@@ -276,6 +297,11 @@ impl Station {
         let fill = if self.uplink_mac80211.is_some() { SEND_BUFFER } else { (self.uplink_queue - 1).max(1) };
         (!alone).then_some(fill)
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
+fn is_first(ap: &usize) -> bool {
+    *ap == 0
 }
 
 fn one() -> f64 {
@@ -349,6 +375,32 @@ pub enum Traffic {
 const SEND_BUFFER: usize = 92;
 
 impl Scenario {
+    /// Names of all access points, that of `[ap]` first.
+    pub fn access_point_names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(AP).chain(self.access_points.iter().map(|own| own.name.as_str()))
+    }
+
+    /// Names of all nodes, by [`NodeId::position`](crate::packet::NodeId::position); the first access point is the "AP".
+    pub fn node_names(&self) -> impl Iterator<Item = &str> {
+        let stations = self.stations.iter().map(|station| station.name.as_str());
+        std::iter::once("AP").chain(stations).chain(self.access_points.iter().map(|own| own.name.as_str()))
+    }
+
+    /// What is beyond those who know one access point only, in words; `None`: there is one.
+    pub fn several_access_points(&self) -> Option<String> {
+        let first = self.access_points.first()?;
+        Some(format!("several access points (`{}` beside that of [ap])", first.name))
+    }
+
+    /// Refuses several access points for `what`, such as "the planner does not know".
+    ///
+    /// # Errors
+    /// What is wrong, and what to do about it.
+    pub fn with_one_access_point(&self, what: &str) -> Result<(), (String, String)> {
+        let fix = "remove [[access_point]] with its stations, or use `fairair run`";
+        self.several_access_points().map_or(Ok(()), |several| Err((format!("{what} {several}"), fix.to_owned())))
+    }
+
     /// Number of flows.
     pub fn flow_count(&self) -> usize {
         self.stations.iter().map(|station| station.flows.len()).sum()

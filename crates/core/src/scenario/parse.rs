@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::cursor::{KnownKeys, Table};
 use super::defaults::Defaults;
 use super::error::{Checked, Mistake, ScenarioError};
-use super::{Scenario, ap, enforce, event, name, sections, station, tcp, traffic};
+use super::{Scenario, access_point, ap, enforce, event, name, sections, station, tcp, traffic};
 
 /// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
 const LARGEST_FILE: usize = 4 << 20;
@@ -101,18 +101,21 @@ fn parse<T>(text: &str, known_keys: KnownKeys, read: impl FnOnce(&Table) -> Chec
 }
 
 fn read(root: &Table) -> Checked<Scenario> {
-    root.allow(&["name", "run", "radio", "ap", "wire", "tcp", "enforce", "station", "event"])?;
+    root.allow(&["name", "run", "radio", "ap", "access_point", "wire", "tcp", "enforce", "station", "event"])?;
     let name = name::checked_name(root, "name = \"my-cell\"")?.value;
     let run = sections::run(root)?;
     let radio = sections::radio(root, run.preset)?;
     let wire = sections::wire(root, &radio.radio)?;
     let tcp_params = tcp::common(root, run.preset, &radio.radio)?;
-    let access_point = ap::ap(root, &wire, &tcp_params, &radio.radio, run.preset)?;
+    let first = ap::ap(root, &wire, &tcp_params, &radio.radio, run.preset)?;
+    let more = access_point::access_points(root, &first, run.preset)?;
     let enforce = enforce::enforce(root, &radio.radio)?;
-    let defaults = Defaults { run: &run, radio: &radio, wire, tcp: tcp_params };
+    let defaults = Defaults { run: &run, radio: &radio, access_points: &more.list, wire, tcp: tcp_params };
     let stations = station::stations(root, &defaults)?;
+    more.check(root, &stations, enforce.as_ref())?;
     let events = event::events(root, &run, &radio.radio, &stations)?;
-    Ok(Scenario { name, run, radio: radio.radio, ap: access_point, wire, stations, enforce, events })
+    let (radio, access_points) = (radio.radio, more.list);
+    Ok(Scenario { name, run, radio, ap: first, access_points, wire, stations, enforce, events })
 }
 
 /// A hint for the parser's own messages.

@@ -9,12 +9,13 @@ use super::modulation::phy_rate;
 use super::name::checked_name;
 use super::qos;
 use super::value::Reason;
-use super::{Flow, Station, queue, traffic};
+use super::{Flow, Station, access_point, queue, traffic};
 
 /// Keys of `[[station]]`.
 pub(super) const KEYS: &[&str] = &[
     "name",
     "count",
+    "ap",
     "phy",
     "rate",
     "mcs",
@@ -84,6 +85,7 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
     let station = Station {
         name: name.value.clone(),
         group: None,
+        ap: access_point::of_station(table, defaults.access_points)?,
         rate: match tx {
             Some(tx) => tx.rate(),
             None => phy_rate(table, "rate", radio.phy)?.unwrap_or(radio.rate),

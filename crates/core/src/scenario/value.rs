@@ -9,7 +9,7 @@ use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Band, Phy, Preamble, Width};
 use crate::packet::Category;
 use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
-use crate::shaper::{LeafRule, Policy, UdpRule};
+use crate::shaper::{LeafRule, Policy, PoolRule, UdpRule};
 use crate::tcp::{Profile, Variant};
 use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
 
@@ -277,6 +277,7 @@ words! {
     CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }
     Victim { "below" => Victim::Below, "last" => Victim::Last }
     Refusable { "all" => Refusable::All, "data" => Refusable::Data }
+    PoolRule { "channel" => PoolRule::Channel, "ap" => PoolRule::Ap }
     Policy {
         "per-station" => Policy::PerStation,
         "airtime" => Policy::Airtime,

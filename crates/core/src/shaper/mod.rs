@@ -49,6 +49,24 @@ impl Policy {
     }
 }
 
+/// What has a C of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolRule {
+    /// The channel: its access points share one C.
+    #[default]
+    Channel,
+    /// Each access point, whatever else is on its channel.
+    Ap,
+}
+
+impl PoolRule {
+    /// Whether the channel has one.
+    pub const fn is_channel(&self) -> bool {
+        matches!(self, PoolRule::Channel)
+    }
+}
+
 /// What to do with uplink UDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -93,6 +111,9 @@ fn is_zero(bytes: &Bytes) -> bool {
 pub struct VsbParams {
     /// Who shares equally.
     pub policy: Policy,
+    /// Whether access points share their channel. [`Vsb`] is one pool in any case.
+    #[serde(default, skip_serializing_if = "PoolRule::is_channel")]
+    pub pool: PoolRule,
     /// How much waits in one class (detti2011: 200 packets).
     pub queue: QueueRule,
     /// Whether the flows of a class wait for each other.
@@ -112,6 +133,7 @@ impl Default for VsbParams {
     fn default() -> Self {
         VsbParams {
             policy: Policy::PerStation,
+            pool: PoolRule::Channel,
             queue: QueueRule::Packets(200),
             leaf: LeafRule::Fifo,
             quantum: Bytes(1500),

@@ -101,7 +101,14 @@ pub(crate) fn saturated_for(
     let links: Vec<StationLink> = tx
         .iter()
         .enumerate()
-        .map(|(n, tx)| StationLink { tx: *tx, beta: 1.0, frame_error, bit_error_rate: 0.0, name: format!("s{n}") })
+        .map(|(n, tx)| StationLink {
+            tx: *tx,
+            beta: 1.0,
+            frame_error,
+            bit_error_rate: 0.0,
+            name: format!("s{n}"),
+            ap: NodeId::AP,
+        })
         .collect();
     let fifo = || -> Box<dyn Qdisc<Segment>> {
         Box::new(SharedFifo::new(SharedFifoParams { limit: 1000, count_unacknowledged: true }))

@@ -27,8 +27,14 @@ impl Cell {
         let edca = &mut qos(&mut params).edca;
         edca.ap.iter_mut().chain(&mut edca.stations).for_each(|access| access.cw_min = 0);
         change(&mut params);
-        let link =
-            |name: &str| StationLink { tx, beta: 1.0, frame_error: 0.0, bit_error_rate: 0.0, name: name.to_owned() };
+        let link = |name: &str| StationLink {
+            tx,
+            beta: 1.0,
+            frame_error: 0.0,
+            bit_error_rate: 0.0,
+            name: name.to_owned(),
+            ap: NodeId::AP,
+        };
         let queues = (0..3).map(|_| Queue::new(Box::new(DropTail::new(100)))).collect();
         let mut bss = Bss::new(params, &[link("sta1"), link("sta2")], queues, 1);
         bss.monitor();

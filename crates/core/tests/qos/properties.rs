@@ -197,6 +197,7 @@ fn run(plan: &Plan) -> Trace {
             frame_error: plan.frame_error,
             bit_error_rate: 0.0,
             name: format!("s{n}"),
+            ap: NodeId::AP,
         })
         .collect();
     let stations = links.len();

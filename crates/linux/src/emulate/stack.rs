@@ -121,6 +121,10 @@ pub(super) fn check(scenario: &Scenario, options: Options) -> Result<(), Testbed
 
 /// Refuses what the testbed cannot build, whatever its traffic.
 pub(super) fn check_cell(scenario: &Scenario) -> Result<(), TestbedError> {
+    if let Some(what) = scenario.several_access_points() {
+        let fix = "remove [[access_point]] with its stations, or use the simulator".to_owned();
+        return Err(TestbedError::Cannot { what, fix });
+    }
     if scenario.stations.len() > addr::MOST_STATIONS {
         let (what, fix) = (scenario.stations.len(), addr::MOST_STATIONS);
         return Err(TestbedError::Cannot { what: format!("{what} stations"), fix: format!("write at most {fix}") });
@@ -154,6 +158,12 @@ mod tests {
         assert!(refusal(quic, DEEP).contains("`kind = \"quic\"` at station `a`"));
         let mixed = r#"{ direction = "up" }, { direction = "up", tcp = { sack = true } }"#;
         assert!(check(&scenario(mixed), DEEP).is_ok(), "as the kernel has it");
+        let two = "[[access_point]]\nname = \"hall\"\n[[station]]\nname = \"b\"\nap = \"hall\"\n";
+        let two = Scenario::from_toml(
+            &format!("name = \"s\"\n[run]\nduration = \"9 s\"\n[[station]]\nname = \"a\"\n{two}"),
+            "s.toml",
+        );
+        assert!(check_cell(&two.unwrap()).unwrap_err().to_string().contains("several access points"));
         let scenarios = Options { stack: TcpStack::Scenario, ..DEEP };
         assert!(refusal(mixed, scenarios).contains("differ in sack"));
     }

@@ -35,6 +35,9 @@ impl Requirements {
 
     /// What is wrong with asking this of `scenario`: the mistake and its remedy.
     pub fn mistake(&self, scenario: &Scenario) -> Option<(String, String)> {
+        if let Err(mistake) = scenario.with_one_access_point("the planner does not know") {
+            return Some(mistake);
+        }
         let wrong = |what: &str, help: &str| Some((what.to_owned(), help.to_owned()));
         if self.goals.is_empty() {
             return wrong("there is nothing to plan for", "give --goal level=1, --goal down/up=2 or --max-delay 50ms");

@@ -27,6 +27,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
     let station = |(index, flow)| Station {
         name: format!("sta{index}"),
         group: None,
+        ap: 0,
         rate,
         tx: None,
         beta: 1.0,
@@ -61,6 +62,7 @@ fn cell(name: String, queue: QdiscSpec, rate: Bitrate, delay: Duration, flows: V
             cw_max: None,
             qos: None,
         },
+        access_points: Vec::new(),
         ap: Ap { queue, uplink_queue: 10_000, window_cap: None, uplink_limiter: None },
         wire: Wire { rate: Bitrate::mbps(100), delay, queue: 10_000 },
         stations: flows.into_iter().enumerate().map(station).collect(),

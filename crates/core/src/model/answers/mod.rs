@@ -42,5 +42,8 @@ impl Model {
 /// # Errors
 /// The scenario has something that the model knows nothing about.
 pub fn predict(scenario: &Scenario, model: Option<&Model>) -> Result<Prediction, ModelError> {
+    if let Some(what) = scenario.several_access_points() {
+        return Err(ModelError::Unsupported { what });
+    }
     (model.unwrap_or_else(|| Model::default_of(scenario)).answer)(scenario)
 }

@@ -65,6 +65,8 @@ fn broken_assumptions_are_flagged_and_unknown_traffic_is_refused() {
     assert_eq!(broken, ["a7"]);
     let udp = scenario("[[station]]\nname = \"udp\"\nflows = [{ direction = \"down\", kind = \"udp\" }]");
     assert!(matches!(predict(&udp, None), Err(ModelError::Unsupported { .. })));
+    let two = scenario("[[access_point]]\nname = \"hall\"\n[[station]]\nname = \"b\"\nap = \"hall\"\n");
+    assert!(predict(&two, None).unwrap_err().to_string().contains("does not know several access points (`hall`"));
     assert!(predict(&scenario(""), Some(named("ha2009"))).is_err());
     assert!(predict(&scenario(""), Some(named("pokhrel2016"))).is_err(), "two flows at one station");
 }

@@ -10,7 +10,7 @@ use crate::mac::Modulation;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::units::Duration;
 
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 6] = [
     SMALLEST,
     "name = \"x\"\n[run]\nduration = \"9 s\"\nwarmup = \"1 s\"\npreset = \"ns2\"\nseed = 7\n[radio]\nphy = \"802.11b\"\n\
      rate = \"11 Mbit/s\"\npreamble = \"120 us\"\ncw_min = 31\nframe_error = 0.25\n[ap]\n\
@@ -27,6 +27,8 @@ const SEEDS: [&str; 5] = [
      aggregation = \"off\"\nretry_limit = \"none\"\nrts = \"1000 B\"\n[radio.edca]\npreset = \"openwrt\"\n\
      ap = { be = { aifsn = 2, cw_min = 7, txop = \"2 ms\" } }\nstations = { bk = { cw_max = 63 } }\n[[station]]\nname = \"b\"\n\
      uplink_queue = { kind = \"mac80211\", aql = false }\n[ap]\nqueue = { kind = \"mac80211\", airtime = true }\n",
+    "name = \"v\"\n[run]\nduration = \"9 s\"\n[ap]\nqueue = { kind = \"las\" }\n[[access_point]]\nname = \"hall\"\n\
+     uplink_queue = 9\n[enforce]\npool = \"ap\"\n[[station]]\nname = \"a\"\n[[station]]\nname = \"b\"\nap = \"hall\"\n",
 ];
 
 const TOKENS: &[&str] = &[

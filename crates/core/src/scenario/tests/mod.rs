@@ -1,5 +1,6 @@
 //! The reader's tests: good files, bad files, and files that no one would write.
 
+mod access_points;
 mod bad;
 mod bad_values;
 mod fuzz;
