@@ -48,7 +48,11 @@ impl<P: Packet> Enforcer<P> {
 
     fn of_members(scenario: &Scenario, members: Vec<usize>, rng: Rng) -> Option<Self> {
         let enforce = scenario.enforce?;
-        let control = CapacityController::new(&enforce.capacity, members.len(), rng);
+        let mut control = CapacityController::new(&enforce.capacity, members.len(), rng);
+        let aps: Vec<usize> = members.iter().map(|index| scenario.stations[*index].ap).collect();
+        if aps.iter().any(|ap| *ap != aps[0]) {
+            control.set_access_points(aps);
+        }
         let txs = scenario.station_txs();
         let shares = shares(scenario, &members, &txs);
         let first = scenario.events.iter().find_map(|event| match event.action {

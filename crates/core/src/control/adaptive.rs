@@ -231,11 +231,11 @@ impl Adaptive {
         let Some(excess) = self.delays.sample(now, probe.station, now - probe.sent_at, self.drains_at_most()) else {
             return;
         };
-        let (station, rtt) = (probe.station, now - probe.sent_at);
-        self.trials.push(now, RoundTrip { sent_at: probe.sent_at, station, rtt, baseline: rtt.saturating_sub(excess) });
-        let (sent_at, received_at) = (probe.sent_at, now);
+        let (station, ap) = (probe.station, self.delays.queues.of(probe.station));
+        let (sent_at, received_at, rtt) = (probe.sent_at, now, now - probe.sent_at);
+        self.trials.push(now, RoundTrip { sent_at, station, ap, rtt, baseline: rtt.saturating_sub(excess) });
         if self.descents.tells_rate(sent_at) {
-            self.delivered.push(Trip { sent_at, received_at, excess, down: probe.down, up: self.signal.up });
+            self.delivered.push(Trip { sent_at, received_at, ap, excess, down: probe.down, up: self.signal.up });
         }
         self.newest_sent_at = self.newest_sent_at.max(sent_at);
         self.is_news = true;

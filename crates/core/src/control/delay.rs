@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::queues::Queues;
 use super::signal::{VOUCHES, typical};
 use crate::units::{Duration, Instant};
 
@@ -38,6 +39,9 @@ const AGREES: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delays {
     stations: Vec<StationDelay>,
+    /// Who shares a queue.
+    #[serde(default, skip_serializing_if = "Queues::is_one")]
+    pub(super) queues: Queues,
     /// The last replies, oldest first.
     #[serde(default)]
     replies: VecDeque<Reply>,
@@ -110,6 +114,7 @@ impl Delays {
     pub(super) fn new(stations: usize) -> Self {
         Delays {
             stations: vec![StationDelay::default(); stations],
+            queues: Queues::default(),
             replies: VecDeque::new(),
             doubts: None,
             quick: Vec::new(),
@@ -158,6 +163,7 @@ impl Delays {
     fn is_overtaken(&self, reply: &Reply) -> bool {
         self.replies.iter().any(|other| {
             other.station != reply.station
+                && self.queues.are_one(other.station, reply.station)
                 && other.sent_at > reply.sent_at
                 && other.received_at + LATE < reply.received_at
         })
@@ -165,7 +171,9 @@ impl Delays {
 
     /// Those that met a queue which cannot have drained until `reply` met less of one were late by their own doing.
     fn contradict(&mut self, reply: &Reply, drains: f64) {
-        for late in self.replies.iter().filter(|late| late.station != reply.station && late.sent_at < reply.sent_at) {
+        let queues = &self.queues;
+        let is_other = |late: &&Reply| late.station != reply.station && queues.are_one(late.station, reply.station);
+        for late in self.replies.iter().filter(is_other).filter(|late| late.sent_at < reply.sent_at) {
             let drained = drains * reply.sent_at.saturating_since(late.sent_at).as_secs_f64();
             if late.excess > reply.excess + LATE + Duration::from_secs_f64(drained) {
                 self.stations[late.station].is_late_again();
@@ -185,6 +193,7 @@ impl Delays {
         }
         let own = self.replies[AROUND];
         let others = self.replies.iter().filter(|other| other.station != own.station);
+        let others = others.filter(|other| self.queues.are_one(other.station, own.station));
         let mut excess: Vec<Duration> = others.map(|other| other.excess).collect();
         excess.sort_unstable();
         let Some(middle) = excess.get(excess.len().saturating_sub(1) / 2) else { return };
@@ -199,7 +208,8 @@ impl Delays {
     /// Whether the station is late by its own doing, and another one tells of the queue.
     fn is_late(&self, station: usize, now: Instant) -> bool {
         let late = |station: usize| self.stations[station].late >= IS_LATE;
-        late(station) && self.replies.iter().any(|other| !late(other.station) && now < other.received_at + AGREES)
+        let says = |other: &Reply| !late(other.station) && self.queues.are_one(other.station, station);
+        late(station) && self.replies.iter().any(|other| says(other) && now < other.received_at + AGREES)
     }
 
     /// A delay of `delay` did not fall with C, so it is no queue: for a while who is that late is not believed while others are not.
@@ -210,18 +220,20 @@ impl Delays {
     /// Whether a delay of `excess` is the station's own doing: delay of that kind was no queue, and another station that is believed
     /// found no queue lately.
     fn is_doubtful(&self, now: Instant, station: usize, excess: Duration) -> bool {
-        let is_quick = |(other, at): &(usize, Instant)| *other != station && now < *at + QUICK_COUNTS;
+        let is_quick = |(other, at): &(usize, Instant)| {
+            *other != station && self.queues.are_one(*other, station) && now < *at + QUICK_COUNTS
+        };
         self.doubts.is_some_and(|(until, most)| now < until && excess < most && excess > LATE)
             && self.quick.iter().any(is_quick)
     }
 
-    /// Remembers who answered without delay: the last two stations. Who was not believed is again.
+    /// Remembers who answered without delay: the last two stations an AP. Who was not believed is again.
     fn remember_quick(&mut self, now: Instant, station: usize, excess: Duration) {
         if excess < LATE {
             self.stations[station].distrusted_until = None;
             self.quick.retain(|(other, _)| *other != station);
             self.quick.push((station, now));
-            self.quick.drain(..self.quick.len().saturating_sub(2));
+            self.quick.drain(..self.quick.len().saturating_sub(2 * self.queues.count()));
         }
     }
 
@@ -243,8 +255,9 @@ impl Delays {
         let late: Vec<usize> = lately
             .filter(|reply| reply.excess > target + LATE)
             .filter(|late| {
-                let before: BTreeSet<usize> =
-                    quick.iter().filter(|reply| reply.sent_at < late.sent_at).map(|reply| reply.station).collect();
+                let is_before =
+                    |reply: &&Reply| reply.sent_at < late.sent_at && self.queues.are_one(reply.station, late.station);
+                let before: BTreeSet<usize> = quick.iter().filter(is_before).map(|reply| reply.station).collect();
                 before.len() > 1 && !before.contains(&late.station)
             })
             .map(|reply| reply.station)
@@ -278,9 +291,25 @@ impl Delays {
     }
 
     /// Median over the stations of their fresh delays, the lower one of two; less where those that have it carry less, by `bytes`, than
-    /// [`VOUCHES`] of what a typical station does. `None` without a fresh delay that enough bytes vouch for.
+    /// [`VOUCHES`] of what a typical station does. `None` without a fresh delay that enough bytes vouch for. Of several APs that with the
+    /// longest queue counts.
     pub(super) fn median(&self, now: Instant, bytes: impl Fn(usize) -> f64) -> Option<Duration> {
-        let mut fresh = self.fresh(now, FRESH, |_, excess| excess);
+        let fresh = self.fresh(now, FRESH, |_, excess| excess);
+        let ap = |(station, _): &(usize, Duration)| self.queues.of(*station);
+        let aps: BTreeSet<usize> = fresh.iter().map(ap).collect();
+        if aps.len() < 2 {
+            return self.median_of(now, fresh, bytes);
+        }
+        let through = |own: usize| fresh.iter().filter(|one| ap(one) == own).copied().collect();
+        aps.into_iter().filter_map(|own| self.median_of(now, through(own), &bytes)).max()
+    }
+
+    fn median_of(
+        &self,
+        now: Instant,
+        mut fresh: Vec<(usize, Duration)>,
+        bytes: impl Fn(usize) -> f64,
+    ) -> Option<Duration> {
         let median = middle(&fresh)?;
         let lately = self.fresh(now, AGREES, |_, excess| excess);
         let needed = VOUCHES * typical(lately.iter().map(|(station, _)| bytes(*station)));

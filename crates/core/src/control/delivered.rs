@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use super::queues::is_first;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// A probe that came back.
@@ -11,6 +12,9 @@ use crate::units::{Bitrate, Bytes, Duration, Instant};
 pub(super) struct Trip {
     pub(super) sent_at: Instant,
     pub(super) received_at: Instant,
+    /// Whose queue it waited in.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) ap: usize,
     /// Delay above the baseline.
     pub(super) excess: Duration,
     /// IP bytes that the box had let pass down when the probe left.
@@ -54,12 +58,17 @@ pub(super) struct Delivered {
 impl Delivered {
     /// A probe came back.
     pub(super) fn push(&mut self, trip: Trip) {
-        if self.trips.back().is_none_or(|last| last.sent_at <= trip.sent_at) {
+        if self.through(trip.ap).next().is_none_or(|last| last.sent_at <= trip.sent_at) {
             self.trips.push_back(trip);
         }
         while self.trips.len() > 32 {
             self.trips.pop_front();
         }
+    }
+
+    /// The trips through the queue of one AP, the last first.
+    fn through(&self, ap: usize) -> impl Iterator<Item = &Trip> {
+        self.trips.iter().rev().filter(move |trip| trip.ap == ap)
     }
 
     /// The most that the cell can have delivered since the last trip, when a probe that left after `down` bytes is not
@@ -98,7 +107,7 @@ impl Delivered {
     pub(super) fn rate(&self, queued: Duration) -> Option<Delivery> {
         let last = self.trips.back().filter(|trip| trip.excess >= queued)?;
         let mut first = None;
-        for trip in self.trips.iter().rev().skip(1).take_while(|trip| trip.excess >= queued) {
+        for trip in self.through(last.ap).skip(1).take_while(|trip| trip.excess >= queued) {
             let apart = last.received_at.saturating_since(trip.received_at);
             // Always the pair before the last, however long it took: the first news of a drop.
             if apart > TRAIN && first.is_some() {
@@ -111,7 +120,7 @@ impl Delivered {
         let (first, apart) = first.or_else(|| {
             // The probe before met no queue, and this one met a long one: the cell may have rested between, but not for
             // longer than lies between the two.
-            let before = self.trips.iter().rev().nth(1)?;
+            let before = self.through(last.ap).nth(1)?;
             let (apart, sent) = (last.received_at - before.received_at, last.sent_at - before.sent_at);
             (apart >= sent + sent).then_some((before, apart))
         })?;
@@ -131,7 +140,7 @@ mod tests {
     fn trip(sent_ms: u64, excess_ms: u64, down: u64) -> Trip {
         let excess = Duration::from_millis(excess_ms);
         let sent_at = Instant::ZERO + Duration::from_millis(sent_ms);
-        Trip { sent_at, received_at: sent_at + excess, excess, down: Bytes(down), up: Bytes(0) }
+        Trip { sent_at, received_at: sent_at + excess, ap: 0, excess, down: Bytes(down), up: Bytes(0) }
     }
 
     fn delivered(trips: &[Trip]) -> Delivered {
@@ -166,5 +175,17 @@ mod tests {
         let at = Instant::ZERO + Duration::from_millis(150);
         assert!((delivered.queue(at, Bytes(35_000), 1e6).unwrap() - 0.1).abs() < 1e-9);
         assert_eq!(delivered.bound(at, Bytes(22_500), Bytes(0)), Some(Bitrate::mbps(1)));
+    }
+
+    /// The AP of station 1 has a queue of 100 ms, that of station 2 none: trips through it do not come between.
+    #[test]
+    fn trips_through_one_ap_are_held_against_each_other() {
+        let mut delivered = Delivered::default();
+        for (nth, ap) in [1, 0, 1, 0, 1].into_iter().enumerate() {
+            let sent = 50 * nth as u64;
+            delivered.push(Trip { ap, ..trip(sent, if ap == 1 { 100 } else { 0 }, 12_500 * sent / 100) });
+        }
+        let rate = delivered.rate(Duration::from_millis(5)).expect("a train").rate;
+        assert_eq!(rate, Bitrate::mbps(1));
     }
 }

@@ -155,7 +155,7 @@ impl Guard {
         let Some(probe) = self.prober.take(id) else { return };
         let rtt = now - probe.sent_at;
         self.delays.sample(now, probe.station, rtt, 1.0);
-        self.trips.push(RoundTrip { sent_at: probe.sent_at, station: probe.station, rtt, baseline: rtt });
+        self.trips.push(RoundTrip { sent_at: probe.sent_at, station: probe.station, ap: 0, rtt, baseline: rtt });
     }
 
     /// Looks, and goes on with a trial.

@@ -1,7 +1,10 @@
 //! A lowered C as a test for a queue in the cell: if round trips fall with C, there was one.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use super::queues::is_first;
 use crate::units::{Bytes, Duration, Instant};
 
 /// C of a trial, as a share of what passed.
@@ -37,6 +40,9 @@ const MEDIAN_ERROR: f64 = 0.93;
 pub(super) struct RoundTrip {
     pub(super) sent_at: Instant,
     pub(super) station: usize,
+    /// Whose queue it waited in.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) ap: usize,
     pub(super) rtt: Duration,
     /// The station's baseline then.
     #[serde(default)]
@@ -65,8 +71,23 @@ pub(super) fn least_queue(rate: f64) -> f64 {
     LEAST_QUEUE * PACKET.as_bits() as f64 / rate
 }
 
-/// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s.
+/// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s: through one AP of
+/// several is enough.
 pub(super) fn fall_of(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> RoundTripChange {
+    let aps: BTreeSet<usize> = trips.iter().map(|trip| trip.ap).collect();
+    if aps.len() < 2 {
+        return fall_through_one(trips, began, drained_at, rate);
+    }
+    let through = |ap| trips.iter().filter(|trip| trip.ap == ap).copied().collect::<Vec<_>>();
+    let changes = aps.into_iter().map(|ap| fall_through_one(&through(ap), began, drained_at, rate));
+    changes.fold(RoundTripChange::Not, |all, one| match (all, one) {
+        (RoundTripChange::By(fell, _), RoundTripChange::By(more, _)) if more > fell => one,
+        (RoundTripChange::By(..), _) | (_, RoundTripChange::Not) => all,
+        (_, RoundTripChange::By(..) | RoundTripChange::Unknown) => one,
+    })
+}
+
+fn fall_through_one(trips: &[RoundTrip], began: Instant, drained_at: Instant, rate: f64) -> RoundTripChange {
     let is_before = |trip: &&RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
     let before: Vec<_> = trips.iter().filter(is_before).collect();
     let after: Vec<_> = trips.iter().filter(|trip| trip.sent_at >= drained_at).collect();

@@ -98,6 +98,13 @@ impl CapacityController {
         }
     }
 
+    /// The stations belong to several access points, each with a queue of its own: `aps` has that of each station.
+    pub fn set_access_points(&mut self, aps: Vec<usize>) {
+        if let CapacityController::Adaptive(adaptive) = self {
+            adaptive.set_access_points(aps);
+        }
+    }
+
     /// Draws from `rng` from here on, as far as the machine draws at all.
     pub fn reseed(&mut self, rng: Rng) {
         if let CapacityController::Wce(wce) = self {

@@ -24,6 +24,7 @@ mod lowered;
 mod machine;
 mod occupancy;
 mod prober;
+mod queues;
 mod room;
 mod signal;
 #[cfg(test)]
