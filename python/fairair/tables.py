@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AccessCategory",
+    "AccessPoint",
     "AdaptiveBuffer",
     "Admission",
     "Aggregation",
@@ -299,6 +300,14 @@ class Ap(TypedDict, total=False):
     uplink_limiter: UplinkLimiter
 
 
+class AccessPoint(TypedDict, total=False):
+    """``[[access_point]]``: a further access point on the channel."""
+
+    name: Required[str]
+    queue: Queue
+    uplink_queue: int
+
+
 class Wire(TypedDict, total=False):
     """``[wire]``: rate, one-way delay, queue in packets."""
 
@@ -352,6 +361,7 @@ class Station(TypedDict, total=False):
 
     name: Required[str]
     count: int
+    ap: str
     phy: Phy
     rate: str
     mcs: int
@@ -392,6 +402,7 @@ class Enforce(TypedDict, total=False):
     """``[enforce]``: the box between gateway and AP."""
 
     policy: Literal["per-station", "airtime", "airtime-phy", "per-direction", "per-flow"]
+    pool: Literal["channel", "ap"]
     capacity: str | Capacity
     queue: int | Literal["auto"]
     leaf: Literal["fifo", "auto"]
@@ -424,6 +435,7 @@ class Document(TypedDict, total=False):
     run: Required[Run]
     radio: Radio
     ap: Ap
+    access_point: list[AccessPoint]
     wire: Wire
     tcp: Tcp
     enforce: Enforce

@@ -121,6 +121,7 @@ DOCUMENTS: dict[type, dict[str, Any]] = {
     tables.AccessCategory: {**MODERN, "radio": {"phy": "802.11ax", "edca": {"ap": {"be": BAD}}}},
     tables.Aggregation: {**MODERN, "radio": {"phy": "802.11ax", "aggregation": BAD}},
     tables.Ap: with_ap(BAD),
+    tables.AccessPoint: {**CELL, "access_point": [{"name": "hall", **BAD}]},
     tables.WindowCap: with_ap({"window_cap": {"kind": "tfbr", **BAD}}),
     tables.UplinkLimiter: with_ap({"uplink_limiter": {"capacity": "auto", **BAD}}),
     tables.Wire: {**CELL, "wire": BAD},
