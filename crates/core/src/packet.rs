@@ -35,7 +35,8 @@ impl NodeId {
     /// Whether it is an access point.
     #[inline]
     pub const fn is_ap(self) -> bool {
-        self.0 == 0 || self.0 >= NodeId::MORE
+        // One comparison for both kinds: zero, and numbers with the highest bit.
+        self.0.cast_signed() <= 0
     }
 
     /// Position among the scenario's access points; `None` for a station.
@@ -68,8 +69,7 @@ impl NodeId {
     /// Position in the scenario's list of stations; `None` for an AP.
     #[inline]
     pub fn station_index(self) -> Option<usize> {
-        // One comparison for both kinds of APs.
-        (self.0.cast_signed() > 0).then(|| self.0 as usize - 1)
+        (!self.is_ap()).then(|| self.0 as usize - 1)
     }
 }
 

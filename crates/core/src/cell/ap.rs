@@ -80,8 +80,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     #[inline]
     pub fn forward_to_station(&mut self, now: Instant, mut packet: P) {
         self.ap.cap_window(now, &mut packet);
-        let ap = packet.station().station_index().map_or(NodeId::AP, |station| self.bss.ap_of(station));
-        self.bss.enqueue(now, ap, packet);
+        self.bss.enqueue_down(now, packet);
     }
 
     pub(super) fn limiter_wakes(&mut self, now: Instant) {

@@ -94,8 +94,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
             self.beyond_box(now, packet);
             return;
         }
-        let number = self.pools.of(packet.station());
-        let counts = packet.is_traffic();
+        let (number, counts) = (self.pools.of(packet.station()), packet.is_traffic());
         match self.pools.list[number].enforcer.enter(now, packet, counts) {
             Some(packet) => self.beyond_box(now, packet),
             None => self.pump_shaper(now, number),

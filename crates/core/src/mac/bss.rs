@@ -75,7 +75,8 @@ impl<P: Packet + Clone> Bss<P> {
             .chain(more.iter().map(|name| ap(format!("ap/access-point/{name}"))));
         let is_ap = |node: usize| NodeId::at_position(node, stations.len()).is_ap();
         let accesses = nodes.enumerate().flat_map(|(node, named)| accesses(&params, is_ap(node), &named, seed));
-        let links: Vec<Link> = stations.iter().map(|station| Link::new(&params, station, seed)).collect();
+        let link = |station| Link::new(&params, station, stations.len(), seed);
+        let links: Vec<Link> = stations.iter().map(link).collect();
         Bss {
             medium: Medium::new(accesses.collect(), params.slot, params.rules),
             nodes: queues.into_iter().map(Node::new).collect(),
@@ -104,7 +105,6 @@ impl<P: Packet + Clone> Bss<P> {
     }
 
     /// The AP of the station at this position.
-    #[inline]
     pub fn ap_of(&self, station: usize) -> NodeId {
         self.links[station].ap
     }
@@ -112,7 +112,7 @@ impl<P: Packet + Clone> Bss<P> {
     /// The queue of the AP of the station at this position.
     #[inline]
     pub(super) fn queue_of_ap(&mut self, station: usize) -> &mut Queue<P> {
-        self.queue(self.links[station].ap)
+        &mut self.nodes[self.links[station].ap_at].queue
     }
 
     /// Starts to tell in [`Self::poll_fetched`] which queues made room: for sources that wait for it.
@@ -136,8 +136,19 @@ impl<P: Packet + Clone> Bss<P> {
     }
 
     /// A packet for the radio arrives at the queue of `node`.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, node: NodeId, packet: P) {
-        let node = self.position(node);
+        self.enqueue_at(now, self.position(node), packet);
+    }
+
+    /// A packet for its station arrives at the queue of that one's AP.
+    #[inline]
+    pub fn enqueue_down(&mut self, now: Instant, packet: P) {
+        let ap = packet.station().station_index().map_or(0, |station| self.links[station].ap_at);
+        self.enqueue_at(now, ap, packet);
+    }
+
+    fn enqueue_at(&mut self, now: Instant, node: usize, packet: P) {
         let n = &mut self.nodes[node];
         n.queue.enqueue(now, packet);
         if self.edca.is_some() {
@@ -355,9 +366,8 @@ impl<P: Packet + Clone> Bss<P> {
         let node = &mut self.nodes[id];
         node.fetch(now);
         self.medium.accesses[id].wants = node.in_service.is_some();
-        let node = self.id_at(id);
         if let Some(fetched) = &mut self.fetched {
-            fetched.push(node);
+            fetched.push(NodeId::at_position(id, self.links.len()));
         }
     }
 }

@@ -211,7 +211,7 @@ impl<P: Packet> Edca<P> {
     /// Sets the longest A-MSDUs to and from `station`.
     fn limit_amsdus(&mut self, params: &MacParams, station: usize, link: &Link) {
         let times = self.times[station];
-        for node in [link.ap.position(self.times.len()), station + 1] {
+        for node in [link.ap_at, station + 1] {
             for id in self.of_node(node) {
                 let (txop, peer) = (self.functions[id].txop, if self.functions[id].is_ap { station } else { 0 });
                 let lone = self.room(params, link, (&times, txop), self.protects()).1;

@@ -22,7 +22,7 @@ impl<P: Packet + Clone> Bss<P> {
             let announced = now + sifs + function.job.answer;
             let nav = if all && function.txop > Duration::ZERO { announced.max(function.txop_end) } else { announced };
             let (is_ap, peer, node) = (function.is_ap, function.job.peer, function.node);
-            let receiver = if is_ap { peer + 1 } else { self.position(self.links[node - 1].ap) };
+            let receiver = if is_ap { peer + 1 } else { self.links[node - 1].ap_at };
             let receivers = self.edca().of_node(receiver);
             self.medium.release(nav);
             for id in receivers {

@@ -25,8 +25,9 @@ pub struct StationLink {
 
 /// Frame durations and error probabilities towards and from one station.
 pub(super) struct Link {
-    /// The AP at its other end.
+    /// The AP at its other end, and where that stands among the nodes.
     pub(super) ap: NodeId,
+    pub(super) ap_at: usize,
     pub(super) tx: TxVector,
     pub(super) ack_time: Duration,
     pub(super) ack_tx: TxVector,
@@ -60,9 +61,11 @@ impl Errors {
 const LONGEST_TABULATED: usize = 2296;
 
 impl Link {
-    pub(super) fn new(params: &MacParams, station: &StationLink, seed: u64) -> Self {
+    /// The link of one of so many `stations`.
+    pub(super) fn new(params: &MacParams, station: &StationLink, stations: usize, seed: u64) -> Self {
         let mut link = Link {
             ap: station.ap,
+            ap_at: station.ap.position(stations),
             tx: station.tx,
             ack_time: Duration::ZERO,
             ack_tx: station.tx,

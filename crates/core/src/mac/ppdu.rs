@@ -115,8 +115,8 @@ impl<P: Packet + Clone> Bss<P> {
     /// CTS-to-self announced it.
     pub(super) fn announced(&self, id: AccessId) -> (AccessId, Duration, bool) {
         let (peer, link) = self.way_of(id);
-        let receiver = if self.id_at(id).is_ap() { peer } else { link.ap };
-        (self.position(receiver), self.params.sifs + link.ack_time, link.protection > Duration::ZERO)
+        let receiver = if self.id_at(id).is_ap() { peer.index() } else { link.ap_at };
+        (receiver, self.params.sifs + link.ack_time, link.protection > Duration::ZERO)
     }
 
     /// From the end of the unanswered frame in service of `id` to its sender's countdown.
