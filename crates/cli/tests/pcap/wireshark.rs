@@ -237,6 +237,32 @@ fn wireshark_decodes_modern_cells() {
     }
 }
 
+/// Each AP of a channel has a BSSID of its own, whoever sends.
+#[test]
+fn wireshark_tells_access_points_apart() {
+    let text = "name = \"two\"\n[run]\nduration = \"0.3 s\"\nwarmup = \"0 s\"\n[radio]\nphy = \"802.11ac\"\n\
+                txop = \"2 ms\"\n[[access_point]]\nname = \"hall\"\n\
+                [[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }]\n\
+                [[station]]\nname = \"b\"\nap = \"hall\"\nflows = [{ direction = \"down\" }]\n";
+    let scenario = Scenario::from_toml(text, "two.toml").unwrap();
+    let mut frames = Vec::new();
+    fairair_sim::run_monitored(&scenario, 0, Some(&mut |frame| frames.push(frame.clone())));
+    let capture = write(&scenario.radio, &[Direction::Up, Direction::Down], &frames);
+    let Some(rows) = tshark(&capture, &["wlan.fc.type_subtype", "wlan.bssid", "wlan.staa", "_ws.malformed"]) else {
+        return;
+    };
+    let mut cells = std::collections::BTreeSet::new();
+    for row in rows {
+        assert_eq!(row[3], "", "{row:?}");
+        if row[0] == "0x0028" {
+            cells.insert((row[1].clone(), row[2].clone()));
+        }
+    }
+    let cell = |ap: &str, station: &str| (format!("02:fa:{ap}"), format!("02:fa:{station}"));
+    let expected = [cell("00:00:00:00", "00:00:00:01"), cell("80:00:00:01", "00:00:00:02")];
+    assert_eq!(cells.into_iter().collect::<Vec<_>>(), expected);
+}
+
 /// Each frame of an exchange says how long the medium is taken until its end: SIFS, and the answer.
 #[test]
 fn durations_are_those_of_the_standard() {
