@@ -6,7 +6,7 @@ mod common;
 
 use common::{changed, mean, parse, runs, station_kbps, tcp_capacity, text, total_kbps};
 use fairair_core::control::{AdaptiveParams, CapacityParams};
-use fairair_core::mac::{AirBody, AirFrame, Reception};
+use fairair_core::mac::{AirBody, AirFrame, Phy, Reception};
 use fairair_core::metrics::jain_index;
 use fairair_core::packet::{Class, NodeId, Segment};
 use fairair_core::qdisc::{QdiscSpec, QueueStats};
@@ -330,7 +330,11 @@ enum Bar {
 /// The bar: a pool for the channel gives all stations 0.95 to 1.05 of the others' mean; a pool an access point does not.
 ///
 /// Equal parts of C are right by chance where the access points have as many stations each. `adaptive` keeps to the bar in cells of
-/// 802.11g; where aggregates are formed, the access point with most stations may keep a queue that probes hardly see.
+/// 802.11g and n; on 802.11ac the access point with most stations may keep a queue that probes hardly see.
+///
+/// Seeds that nothing was chosen by (`FIRST_REPLICA` 1000, 2000, 3000): a fixed C is within 0.977 and 1.009 but for 802.11n at 1000, 0.927.
+/// There, in 4 of 160 replicas, a connection spends its first 20 s with a window of two segments, as with one access point in 6 of 160.
+/// `adaptive` on 802.11ac: 0.814 to 1.146.
 #[test]
 fn one_pool_for_the_channel_is_level_and_a_pool_an_access_point_is_not() {
     let mut misses = Vec::new();
@@ -344,7 +348,7 @@ fn one_pool_for_the_channel_is_level_and_a_pool_an_access_point_is_not() {
         let adaptive = CapacityParams::Adaptive(adaptive);
         let of = |ap: usize| plain.stations.iter().filter(|station| station.ap == ap).count();
         let parts = if (1..aps).all(|ap| of(ap) == of(0)) { Bar::Level } else { Bar::Unequal };
-        let by_itself = if plain.radio.qos.is_none() { Bar::Level } else { Bar::NearlyLevel };
+        let by_itself = if plain.radio.phy == Phy::Ac { Bar::NearlyLevel } else { Bar::Level };
         let cases = [
             ("no box", Scenario { enforce: None, ..plain.clone() }, Bar::Anything),
             ("channel, fixed C", channel.boxed(PoolRule::Channel, fixed(channel.share)), Bar::Level),
