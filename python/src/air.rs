@@ -28,7 +28,7 @@ pub(crate) fn air<'py>(
     if let Some(name) = remedy_name {
         scenario = with_remedy(&scenario, name)?;
     }
-    let nodes = scenario.node_names().map(str::to_owned).collect();
+    let nodes = scenario.node_names().collect();
     let stations = scenario.stations.len();
     let run = &mut scenario.run;
     let length = run.duration.as_secs_f64();

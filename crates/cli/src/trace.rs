@@ -64,7 +64,7 @@ impl TraceFile {
             SerializedFileWriter::new(Sink::open(path)?, schema, Arc::new(properties)).map_err(into_io)
         };
         let writer = open().map_err(|source| FileError { path: path.into(), source })?;
-        let nodes = scenario.node_names().map(ByteArray::from).collect();
+        let nodes = scenario.node_names().map(|name| ByteArray::from(name.into_bytes())).collect();
         let stations = scenario.stations.len();
         Ok(TraceFile { path: path.into(), writer, nodes, stations, trace: Trace::new(Instant::ZERO, usize::MAX) })
     }

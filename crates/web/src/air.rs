@@ -102,7 +102,7 @@ fn bytes(scenario: &Scenario, trace: &Trace, queue: Waiting, from_s: f64, to_s: 
         from_s,
         to_s: if trace.is_cut { last } else { to_s },
         is_cut: trace.is_cut,
-        nodes: scenario.node_names().map(str::to_owned).collect(),
+        nodes: scenario.node_names().collect(),
         rates_bps: rates,
         rows: trace.ppdus.len(),
         flows: scenario.flows().map(|(station, flow)| Flow { node: station + 1, direction: flow.direction }).collect(),

@@ -380,10 +380,11 @@ impl Scenario {
         std::iter::once(AP).chain(self.access_points.iter().map(|own| own.name.as_str()))
     }
 
-    /// Names of all nodes, by [`NodeId::position`](crate::packet::NodeId::position); the first access point is the "AP".
-    pub fn node_names(&self) -> impl Iterator<Item = &str> {
-        let stations = self.stations.iter().map(|station| station.name.as_str());
-        std::iter::once("AP").chain(stations).chain(self.access_points.iter().map(|own| own.name.as_str()))
+    /// Names of all nodes, by [`NodeId::position`](crate::packet::NodeId::position): the first access point is the "AP", a further one "AP hall".
+    pub fn node_names(&self) -> impl Iterator<Item = String> {
+        let stations = self.stations.iter().map(|station| station.name.clone());
+        let more = self.access_points.iter().map(|own| format!("AP {}", own.name));
+        std::iter::once("AP".to_owned()).chain(stations).chain(more)
     }
 
     /// What is beyond those who know one access point only, in words; `None`: there is one.

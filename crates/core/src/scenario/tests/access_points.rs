@@ -38,7 +38,7 @@ const TWO: &str = r#"
 fn access_points_are_as_that_of_ap_unless_they_say_otherwise() {
     let scenario = good(TWO);
     assert_eq!(scenario.access_point_names().collect::<Vec<_>>(), ["ap", "hall", "cafe"]);
-    assert_eq!(scenario.node_names().collect::<Vec<_>>(), ["AP", "a", "b-1", "b-2", "c", "d", "hall", "cafe"]);
+    assert_eq!(scenario.node_names().collect::<Vec<_>>(), ["AP", "a", "b-1", "b-2", "c", "d", "AP hall", "AP cafe"]);
     let [hall, cafe] = &scenario.access_points[..] else { panic!("two") };
     assert_eq!((hall.queue, hall.uplink_queue), (QdiscSpec::Droptail { limit: 30 }, 40));
     assert_eq!((cafe.queue.kind(), cafe.uplink_queue), ("fq-codel", 7));
