@@ -74,13 +74,20 @@ fn of_row(row: &Row) -> Vec<String> {
     lines
 }
 
-/// Lines of hostapd.conf, and the same for OpenWrt.
+/// Lines of hostapd.conf, and the same for OpenWrt; lines of vsb.toml.
 pub(super) fn pasted(paste: &Paste) -> Vec<String> {
     let indented = |lines: &[String]| lines.iter().map(|line| format!("    {line}")).collect::<Vec<_>>();
-    let mut lines = vec![String::new(), "In hostapd.conf write:".to_owned()];
-    lines.extend(indented(&paste.hostapd));
-    lines.push("or with OpenWrt, for each radio".to_owned());
-    lines.extend(indented(&paste.uci));
+    let mut lines = Vec::new();
+    if !paste.hostapd.is_empty() {
+        lines.extend([String::new(), "In hostapd.conf write:".to_owned()]);
+        lines.extend(indented(&paste.hostapd));
+        lines.push("or with OpenWrt, for each radio".to_owned());
+        lines.extend(indented(&paste.uci));
+    }
+    if !paste.vsb.is_empty() {
+        lines.extend([String::new(), "For the live box, in the vsb.toml that `fairair vsb setup` wrote:".to_owned()]);
+        lines.extend(indented(&paste.vsb));
+    }
     lines
 }
 

@@ -11,6 +11,8 @@ use std::process::{Command, Output};
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
+use fairair_core::scenario::Scenario;
+use fairair_linux::enforce::config::Config;
 use fairair_sim::replicas::Pool;
 use judge::{Judgement, judge};
 use problem::Problem;
@@ -127,6 +129,9 @@ fn verdict(problem: &Problem) -> Verdict {
     let met = plan["met"].as_bool().unwrap();
     assert_eq!(status.code(), Some(if met { 0 } else { 3 }), "{}", problem.name);
     let snippet = plan["rows"][0]["snippet"].as_str().unwrap();
+    for row in plan["rows"].as_array().unwrap() {
+        live_box_reads(&row["paste"]["vsb"], &problem.pasted(row["snippet"].as_str().unwrap()));
+    }
     let judged = judge(problem, &problem.pasted(snippet));
     let told = format!(
         "| {} | `{}` | {} | {}{}, {:.2} Mbit/s | {} | {cpu_s:.1} | {wall_s:.1} |",
@@ -151,6 +156,23 @@ fn verdict(problem: &Problem) -> Verdict {
         at_least: problem.at_least_bps,
         cpu_s,
         told,
+    }
+}
+
+/// What is to be written into vsb.toml makes the live box the one that was simulated.
+fn live_box_reads(lines: &serde_json::Value, simulated: &Scenario) {
+    let Some(lines) = lines.as_array() else { return };
+    let mut text = "name = \"site\"\nuplink = \"eth0\"\n".to_owned();
+    for (index, line) in lines.iter().map(|line| line.as_str().unwrap()).enumerate() {
+        text += &line.replace("...", &format!("02:00:00:00:00:{index:02x}"));
+        text += if line == "[[ap]]" { "\nname = \"ap\"\ninterface = \"eth1\"\n" } else { "\n" };
+    }
+    let read = Config::from_toml(&text, "vsb.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let own = simulated.enforce.unwrap();
+    assert_eq!((read.policy, read.aps[0].capacity, read.leaf.queue), (own.vsb.policy, own.capacity, own.vsb.queue));
+    for station in &read.stations {
+        let named = simulated.stations.iter().find(|other| other.name_in_file() == station.name).unwrap();
+        assert_eq!((station.plan.cap, station.plan.weight.to_bits()), (named.cap, named.weight.to_bits()));
     }
 }
 

@@ -52,13 +52,18 @@ pub struct Remedy {
     apply: fn(&mut Scenario),
 }
 
-/// What to write into the files of an access point.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What to write into the files of an access point, and of the live box.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Paste {
     /// Lines of hostapd.conf.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hostapd: Vec<String>,
     /// The same as commands for OpenWrt, whose first radio is meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uci: Vec<String>,
+    /// Lines of vsb.toml.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub vsb: Vec<String>,
 }
 
 impl Remedy {
@@ -79,7 +84,7 @@ impl Remedy {
 /// What makes an access point of `scenario` contend and advertise as that of `applied` does; `None` where both do alike, or have no EDCA.
 pub fn paste(scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
     let (before, after) = (scenario.radio.qos?.edca, applied.radio.qos?.edca);
-    (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after) })
+    (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after), ..Paste::default() })
 }
 
 /// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax

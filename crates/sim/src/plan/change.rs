@@ -1,12 +1,14 @@
 //! A change of a cell: one remedy or several together, with their parameters, and how a scenario file writes them.
 
 use fairair_core::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
-use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
+use fairair_core::control::CapacityParams;
 use fairair_core::packet::Category;
 use fairair_core::qdisc::QdiscSpec;
 use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::shaper::{LeafRule, Policy, QueueRule, VsbParams};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
+
+use super::words::{inline_capacity, inline_queue, word};
 
 const BEST_EFFORT: usize = Category::BestEffort.index();
 /// Queues that access points have.
@@ -38,6 +40,8 @@ pub(crate) struct BoxChange {
     pub(crate) capacity: CapacityParams,
     /// Packets that wait in a class; `None`: as in the live box, a time at the rate of the class with flows apart.
     pub(crate) queue: Option<usize>,
+    /// Whether the class in turn sends a PPDU's packets at once, where the cell aggregates; the live box sends packet by packet.
+    pub(crate) batches: bool,
 }
 
 impl Change {
@@ -56,7 +60,8 @@ impl Change {
                 QueueRule::Packets(queue) => Some(queue),
                 QueueRule::Auto => None,
             };
-            BoxChange { policy: enforce.vsb.policy, capacity: enforce.capacity, queue }
+            let batches = enforce.vsb.batch > Bytes(0);
+            BoxChange { policy: enforce.vsb.policy, capacity: enforce.capacity, queue, batches }
         });
         let told = |scenario: &Scenario| {
             scenario.radio.qos.map(|qos| qos.edca.stations[BEST_EFFORT]).map(|access| (access.cw_min, access.aifsn))
@@ -96,10 +101,22 @@ impl Change {
         let queue = queue.map(|kind| format!("the queue `{kind}`"));
         let cap = self.window_cap.map(|_| "the window cap".to_owned());
         let limiter = matches!(self.limiter, Some((_, None))).then(|| "an uplink limiter that measures R".to_owned());
-        // The live box sends packet by packet. What fills PPDUs there has other shares then.
-        let batches = self.enforce.filter(|_| aggregates).map(|_| "a box that sends in batches".to_owned());
-        let parts: Vec<String> = [queue, cap, limiter, batches].into_iter().flatten().collect();
+        let of_box = self.lacks_of_box(aggregates).map(str::to_owned);
+        let parts: Vec<String> = [queue, cap, limiter, of_box].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+
+    /// What of its box the live box does not have.
+    pub(super) fn lacks_of_box(&self, aggregates: bool) -> Option<&'static str> {
+        let BoxChange { policy, capacity, batches, .. } = self.enforce?;
+        let reckons =
+            matches!(capacity, CapacityParams::Air(_)) || matches!(policy, Policy::Airtime | Policy::AirtimePhy);
+        match (batches, aggregates && reckons) {
+            // It sends packet by packet. What fills PPDUs has other shares then.
+            (true, _) => Some("a box that sends in batches"),
+            (_, true) => Some("a box that reckons with the air of 802.11n and later"),
+            _ => None,
+        }
     }
 
     /// The scenario with it.
@@ -122,8 +139,9 @@ impl Change {
             (stations.cw_min, stations.aifsn) = (cw_min, aifsn);
             stations.cw_max = stations.cw_max.max(cw_min);
         }
-        if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
+        if let Some(BoxChange { policy, capacity, queue, batches }) = self.enforce {
             let usual = Enforce::usual_box(&scenario.radio);
+            let usual = VsbParams { batch: if batches { usual.batch } else { Bytes(0) }, ..usual };
             let vsb = match queue {
                 Some(packets) => VsbParams { policy, queue: QueueRule::Packets(packets), ..usual },
                 None => VsbParams { policy, queue: QueueRule::Auto, leaf: LeafRule::Auto, ..usual },
@@ -161,7 +179,7 @@ impl Change {
             lines.push("[radio.edca]".to_owned());
             lines.push(format!("stations = {{ be = {{ cw_min = {cw_min}, aifsn = {aifsn} }} }}"));
         }
-        if let Some(BoxChange { policy, capacity, queue }) = self.enforce {
+        if let Some(BoxChange { policy, capacity, queue, batches }) = self.enforce {
             lines.push("[enforce]".to_owned());
             lines.push(format!("policy = {}", word(&policy)));
             lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
@@ -170,6 +188,9 @@ impl Change {
                 Some(packets) => lines.push(format!("queue = {packets}")),
                 None if usual.leaf.is_fifo() => lines.push("queue = \"auto\"\nleaf = \"auto\"".to_owned()),
                 None => {}
+            }
+            if !batches && usual.batch > Bytes(0) {
+                lines.push("batch = \"0 B\"".to_owned());
             }
         }
         for (name, weight) in &self.weights {
@@ -185,43 +206,4 @@ impl Change {
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.
 fn default_mss(scenario: &Scenario) -> u32 {
     scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or(1460).max(1)
-}
-
-/// A word or quantity as JSON and TOML write it alike, in quotes.
-fn word(of: &impl serde::Serialize) -> String {
-    serde_json::to_string(of).unwrap_or_default()
-}
-
-/// A table of scalars as an inline table of TOML, `kind` first, without what is as in `usual`.
-fn inline(table: &impl serde::Serialize, usual: &impl serde::Serialize) -> String {
-    let (table, usual) = (json_of(table), json_of(usual));
-    let kind = table.get("kind").map(ToString::to_string).unwrap_or_default();
-    let chosen = table.as_object().into_iter().flatten();
-    let fields: Vec<String> = chosen
-        .filter(|(key, value)| *key != "kind" && usual.get(key) != Some(value))
-        .map(|(key, value)| format!(", {key} = {value}"))
-        .collect();
-    format!("{{ kind = {kind}{} }}", fields.concat())
-}
-
-fn json_of(value: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::to_value(value).unwrap_or_default()
-}
-
-fn inline_queue(queue: &QdiscSpec) -> String {
-    let all = QdiscSpec::all();
-    let usual = all.iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(queue);
-    inline(queue, usual)
-}
-
-fn inline_capacity(capacity: &CapacityParams, max: Bitrate) -> String {
-    match capacity {
-        CapacityParams::Fixed { rate } => word(rate),
-        CapacityParams::Adaptive(params) => {
-            let usual = AdaptiveParams { max, ..AdaptiveParams::default() };
-            if *params == usual { "\"auto\"".to_owned() } else { inline(capacity, &CapacityParams::Adaptive(usual)) }
-        }
-        CapacityParams::Air(_) => inline(capacity, &CapacityParams::Air(AirParams { max, ..AirParams::default() })),
-        CapacityParams::Wce(_) => inline(capacity, &CapacityParams::Wce(WceParams { max, ..WceParams::default() })),
-    }
 }

@@ -71,12 +71,26 @@ fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterS
 
 const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
 
-/// A box. The lower part of `queue` is that of the live box, a time at the rate of the class with flows apart.
+/// A box, with batches where the cell aggregates. The lower part of `queue` is that of the live box, a time at the rate of the class with
+/// flows apart.
 fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
     let (from, low) = if ranges.aggregates { (0.5, 0.5) } else { (0.4, 0.0) };
     let packets = between(1.0, 400.0, low + (queue - from) / (1.0 - from) * (1.0 - low)).round() as usize;
     let queue = Some(packets).filter(|_| queue >= from);
-    Change { enforce: Some(BoxChange { policy, capacity, queue }), ..Change::default() }
+    let batches = ranges.aggregates;
+    Change { enforce: Some(BoxChange { policy, capacity, queue, batches }), ..Change::default() }
+}
+
+/// The same; where the cell aggregates, the ends of both parts of `queue` are boxes that send packet by packet, as the live box does.
+fn of_either_kind(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
+    let by_packets = ranges.aggregates && !(0.15..0.8).contains(&queue);
+    let queue = match queue {
+        queue if !ranges.aggregates || queue < 0.5 => queue,
+        queue if by_packets => 0.5 + (queue - 0.8) * 2.5,
+        queue => 0.5 + (queue - 0.5) / 0.6,
+    };
+    let change = boxed(ranges, policy, queue, capacity);
+    Change { enforce: change.enforce.map(|own| BoxChange { batches: own.batches && !by_packets, ..own }), ..change }
 }
 
 fn adaptive(ranges: &Ranges, x: f64) -> CapacityParams {
@@ -207,7 +221,7 @@ fn told(window: f64, aifsn: f64) -> (u32, u32) {
 /// A box with its usual queues, and the CWmin that the AP advertises.
 const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
     told: Some(told(x[2], 0.0)),
-    ..boxed(r, pick(&BY_STATION, x[0]), 0.0, if x[1] < 0.4 { adaptive(r, x[1] / 0.4) } else { fixed(r, x[1]) })
+    ..of_either_kind(r, pick(&BY_STATION, x[0]), 0.0, if x[1] < 0.4 { adaptive(r, x[1] / 0.4) } else { fixed(r, x[1]) })
 })];
 
 /// The policy per station, and the live box's queue.
@@ -215,20 +229,20 @@ const BY_STATIONS: &[f64] = &[0.1, 0.2];
 
 /// The families of the box.
 const BOX: &[Family] = &[
-    family("box, capacity = auto", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2])))
+    family("box, capacity = auto", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity = air", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], air(r, x[2])))
+    family("box, capacity = air", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], air(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity = wce", 3, 12, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2])))
+    family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity fixed", 3, 24, |r, x| boxed(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2])))
+    family("box, capacity fixed", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2])))
         .usually(BY_STATIONS),
 ];
 
 /// A box and a queue in the AP.
 const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
     queue: Some(companion(r, x[2], r.packets(x[3]))),
-    ..boxed(r, pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
+    ..of_either_kind(r, pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
 })];
 
 /// A box with weights; only where a goal tells stations apart.
@@ -383,9 +397,11 @@ mod tests {
                 let of_linux = ["mac80211", "edca", "mac80211 + edca"].contains(&family.name);
                 assert!(!of_linux || change.not_today(true).is_none(), "{}", family.name);
                 assert!(!family.name.starts_with("tlas") || change.not_today(true).is_some());
-                // The live box knows no batches.
-                let has_box = change.enforce.is_some();
-                assert!(!has_box || change.not_today(true).is_some_and(|what| what.contains("batches")));
+                // The live box knows no batches, and reckons with no aggregates.
+                let told = |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(true).unwrap_or_default();
+                let own = ["box, capacity fixed", "box, capacity = auto", "box, capacity = wce"].contains(&family.name);
+                assert!(!own || told(0.1).is_empty() && told(0.2).contains("batches"), "{}", family.name);
+                assert_eq!(told(0.1).contains("the air of"), family.name == "box, capacity = air", "{}", family.name);
             }
             ["mac80211", "edca"].map(|name| families.iter().any(|family| family.name == name))
         };

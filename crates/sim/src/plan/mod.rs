@@ -18,9 +18,10 @@ mod ranges;
 mod requirements;
 mod search;
 mod share;
+mod words;
 
 use fairair_core::metrics::Report;
-use fairair_core::remedy::{Paste, cautions, paste};
+use fairair_core::remedy::{Paste, cautions};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
@@ -39,6 +40,7 @@ use outcome::Outcome;
 pub use outcome::SHORT_S;
 use ranges::Ranges;
 use search::{Found, Search};
+use words::files;
 
 /// Name and version of the plan's schema.
 pub const SCHEMA: &str = "fairair.plan/2";
@@ -112,7 +114,7 @@ pub struct Row {
     pub starved: Vec<String>,
     /// What to write into the scenario file; empty: nothing.
     pub snippet: String,
-    /// What to write into the files of an access point; null: nothing.
+    /// What to write into the files of an access point and of the live box; null: nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paste: Option<Paste>,
     /// What of it no access point and no box has today; null: all of it can be deployed.
@@ -287,7 +289,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         family: outcome.family,
         starved: names(scenario, &outcome.starved),
         snippet: outcome.change.snippet(scenario),
-        paste: paste(scenario, &changed),
+        paste: files(scenario, &changed, &outcome.change),
         not_today: not_today(scenario, outcome),
         cautions: cautions(&changed),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
@@ -435,7 +437,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<Strin
         "rates, channels and other access points",
     ];
     const NEVER_WITH_QOS: [&str; 3] =
-        ["shared-fifo queues, boxes without batches", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
+        ["shared-fifo queues", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = match (found.interrupted, found.cut) {
         (true, _) => Some("what was to come after the interruption".to_owned()),
