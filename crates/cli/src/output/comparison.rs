@@ -85,7 +85,7 @@ pub(super) fn pasted(paste: &Paste) -> Vec<String> {
         lines.extend(indented(&paste.uci));
     }
     if !paste.vsb.is_empty() {
-        lines.extend([String::new(), "For the live box, in the vsb.toml that `fairair vsb setup` wrote:".to_owned()]);
+        lines.extend([String::new(), "For the live box, in the vsb.toml that `fairair vsb init` wrote:".to_owned()]);
         lines.extend(indented(&paste.vsb));
     }
     lines
