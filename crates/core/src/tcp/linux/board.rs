@@ -40,6 +40,17 @@ pub(super) struct Acknowledged {
     pub(super) sacked: bool,
 }
 
+/// What RACK found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Detected {
+    /// Segments that are newly lost.
+    pub(super) marked: u32,
+    /// Those of them that were retransmissions (`FLAG_LOST_RETRANS`).
+    pub(super) copies: u32,
+    /// How long to wait for those that may only be reordered.
+    pub(super) wait: Option<Duration>,
+}
+
 /// The retransmission queue with its scoreboard.
 ///
 /// The work of an acknowledgement is in proportion to the segments that it reports: an index finds what SACK blocks name for the first time, a log keeps
@@ -225,12 +236,12 @@ impl Board {
         }
     }
 
-    /// `tcp_rack_detect_loss`: marks what was sent long enough before the newest that arrived; returns how many, and how long
-    /// to wait for the others. `aggressive`: a loss is being repaired already.
-    pub(super) fn detect(&mut self, now: Instant, srtt: Duration, aggressive: bool) -> (u32, Option<Duration>) {
-        let Some((newest, end, rtt)) = self.newest else { return (0, None) };
+    /// `tcp_rack_detect_loss`: marks what was sent long enough before the newest that arrived. `aggressive`: a loss is being
+    /// repaired already.
+    pub(super) fn detect(&mut self, now: Instant, srtt: Duration, aggressive: bool) -> Detected {
+        let mut detected = Detected::default();
+        let Some((newest, end, rtt)) = self.newest else { return detected };
         let patience = rtt + self.reordering(srtt, aggressive);
-        let (mut marked, mut wait) = (0, None);
         // Entries of the log that were looked at, and how many of the first are over for good.
         let (mut position, mut over) = (0, 0);
         while let Some((sent, to, number)) = self.log.get(position).copied()
@@ -241,12 +252,13 @@ impl Board {
             let is_over = match out.map(|_| now.saturating_since(sent)) {
                 None => true,
                 Some(age) if age >= patience => {
+                    detected.marked += 1;
+                    detected.copies += u32::from(self.out[index].again);
                     self.mark_lost(index);
-                    marked += 1;
                     true
                 }
                 Some(age) => {
-                    wait = wait.max(Some(patience.saturating_sub(age)));
+                    detected.wait = detected.wait.max(Some(patience.saturating_sub(age)));
                     false
                 }
             };
@@ -254,7 +266,7 @@ impl Board {
             position += 1;
         }
         self.log.drain(..over);
-        (marked, wait)
+        detected
     }
 
     /// `tcp_rack_reo_wnd`: nothing once three later segments have arrived, else a quarter of the shortest round trip.

@@ -195,7 +195,7 @@ impl LinuxSender {
                 self.rearm(now);
             }
             Timer::Reordering => {
-                if self.detect(now) > 0 {
+                if self.detect(now).marked > 0 {
                     let fresh = self.state != State::Recovery;
                     if fresh {
                         self.enter_recovery(now);

@@ -182,6 +182,43 @@ fn a_timeout_that_came_too_early_is_taken_back() {
     assert_eq!(host.sender.stats().retransmits, 1);
 }
 
+/// `tcp_process_loss`, `REXMIT_LOST`; `tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`.
+#[test]
+fn after_a_timeout_that_was_right_what_is_lost_goes_again_before_new_data() {
+    let mut host = Host::established(42, 10_000);
+    host.expect(100, 0..10);
+    host.timer(302);
+    host.expect(302, [10]);
+    host.timer(602);
+    host.expect(602, [0]);
+    host.ack(702, 1, None);
+    host.expect(702, [11, 12]);
+    // RFC 5682 step 3a: the new segments arrive, nothing of the old ones did.
+    host.ack(802, 1, Some((11, 13)));
+    host.expect(802, [1, 2]);
+    assert_eq!(host.sender.stats().fast_retransmits, 0);
+    // Segment 1 is lost a second time, which the copy of segment 2 tells: a recovery of its own.
+    host.ack(902, 1, Some((2, 3)));
+    assert_eq!(host.sender.stats().fast_retransmits, 1);
+    host.expect(902, [1]);
+}
+
+/// `tcp_time_to_recover`: what a recovery found to be lost behind its end is a reason for the next one.
+#[test]
+fn losses_behind_the_end_of_a_recovery_begin_another() {
+    let mut host = Host::established(42, 10_000);
+    host.expect(100, 0..10);
+    host.ack(200, 0, Some((1, 10)));
+    host.expect(200, [0, 10, 11, 12, 13]);
+    // Segments 10 and 11 are lost, and segment 0 seems to be again.
+    host.ack(300, 0, Some((12, 14)));
+    host.expect(300, [0, 10, 11, 14, 15]);
+    assert_eq!(host.sender.stats().fast_retransmits, 1);
+    host.ack(350, 10, None);
+    assert_eq!(host.sender.stats().fast_retransmits, 2);
+    host.cwnd(5);
+}
+
 #[test]
 fn a_segment_is_pushed_when_half_of_the_largest_window_is_written() {
     let mut host = Host::established(20, 40);

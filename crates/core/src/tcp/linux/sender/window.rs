@@ -1,6 +1,6 @@
 //! How the sender of Linux repairs losses and sets its window: net/ipv4/tcp_input.c, tcp_cong.c.
 
-use super::super::board::Acknowledged;
+use super::super::board::{Acknowledged, Detected};
 use super::{LinuxSender, PROBE_MARGIN, State, Timer};
 use crate::tcp::congestion::{Ack, Repair, Sample};
 use crate::units::Instant;
@@ -25,6 +25,8 @@ impl LinuxSender {
     /// `tcp_fastretrans_alert`: from state to state.
     pub(super) fn repair(&mut self, now: Instant, advances: bool, acknowledged: Acknowledged) {
         let through = self.una >= self.high;
+        // `REXMIT_NEW` is for the acknowledgement that asked for it.
+        self.new_first = false;
         match self.state {
             // Not before something behind the segment with CWR is acknowledged.
             State::Reducing if self.una > self.high => {
@@ -35,7 +37,7 @@ impl LinuxSender {
                 self.control.on_repaired();
                 self.state = State::Open;
             }
-            State::Loss if self.frto && acknowledged.original => return self.undo(),
+            State::Loss if self.frto && acknowledged.original => self.undo(),
             State::Loss if through => self.state = State::Open,
             State::Loss if self.frto && self.next > self.high => {
                 // RFC 5682 step 3a: the duplicate ACK of new data says that the loss was real.
@@ -47,9 +49,15 @@ impl LinuxSender {
             }
             _ => {}
         }
-        let marked = self.detect(now);
+        let copies_lost = self.detect(now).copies > 0;
         let echoed = std::mem::take(&mut self.echoed) && !self.control.models_path();
-        if matches!(self.state, State::Open | State::Reducing) && marked > 0 {
+        // `tcp_time_to_recover`: anything that is lost, also what an earlier recovery found behind its end and left.
+        let is_due = match self.state {
+            State::Open | State::Reducing => true,
+            State::Loss => copies_lost,
+            State::Recovery | State::SynSent(_) => false,
+        };
+        if is_due && self.board.lost() > 0 {
             self.enter_recovery(now);
         } else if self.state == State::Open && echoed {
             // `tcp_enter_cwr`.
@@ -65,15 +73,15 @@ impl LinuxSender {
         matches!(self.state, State::Reducing | State::Recovery)
     }
 
-    /// Marks losses and waits for those that may only be reordered; says how many are newly lost.
-    pub(super) fn detect(&mut self, now: Instant) -> u32 {
+    /// Marks losses and waits for those that may only be reordered.
+    pub(super) fn detect(&mut self, now: Instant) -> Detected {
         let repairing = matches!(self.state, State::Recovery | State::Loss);
         let srtt = self.rto.srtt().unwrap_or_default();
-        let (marked, wait) = self.board.detect(now, srtt, repairing);
-        if let Some(wait) = wait {
+        let detected = self.board.detect(now, srtt, repairing);
+        if let Some(wait) = detected.wait {
             self.timer = Some((now + wait + PROBE_MARGIN, Timer::Reordering));
         }
-        marked
+        detected
     }
 
     pub(super) fn enter_recovery(&mut self, now: Instant) {
