@@ -12,6 +12,9 @@ pub const FLOOR: f64 = 0.05;
 /// A file may take so many seconds before its user is said to wait for it: connections are set up, and a first packet may be lost.
 const PATIENCE_S: f64 = 1.0;
 
+/// Datagrams that may still be under way.
+const UNDER_WAY: u64 = 1;
+
 /// Steps of the bisection for the water level: more than a double's mantissa needs.
 const BISECTIONS: usize = 100;
 
@@ -53,8 +56,9 @@ impl MaxMin {
         MaxMin::among(scenario, total_bps, |_| None)
     }
 
-    /// The shares of what `record` says was delivered. Files with pauses are asked for at random: such a flow asks for no more than it
-    /// could have had in the time in which a file was under way.
+    /// The shares of what `record` says was delivered. Files with pauses are asked for at random, and how many are left of a given number
+    /// nobody knows: such a flow asks for no more than it could have had in the time in which a file was under way. Datagrams that were
+    /// not sent were not asked for.
     pub fn of_replica(scenario: &Scenario, record: &Record) -> Self {
         MaxMin::of_multiple(scenario, record, 1.0)
     }
@@ -63,16 +67,20 @@ impl MaxMin {
     pub fn of_multiple(scenario: &Scenario, record: &Record, factor: f64) -> Self {
         let seconds = record.measured.as_secs_f64().max(1e-9);
         let total_bps = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0).sum::<f64>() / seconds;
-        let waited = |flow: usize| Some((record.flows.get(flow)?.busy?.as_secs_f64() - PATIENCE_S).max(0.0) / seconds);
-        MaxMin::among(scenario, factor * total_bps, waited)
+        let known = |flow: usize| {
+            let own = record.flows.get(flow)?;
+            let waited = own.busy.map(|busy| (busy.as_secs_f64() - PATIENCE_S).max(0.0) / seconds);
+            Some(Known { waited, sent_per_s: own.sent_packets.saturating_sub(UNDER_WAY) as f64 / seconds })
+        };
+        MaxMin::among(scenario, factor * total_bps, known)
     }
 
-    /// `waited`: in which part of the time a flow has waited for files, where that is known.
-    fn among(scenario: &Scenario, total_bps: f64, waited: impl Fn(usize) -> Option<f64>) -> Self {
+    /// `known`: what was seen of a flow.
+    fn among(scenario: &Scenario, total_bps: f64, known: impl Fn(usize) -> Option<Known>) -> Self {
         let flows = scenario.flows().enumerate();
         let asked: Vec<(usize, Option<Asked>)> = flows
             .map(|(index, (station, flow))| {
-                (station, Asked::of(scenario, flow).map(|asked| asked.within(waited(index))))
+                (station, Asked::of(scenario, flow).and_then(|asked| asked.within(flow, known(index))))
             })
             .collect();
         let flow_at = |level: f64, (_, asked): &(usize, Option<Asked>)| asked.map(|asked| asked.at(level));
@@ -116,6 +124,15 @@ fn water_level(total: f64, sum: impl Fn(f64) -> f64) -> f64 {
     low
 }
 
+/// What a replica showed of a flow.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    /// In which part of the measured time it has waited for files, if it has any.
+    waited: Option<f64>,
+    /// Packets that it sent.
+    sent_per_s: f64,
+}
+
 /// What a flow asks for.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
@@ -125,13 +142,14 @@ struct Asked {
     most: f64,
     /// Files with pauses: bits of a file, mean seconds of a burst and of a pause.
     paused: Option<(f64, f64, f64)>,
-    /// In which part of the measured time it has waited for such files, where that is known.
+    /// A given number of files that began before the measured time: how many of them are left is not known.
+    is_left: bool,
+    /// In which part of the measured time it has waited for files, where that is known and says more than the rest.
     waited: Option<f64>,
 }
 
 impl Asked {
-    /// Nothing for a flow of a given number of files that starts before the measured time: how much of them is left is
-    /// not known.
+    /// Nothing for a flow that is not there in the measured time.
     fn of(scenario: &Scenario, flow: &Flow) -> Option<Self> {
         let (from, to) = (scenario.run.warmup, scenario.run.duration);
         let measured = (to.as_secs_f64() - from.as_secs_f64()).max(1e-9);
@@ -144,16 +162,14 @@ impl Asked {
         let wires = std::iter::once(&scenario.wire).chain(&flow.wire);
         let mut most = wires.clone().map(|wire| wire_goodput(wire, flow)).fold(f64::INFINITY, f64::min);
         let round_trip: f64 = wires.map(|wire| 2.0 * wire.delay.as_secs_f64()).sum();
-        let mut paused = None;
+        let (mut paused, mut is_left) = (None, false);
         match flow.traffic {
             Traffic::Bulk => most = most.min(windows(flow, round_trip)),
             Traffic::Files { size, count, burst, idle } => {
                 most =
                     most.min(windows(flow, round_trip)).min(size.as_bits() as f64 / set_up(flow, size.0, round_trip));
-                if let Some(count) = count {
-                    if flow.start < from {
-                        return None;
-                    }
+                is_left = count.is_some() && flow.start < from;
+                if let Some(count) = count.filter(|_| !is_left) {
                     most = most.min(f64::from(count) * size.as_bits() as f64 / measured / present);
                 }
                 if idle > Duration::ZERO {
@@ -163,12 +179,21 @@ impl Asked {
             Traffic::Quic | Traffic::UdpGreedy { .. } => {}
             Traffic::UdpCbr { rate, .. } => most = most.min(rate.as_bps() as f64),
         }
-        Some(Asked { present, most, paused, waited: None })
+        Some(Asked { present, most, paused, is_left, waited: None })
     }
 
-    /// With what is known of the time in which it has waited for files.
-    fn within(self, waited: Option<f64>) -> Self {
-        Asked { waited: waited.filter(|_| self.paused.is_some()), ..self }
+    /// With what is known of `flow`; nothing where that is needed and is not there.
+    fn within(self, flow: &Flow, known: Option<Known>) -> Option<Self> {
+        let Some(Known { waited, sent_per_s }) = known else { return Some(self).filter(|own| !own.is_left) };
+        if self.is_left && waited.is_none() {
+            return None;
+        }
+        let sent = match flow.traffic {
+            Traffic::UdpCbr { payload, .. } => sent_per_s * payload.as_bits() as f64 / self.present,
+            _ => f64::INFINITY,
+        };
+        let waited = waited.filter(|_| self.paused.is_some() || self.is_left);
+        Some(Asked { waited, most: self.most.min(sent), ..self })
     }
 
     /// What it takes where nobody gets more than `level` bit/s at a time.
@@ -348,6 +373,24 @@ mod tests {
         assert_eq!(starved((0.0, 60.0)), who, "none of it");
         assert_eq!(starved((30e3, 99.0)), who, "file after file, each slow");
         assert!(starved((0.0, 0.3)).is_nobody(), "it began only just");
+        // A given number of files, which began before anything was measured, and no pauses.
+        let counted = cell(
+            r#"
+            [[station]]
+            name = "guest"
+            flows = [{ direction = "down", kind = "files", size = "100 kB", files = 1000 }]
+            [[station]]
+            name = "bulk"
+            flows = [{ direction = "down" }]
+            "#,
+        );
+        let starved = |guest: (f64, f64)| {
+            let shares = MaxMin::of_replica(&counted, &record(&counted, &[guest, (4e6, 0.0)]));
+            shares.starved(FLOOR, &[guest.0, 4e6], &[guest.0, 4e6])
+        };
+        assert_eq!(starved((66e3, 100.0)), who, "it waits for them all the time");
+        assert!(starved((66e3, 1.5)).is_nobody(), "the last ones, in a second");
+        assert!(starved((0.0, 0.0)).is_nobody(), "they are over");
         // What it asked for on average is the most that counts.
         let full = MaxMin::of_replica(&scenario, &record(&scenario, &[(1e6, 100.0), (3e6, 0.0)]));
         assert_eq!(full.flows, MaxMin::of(&scenario, 4e6).flows);

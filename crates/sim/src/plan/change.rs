@@ -2,10 +2,10 @@
 
 use fairair_core::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use fairair_core::control::CapacityParams;
-use fairair_core::packet::Category;
+use fairair_core::packet::{Category, Direction};
 use fairair_core::qdisc::QdiscSpec;
-use fairair_core::scenario::{Enforce, Scenario};
-use fairair_core::shaper::{LeafRule, Policy, QueueRule, VsbParams};
+use fairair_core::scenario::{Enforce, Flow, Scenario, Traffic};
+use fairair_core::shaper::{LeafRule, Policy, QueueRule, UdpRule, VsbParams};
 use fairair_core::units::{Bitrate, Bytes};
 
 use super::words::{inline_capacity, inline_queue, word};
@@ -146,7 +146,7 @@ impl Change {
                 Some(packets) => VsbParams { policy, queue: QueueRule::Packets(packets), ..usual },
                 None => VsbParams { policy, queue: QueueRule::Auto, leaf: LeafRule::Auto, ..usual },
             };
-            changed.enforce = Some(Enforce { vsb, capacity });
+            changed.enforce = Some(Enforce { vsb: VsbParams { udp: udp(scenario), ..vsb }, capacity });
         }
         for (name, weight) in &self.weights {
             for station in changed.stations.iter_mut().filter(|station| station.name_in_file() == name) {
@@ -192,6 +192,9 @@ impl Change {
             if !batches && usual.batch > Bytes(0) {
                 lines.push("batch = \"0 B\"".to_owned());
             }
+            if udp(scenario) != usual.udp {
+                lines.push(format!("udp = {}", word(&udp(scenario))));
+            }
         }
         for (name, weight) in &self.weights {
             lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
@@ -201,6 +204,14 @@ impl Change {
         }
         lines.join("\n")
     }
+}
+
+/// What a box does with UDP from stations: QUIC answers to losses, and an upload that passes by the box would take the air of the others.
+fn udp(scenario: &Scenario) -> UdpRule {
+    let uploads = scenario.flows().filter(|(_, flow)| flow.direction == Direction::Up);
+    let is_quic = |flow: &Flow| flow.traffic == Traffic::Quic;
+    let usual = if uploads.map(|(_, flow)| flow).any(is_quic) { UdpRule::Shape } else { UdpRule::BypassUplink };
+    scenario.enforce.map_or(usual, |own| own.vsb.udp)
 }
 
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.

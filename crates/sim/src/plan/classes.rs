@@ -8,7 +8,7 @@ use super::{Goal, Requirements};
 
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
 ///
-/// A level other than 1 is the first station's, and a least goodput is that of those it names: their weight is a parameter. What a goal
+/// A level other than 1 is the first station's, and a least goodput or a time of files is that of those it names: their weight is a parameter. What a goal
 /// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own. A weak station with a least
 /// goodput gets a cap near that.
 pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
@@ -43,6 +43,10 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
             }
             Goal::Delay { who, .. } | Goal::Files { who, .. } if !who.is_empty() => {
                 capped.extend(others(&|own| is_meant(who, &own.name)));
+                // A file waits for its turn again and again, a lone packet once.
+                if matches!(goal, Goal::Files { .. }) {
+                    weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
+                }
             }
             _ => {}
         }
@@ -153,6 +157,7 @@ mod tests {
         // One of a group has no name in the file.
         assert_eq!(of(&["web-2>=1Mbit/s"], 1.0), ["", "call vip", ""]);
         assert_eq!(of(&["delay(call)<=20ms"], 1.0), ["", "vip web", ""]);
+        assert_eq!(of(&["files(call)<=1s"], 1.0), ["call", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
     }
 

@@ -247,18 +247,18 @@ const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
 
 /// A box with weights; only where a goal tells stations apart.
 const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
-    let capacity = adaptive_or_air(r, x[2]);
+    let capacity = followed_or_known(r, x[2]);
     let weight = hundredths(between(0.05, 20.0, x[3]));
     Change {
         weights: r.classes.weighed.iter().map(|name| (name.clone(), weight)).collect(),
-        ..boxed(r, pick(&BY_STATION, x[0]), x[1], capacity)
+        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], capacity)
     }
 })];
 
 /// A box with a cap; only where others have to leave something to whom a goal names.
 const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
     caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
-    ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+    ..boxed(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
 })];
 
 /// A cap that leaves a weak station little more than a goal wants for it, and the policy per station.
@@ -269,7 +269,7 @@ const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
     let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
     Change {
         caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
-        ..boxed(r, pick(&BY_STATION, x[1]), x[2], adaptive_or_air(r, x[3]))
+        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
     }
 })
 .usually(HARDLY_MORE)];
@@ -278,19 +278,24 @@ const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
 const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
         weights: vec![(pick_name(&r.classes.any, x[4]), hundredths(between(0.05, 20.0, x[3])))],
-        ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
     }),
     family("box, a class capped", 5, 16, |r, x| Change {
         caps: vec![(pick_name(&r.classes.any, x[4]), r.rate(0.01, 0.6, x[3]))],
-        ..boxed(r, pick(&BY_STATION, x[0]), x[1], adaptive_or_air(r, x[2]))
+        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
     }),
 ];
 
 /// Policies that know weights and caps.
 const BY_STATION: [Policy; 2] = [Policy::PerStation, Policy::Airtime];
 
-fn adaptive_or_air(ranges: &Ranges, x: f64) -> CapacityParams {
-    if x < 0.5 { adaptive(ranges, x * 2.0) } else { air(ranges, x * 2.0 - 1.0) }
+/// A capacity that follows probes, or one that is known: by the air of each frame where a frame has the air to itself.
+fn followed_or_known(ranges: &Ranges, x: f64) -> CapacityParams {
+    match x {
+        x if x < 0.5 => adaptive(ranges, x * 2.0),
+        x if ranges.aggregates => fixed(ranges, x * 2.0 - 1.0),
+        x => air(ranges, x * 2.0 - 1.0),
+    }
 }
 
 fn pick_name(of: &[String], x: f64) -> String {

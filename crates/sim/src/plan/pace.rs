@@ -8,7 +8,7 @@ use fairair_core::qdisc::{Mac80211Params, QdiscSpec};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bytes, Duration};
 
-use super::search::is_steady;
+use super::search::{is_steady, settled_s};
 
 /// Where nothing can be reckoned.
 const UNKNOWN: f64 = 800.0;
@@ -42,7 +42,8 @@ fn measured(scenario: &Scenario) -> f64 {
 
 fn delivered(mut short: Scenario) -> f64 {
     if is_steady(&short) {
-        (short.run.warmup, short.run.duration) = (Duration::from_secs(2), Duration::from_secs(5));
+        let settled = Duration::from_millis((settled_s(&short) * 1e3) as u64);
+        (short.run.warmup, short.run.duration) = (settled + Duration::from_secs(2), settled + Duration::from_secs(5));
     }
     let record = crate::run(&short, 0);
     let bytes: u64 = record.flows.iter().map(|flow| flow.delivered_bytes).sum();

@@ -21,7 +21,7 @@ use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
 use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
-pub(super) use rung::{PROOF, is_steady};
+pub(super) use rung::{PROOF, is_steady, settled_s};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
@@ -301,9 +301,10 @@ impl<'a> Search<'a> {
     /// Simulates candidates in a rung, as many as the frames that are left allow; `None` when it was stopped. Those that are
     /// complete are added to `into` all the same.
     fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
-        let rung = rung.at(self.pace);
-        let room = (self.most() * rung.until - self.spent) / self.cost(rung);
-        let most = proposals.len().min(rung.least.max(room.max(0.0) as usize));
+        let rung = rung.of(self.scenario, self.pace);
+        let cost = self.cost(rung);
+        let room = (self.most() * rung.until - self.spent) / cost;
+        let most = proposals.len().min(rung.least(cost, self.most()).max(room.max(0.0) as usize));
         self.cut += proposals.len() - most;
         let proposals = &proposals[..most];
         let scenarios: Vec<Scenario> = proposals
@@ -352,7 +353,7 @@ impl<'a> Search<'a> {
             (THIRD, THIRD_KEPT),
             (PROOF, PROVED),
         ]
-        .map(|(rung, count)| (rung.at(self.pace), count))
+        .map(|(rung, count)| (rung.of(self.scenario, self.pace), count))
     }
 
     /// Goodput by which remedies are measured: that of the cell as it is, or what is left of it where slow stations get as much as fast
@@ -379,7 +380,7 @@ impl<'a> Search<'a> {
     fn expect(&self, first: usize, scale: f64) {
         let parts = |(rung, count): (Rung, usize)| count as f64 * f64::from(rung.replicas * self.parts(rung));
         let all: f64 = self.looks(first).into_iter().map(parts).sum();
-        let most = self.most() / self.cost(FIRST.at(self.pace));
+        let most = self.most() / self.cost(FIRST.of(self.scenario, self.pace));
         self.counter.expect((all * scale).min(most) as u32);
     }
 }

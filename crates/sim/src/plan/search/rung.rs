@@ -1,7 +1,7 @@
 //! How long and how often candidates are simulated, and what that may cost.
 
 use fairair_core::record::Record;
-use fairair_core::scenario::Scenario;
+use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::units::Duration;
 
 /// How long and how often a candidate is simulated. All candidates of a rung have the same seeds, which no other rung has:
@@ -50,8 +50,25 @@ const FAST_PACE: f64 = 8000.0;
 impl Rung {
     /// The rung in a cell of so many packets per second.
     pub(super) fn at(self, pace: f64) -> Self {
-        let replicas = (f64::from(self.replicas) * fast(pace)).ceil() as u32;
+        self.fewer(fast(pace))
+    }
+
+    /// The rung for `scenario`: where that keeps its time and is longer, fewer replicas say as much.
+    pub(super) fn of(self, scenario: &Scenario, pace: f64) -> Self {
+        let run = &scenario.run;
+        let usual = seconds(self, pace, round_trip_s(scenario)).1;
+        let longer = if is_steady(scenario) { 1.0 } else { (run.duration - run.warmup).as_secs_f64() / usual };
+        self.fewer(fast(pace) / longer.max(1.0))
+    }
+
+    fn fewer(self, share: f64) -> Self {
+        let replicas = (f64::from(self.replicas) * share).ceil() as u32;
         Rung { replicas: replicas.max(self.replicas.min(LEAST_REPLICAS)), ..self }
+    }
+
+    /// Candidates that are simulated whatever they cost: fewer where each costs so much that they would take all that the search may spend.
+    pub(super) fn least(self, cost: f64, most: f64) -> usize {
+        if cost * self.least as f64 > most * self.until { self.least.div_ceil(4) } else { self.least }
     }
 }
 
@@ -106,14 +123,34 @@ fn round_trip_s(scenario: &Scenario) -> f64 {
     2.0 * (scenario.wire.delay + own.unwrap_or(Duration::ZERO)).as_secs_f64()
 }
 
-/// Flows come and go at times of their own, or something happens: the scenario keeps its time.
+/// Flows that begin in the first seconds have begun before the shortest warm-up is over.
+const EARLY_S: f64 = 2.0;
+/// Flows may begin so late in the measured time, as a share of it, and the rest is as if they had always been there.
+const LATE: f64 = 0.05;
+
+/// Whether flows go, files come to an end or something happens in the time of `scenario`, or flows come late in what is measured: the scenario
+/// keeps its time then.
 pub(crate) fn is_steady(scenario: &Scenario) -> bool {
-    scenario.events.is_empty() && scenario.flows().all(|(_, flow)| flow.start == Duration::ZERO && flow.stop.is_none())
+    let run = &scenario.run;
+    let is_endless =
+        |flow: &Flow| flow.stop.is_none() && !matches!(flow.traffic, Traffic::Files { count: Some(_), .. });
+    let late = settled_s(scenario) - run.warmup.as_secs_f64();
+    scenario.events.is_empty()
+        && scenario.flows().all(|(_, flow)| is_endless(flow))
+        && late <= LATE * (run.duration - run.warmup).as_secs_f64()
+}
+
+/// Seconds after which all flows of `scenario` have begun; none where a warm-up sees to that.
+pub(crate) fn settled_s(scenario: &Scenario) -> f64 {
+    let last = scenario.flows().map(|(_, flow)| flow.start).max().unwrap_or(Duration::ZERO);
+    let last = (last + scenario.run.start_spread).as_secs_f64();
+    if last > EARLY_S { last } else { 0.0 }
 }
 
 /// Warm-up and measured time of a replica of `scenario`, which is steady.
 fn lengths(scenario: &Scenario, rung: Rung, pace: f64) -> (f64, f64) {
     let (warmup, measured) = seconds(rung, pace, round_trip_s(scenario));
+    let warmup = settled_s(scenario) + warmup;
     if rung.number != WHOLE.number {
         return (warmup, measured);
     }
