@@ -8,7 +8,7 @@ use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::shaper::{LeafRule, Policy, QueueRule, VsbParams};
 use fairair_core::units::{Bitrate, Bytes};
 
-use super::words::{inline_capacity, inline_queue, word};
+use super::snippet;
 
 const BEST_EFFORT: usize = Category::BestEffort.index();
 /// Queues that access points have.
@@ -161,45 +161,9 @@ impl Change {
         changed
     }
 
-    /// What to write into the scenario file, table by table in place of its keys; empty: nothing.
+    /// What to write into the scenario file, table by table in place of its own; empty: nothing.
     pub(crate) fn snippet(&self, scenario: &Scenario) -> String {
-        let mut lines = Vec::new();
-        if self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some() {
-            lines.push("[ap]".to_owned());
-            lines.push(format!("queue = {}", inline_queue(&self.queue.unwrap_or(scenario.ap.queue))));
-        }
-        if let Some((rule, buffer)) = self.window_cap {
-            lines.push(format!("window_cap = {{ kind = {}, buffer = {buffer} }}", word(&rule)));
-        }
-        if let Some((share, capacity)) = self.limiter {
-            let capacity = capacity.map_or("\"auto\"".to_owned(), |rate| word(&rate));
-            lines.push(format!("uplink_limiter = {{ capacity = {capacity}, share = {} }}", word(&share)));
-        }
-        if let Some((cw_min, aifsn)) = self.told {
-            lines.push("[radio.edca]".to_owned());
-            lines.push(format!("stations = {{ be = {{ cw_min = {cw_min}, aifsn = {aifsn} }} }}"));
-        }
-        if let Some(BoxChange { policy, capacity, queue, batches }) = self.enforce {
-            lines.push("[enforce]".to_owned());
-            lines.push(format!("policy = {}", word(&policy)));
-            lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
-            let usual = Enforce::usual_box(&scenario.radio);
-            match queue {
-                Some(packets) => lines.push(format!("queue = {packets}")),
-                None if usual.leaf.is_fifo() => lines.push("queue = \"auto\"\nleaf = \"auto\"".to_owned()),
-                None => {}
-            }
-            if !batches && usual.batch > Bytes(0) {
-                lines.push("batch = \"0 B\"".to_owned());
-            }
-        }
-        for (name, weight) in &self.weights {
-            lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
-        }
-        for (name, cap) in &self.caps {
-            lines.push(format!("[[station]]\nname = {}\ncap = {}", word(name), word(cap)));
-        }
-        lines.join("\n")
+        snippet::of(self, scenario, &self.applied(scenario))
     }
 }
 

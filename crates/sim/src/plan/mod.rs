@@ -18,6 +18,7 @@ mod ranges;
 mod requirements;
 mod search;
 mod share;
+mod snippet;
 mod words;
 
 use fairair_core::metrics::Report;
@@ -226,10 +227,10 @@ pub fn plan_and_tell(
     Ok(search.run(&families, met_already).map(|found| answer(scenario, required, &found, &left_out)))
 }
 
-/// What to write into the file of `scenario`, table by table in place of its keys, to have the queue, window cap, uplink
+/// What to write into the file of `scenario`, table by table in place of its own, to have the queue, window cap, uplink
 /// limiter and box of `changed`, such as a remedy gives it; empty: nothing.
 pub fn snippet(scenario: &Scenario, changed: &Scenario) -> String {
-    Change::between(scenario, changed).snippet(scenario)
+    snippet::of(&Change::between(scenario, changed), scenario, changed)
 }
 
 fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out: &[&str]) -> Plan {

@@ -1,9 +1,9 @@
 //! How files write the values of a change: those of scenarios, and that of the live box.
 
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use fairair_core::qdisc::QdiscSpec;
+use fairair_core::qdisc::{QdiscSpec, SharedFifoParams};
 use fairair_core::remedy::{Paste, paste};
-use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::scenario::{Enforce, Preset, Scenario};
 use fairair_core::units::Bitrate;
 
 use super::change::{BoxChange, Change};
@@ -64,10 +64,16 @@ fn json_of(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-pub(super) fn inline_queue(queue: &QdiscSpec) -> String {
-    let all = QdiscSpec::all();
-    let usual = all.iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(queue);
-    inline(queue, usual)
+pub(super) fn inline_queue(queue: &QdiscSpec, preset: Preset) -> String {
+    let usual = QdiscSpec::all().into_iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(*queue);
+    let usual = match usual {
+        // Design ruling 18.
+        QdiscSpec::SharedFifo(params) if preset == Preset::Ns3 => {
+            QdiscSpec::SharedFifo(SharedFifoParams { count_unacknowledged: true, ..params })
+        }
+        usual => usual,
+    };
+    inline(queue, &usual)
 }
 
 pub(super) fn inline_capacity(capacity: &CapacityParams, max: Bitrate) -> String {
