@@ -10,6 +10,7 @@ use fairair_sim::plan::{Goal, Requirements, plan_and_tell};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
+use crate::output::files::spared;
 use crate::output::{self, Page};
 use crate::{output::plan as print, work};
 
@@ -30,6 +31,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Err(usage(mistake));
     }
     if let Some(file) = &args.svg {
+        spared(&args.scenario, "--svg", file, "front.svg")?;
         can_write(file).map_err(|error| CliError::unwritable(file, &error))?;
     }
     let pool = work::pool(args.jobs)?;
