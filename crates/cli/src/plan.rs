@@ -43,7 +43,10 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Interrupted);
     };
     output::print(&match args.format {
-        Format::Table => print::table(&plan, Page::of_stdout(args.wide)),
+        Format::Table => {
+            let page = Page::of_stdout(args.wide);
+            print::table(&plan, page) + &if args.thorough { String::new() } else { print::longer(&plan, page) }
+        }
         Format::Json => {
             serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
         }

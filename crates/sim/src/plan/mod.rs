@@ -21,7 +21,7 @@ mod share;
 mod snippet;
 mod words;
 
-use fairair_core::metrics::Report;
+use fairair_core::metrics::{Report, exact_per_cent};
 use fairair_core::remedy::{Paste, cautions};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
@@ -396,7 +396,7 @@ fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> V
     if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {
         let some = surest(looked_at().filter(|outcome| outcome.misses.iter().all(|miss| *miss <= 0.0)));
         all.push(Constraint {
-            goal: format!("nobody below {} % of the max-min share", (required.floor * 1e5).round() / 1e3),
+            goal: format!("nobody below {} % of the max-min share", exact_per_cent(required.floor)),
             reached: match &first.risk {
                 Some(risk) if first.starved.is_nobody() => format!("{risk}: with other seeds somebody may be below"),
                 _ => format!("{} below", names(scenario, &first.starved).join(", ")),
