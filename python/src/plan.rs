@@ -80,7 +80,10 @@ fn within(name: &str, value: f64, most: f64) -> Result<f64, BadInput> {
     Err(BadInput::new(name, format!("{value} is not between 0 and {most}"), "give a share, such as 0.1"))
 }
 
-/// A document with a plan's snippet in it: its keys take the place of the document's, stations are found by name.
+/// The table of a scenario of which a snippet has inner tables only.
+const OUTER: &str = "radio";
+
+/// A document with a plan's snippet in it: its tables take the place of the document's, keys of a station that of the station of its name.
 #[pyfunction]
 pub(crate) fn apply_snippet(document: &str, snippet: &str) -> PyResult<String> {
     let mut root = document::parse(document)?;
@@ -93,9 +96,13 @@ pub(crate) fn apply_snippet(document: &str, snippet: &str) -> PyResult<String> {
                 let Some(root) = root.as_object_mut() else {
                     return Err(wrong("the scenario has no tables".into()).into());
                 };
-                let table = root.entry(name).or_insert_with(|| Value::Object(Map::new()));
-                for (key, value) in keys {
-                    document::set(table, key, value)?;
+                if name == OUTER {
+                    let table = root.entry(name).or_insert_with(|| Value::Object(Map::new()));
+                    for (key, value) in keys {
+                        document::set(table, key, value)?;
+                    }
+                } else {
+                    root.insert(name.clone(), change.clone());
                 }
             }
             Value::Array(stations) => {

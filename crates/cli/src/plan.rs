@@ -10,6 +10,7 @@ use fairair_sim::plan::{Goal, Requirements, plan_and_tell};
 
 use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
+use crate::output::files::spared;
 use crate::output::{self, Page};
 use crate::{output::plan as print, work};
 
@@ -30,6 +31,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Err(usage(mistake));
     }
     if let Some(file) = &args.svg {
+        spared(&args.scenario, "--svg", file, "front.svg")?;
         can_write(file).map_err(|error| CliError::unwritable(file, &error))?;
     }
     let pool = work::pool(args.jobs)?;
@@ -41,7 +43,10 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Interrupted);
     };
     output::print(&match args.format {
-        Format::Table => print::table(&plan, Page::of_stdout(args.wide)),
+        Format::Table => {
+            let page = Page::of_stdout(args.wide);
+            print::table(&plan, page) + &if args.thorough { String::new() } else { print::longer(&plan, page) }
+        }
         Format::Json => {
             serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
         }

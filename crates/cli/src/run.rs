@@ -10,7 +10,7 @@ use fairair_sim::{Effort, SIMULATOR};
 use crate::args::{Format, Percent, RunArgs};
 use crate::capture::{self, Capture};
 use crate::error::{CliError, Exit};
-use crate::output::files::OutDir;
+use crate::output::files::{OutDir, spared};
 use crate::output::{self, Style};
 use crate::pcap::STDOUT;
 use crate::work;
@@ -66,16 +66,8 @@ pub(crate) fn deliver(
 /// Refuses a capture or trace that would replace the scenario (a slip of the pen must not cost it) or the other, and a capture
 /// that a terminal would show. Says whether the capture has standard output to itself.
 pub(crate) fn check_capture(pcap: Option<&Path>, trace: Option<&Path>, scenario: &Path) -> Result<bool, CliError> {
-    let real = |path: &Path| path.canonicalize().ok();
     for (option, path, example) in [("--pcap", pcap, "air.pcap"), ("--trace", trace, "air.parquet")] {
-        if let Some(path) = path.and_then(real)
-            && Some(&path) == real(scenario).as_ref()
-        {
-            return Err(CliError::Usage {
-                what: format!("{option} {} is the scenario file, which would be replaced", path.display()),
-                help: format!("name another file, such as {example}"),
-            });
-        }
+        path.map_or(Ok(()), |path| spared(scenario, option, path, example))?;
     }
     if trace.is_some_and(|trace| trace == Path::new(STDOUT) || Some(trace) == pcap) {
         return Err(CliError::Usage {

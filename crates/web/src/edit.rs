@@ -211,6 +211,7 @@ fn value(json: &Json) -> Result<Value, Refusal> {
     })
 }
 
+/// Each table of a snippet in place of the own one: it is whole.
 fn paste(document: &mut DocumentMut, snippet: &DocumentMut) -> Result<(), Refusal> {
     for (name, item) in snippet.iter() {
         if let Item::ArrayOfTables(changed) = item {
@@ -224,6 +225,13 @@ fn paste(document: &mut DocumentMut, snippet: &DocumentMut) -> Result<(), Refusa
             document.insert(name, Item::Table(Table::new()));
         }
         let target = document.get_mut(name).and_then(Item::as_table_like_mut).ok_or_else(nowhere)?;
+        // Of `[radio.edca]` that is the inner table; the rest of `[radio]` stays.
+        if !item.as_table().is_some_and(Table::is_implicit) {
+            let others = target.iter().map(|(key, _)| key.to_owned()).filter(|key| !keys.contains_key(key));
+            for other in others.collect::<Vec<String>>() {
+                target.remove(&other);
+            }
+        }
         keys.iter().for_each(|(key, item)| take(target, key, item));
     }
     Ok(())
@@ -320,6 +328,17 @@ mod tests {
             edited(&format!(r#"[{{"do":"paste","snippet":"{snippet}"}},{{"do":"paste","snippet":"{snippet}"}}]"#));
         assert_eq!(text.matches("tlas").count(), 1, "{text}");
         assert!(text.starts_with("# A cell.") && text.contains("weight = 2.0"), "{text}");
+    }
+
+    #[test]
+    fn a_table_of_a_snippet_leaves_nothing_of_the_old_one() {
+        let text = edited(
+            r#"[{"do":"set","path":["ap","uplink_queue"],"value":7},{"do":"set","path":["radio","phy"],"value":"802.11n"},
+                {"do":"set","path":["radio","edca","preset"],"value":"openwrt"},
+                {"do":"paste","snippet":"[ap]\nqueue = { kind = \"las\" }\n[radio.edca]\nap = { be = { aifsn = 4 } }"}]"#,
+        );
+        assert!(text.contains("las") && !text.contains("uplink_queue"), "{text}");
+        assert!(text.contains("802.11n") && text.contains("aifsn = 4") && !text.contains("openwrt"), "{text}");
     }
 
     #[test]

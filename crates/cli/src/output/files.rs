@@ -8,6 +8,18 @@ use tempfile::NamedTempFile;
 
 use crate::error::CliError;
 
+/// Refuses an output of `option` that would replace the file `scenario`: a slip of the pen must not cost it.
+pub(crate) fn spared(scenario: &Path, option: &str, output: &Path, example: &str) -> Result<(), CliError> {
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(output).is_none_or(|output| Some(output) != real(scenario)) {
+        return Ok(());
+    }
+    Err(CliError::Usage {
+        what: format!("{option} {} is the scenario file, which would be replaced", output.display()),
+        help: format!("name another, such as {example}"),
+    })
+}
+
 /// A file under a temporary name in the directory where it is to appear.
 pub(crate) struct Pending {
     path: PathBuf,
@@ -73,6 +85,10 @@ impl OutDir {
             let busy = io::Error::new(io::ErrorKind::ResourceBusy, "another run is going to write there");
             return Err(CliError::unwritable(dir, &busy));
         }
+        let (_, results) = names.split_last().unwrap_or((&"", &[]));
+        for name in results {
+            spared(scenario, "of --out,", &dir.join(name), "--out results")?;
+        }
         for name in names {
             let path = dir.join(name);
             Pending::create(&path).map_err(unwritable(path))?;
@@ -125,6 +141,27 @@ mod tests {
         }
         assert_eq!(std::fs::read(dir.join("scenario.toml")).unwrap(), b"name = \"x\"");
         assert_eq!(std::fs::read(dir.join("result.json")).unwrap(), b"{}");
+    }
+
+    #[test]
+    fn no_result_takes_the_place_of_the_scenario() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
+        let prepare = |name: &str| {
+            let scenario = dir.join(name);
+            std::fs::write(&scenario, "name = \"x\"").unwrap();
+            OutDir::prepare(dir, &scenario, &["result.json", "scenario.toml"]).map(drop)
+        };
+        assert!(prepare("result.json").is_err_and(|error| error.to_string().contains("which would be replaced")));
+        prepare("scenario.toml").unwrap();
+        let (own, link) = (dir.join("scenario.toml"), dir.join("front.svg"));
+        spared(&own, "--svg", &link, "plan.svg").unwrap();
+        assert!(spared(&own, "--svg", &dir.join("./scenario.toml"), "front.svg").is_err());
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&own, &link).unwrap();
+            assert!(spared(&own, "--svg", &link, "plan.svg").is_err(), "nor through a link");
+        }
     }
 
     #[test]

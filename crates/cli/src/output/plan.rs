@@ -1,7 +1,7 @@
 //! A plan for people: what to change, what it brings, what to paste, and what else can be had.
 
 use fairair_core::metrics::quantity::CELL;
-use fairair_core::metrics::{Estimate, per_cent as share_told};
+use fairair_core::metrics::{Estimate, exact_per_cent, per_cent as share_told};
 use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row, SHORT_S};
 
 use super::comparison::pasted;
@@ -28,8 +28,8 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
         "{}: {} (ratios within {} %), nobody below {} % of the max-min share",
         style.bold(&plan.name),
         plan.goals.join(" and "),
-        per_cent(plan.tolerance),
-        per_cent(plan.floor)
+        exact_per_cent(plan.tolerance),
+        exact_per_cent(plan.floor)
     );
     let mut lines = page.wrapped(&title);
     lines.push(style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())));
@@ -143,11 +143,6 @@ fn likely(point: &Point) -> String {
 
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
-}
-
-/// A share in per cent, without the digits that a product of floats adds.
-fn per_cent(share: f64) -> f64 {
-    (share * 1e5).round() / 1e3
 }
 
 /// Lines in bold.
@@ -362,6 +357,14 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     }
     lines.extend(in_doubt(plan, page));
     lines
+}
+
+/// What may help where nothing meets the goals of a search that was not thorough.
+pub(crate) fn longer(plan: &Plan, page: Page) -> String {
+    if plan.met || plan.interrupted {
+        return String::new();
+    }
+    page.wrapped("`--thorough` searches longer, among five times as many candidates.").join("\n") + "\n"
 }
 
 /// What could be had without each goal; where all are met, what is more by [`PRICE`] and by the doubt about that.

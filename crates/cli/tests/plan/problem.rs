@@ -85,7 +85,7 @@ impl Problem {
         self.scenario.stations.iter().any(|station| station.frame_error.get() > 0.0 || station.bit_error_rate > 0.0)
     }
 
-    /// The scenario with a snippet pasted into its file: keys of the snippet take the place of the file's.
+    /// The scenario with a snippet pasted into its file: tables of the snippet take the place of the file's.
     pub(crate) fn pasted(&self, snippet: &str) -> Scenario {
         let mut file: toml::Table = self.text.parse().unwrap();
         let snippet: toml::Table = snippet.parse().unwrap();
@@ -96,10 +96,13 @@ impl Problem {
                 }
                 continue;
             }
-            let table = file.entry(name).or_insert_with(|| toml::Table::new().into());
-            for (key, value) in keys.as_table().unwrap().clone() {
-                table.as_table_mut().unwrap().insert(key, value);
+            // `[radio.edca]` leaves the rest of `[radio]`.
+            if name != "radio" {
+                file.insert(name, keys);
+                continue;
             }
+            let table = file.entry(name).or_insert_with(|| toml::Table::new().into());
+            table.as_table_mut().unwrap().extend(keys.as_table().unwrap().clone());
         }
         Scenario::from_toml(&toml::to_string(&file).unwrap(), "pasted.toml").unwrap()
     }

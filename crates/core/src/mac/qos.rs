@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::phy::{LONGEST_PPDU, Phy};
 use crate::packet::Category;
+use crate::preset::Preset;
 use crate::units::{Bytes, Duration};
 
 /// How one access category contends.
@@ -63,6 +64,22 @@ impl EdcaParams {
         edca.stations[Category::Background.index()].txop = none;
         edca
     };
+
+    /// All of these, as `preset` of `[radio.edca]` names them.
+    pub const NAMED: [(&str, EdcaParams); 4] = [
+        ("hostapd", EdcaParams::HOSTAPD),
+        ("openwrt", EdcaParams::OPENWRT),
+        ("802.11-2020", EdcaParams::STANDARD),
+        ("ns3", EdcaParams::NS3),
+    ];
+
+    /// Those of a scenario that names none.
+    pub const fn usual(preset: Preset) -> EdcaParams {
+        match preset {
+            Preset::Ns3 => EdcaParams::NS3,
+            Preset::Standard | Preset::Ns2 => EdcaParams::HOSTAPD,
+        }
+    }
 }
 
 /// The limits of an A-MPDU besides those of its duration.

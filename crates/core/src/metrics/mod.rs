@@ -32,7 +32,7 @@ pub use rows::{
     Transport,
 };
 pub use starvation::{FLOOR, MaxMin, Starved};
-pub use verdict::{per_cent, starving, times, verdict};
+pub use verdict::{exact_per_cent, per_cent, starving, times, verdict};
 
 #[cfg(test)]
 mod tests;

@@ -258,3 +258,11 @@ pub fn per_cent(share: f64) -> String {
     let decimals = usize::from(share < 0.0995);
     format!("{:.decimals$} %", share * 100.0)
 }
+
+/// A share that somebody chose in per cent: three decimals, of what is small three digits, without those that a product of floats adds.
+pub fn exact_per_cent(share: f64) -> f64 {
+    let per_cent = share * 100.0;
+    let decimals = if per_cent > 0.0 { (2.0 - per_cent.log10().floor()).max(3.0) } else { 3.0 };
+    let unit = 10_f64.powf(decimals);
+    (per_cent * unit).round() / unit
+}

@@ -27,16 +27,22 @@ const RULES: &[Kind<WindowRule>] = &[
     Kind { name: "tfbr-exact", keys: TFBR, read: |_| Ok(WindowRule::TfbrExact) },
 ];
 
+impl Ap {
+    /// The length of the queue for the wire where the file says nothing.
+    pub const fn usual_uplink_queue(radio: &Radio) -> usize {
+        // An A-MPDU brings up to 256 packets at once; 1000 is Linux' `txqueuelen`.
+        if radio.qos.is_some() { 1000 } else { 100 }
+    }
+}
+
 /// Reads `[ap]`. A window cap takes delay and segment size from `[wire]` and `[tcp]` unless its own keys say otherwise.
 pub(super) fn ap(root: &Table, wire: &Wire, tcp: &TcpParams, radio: &Radio, preset: Preset) -> Checked<Ap> {
     let table = root.table("ap", "[ap]")?;
     table.allow(AP)?;
     let queue = queue::spec(&table, preset)?;
-    // An A-MPDU brings up to 256 packets at once; 1000 is Linux' `txqueuelen`.
-    let uplink_queue = if radio.qos.is_some() { 1000 } else { 100 };
     Ok(Ap {
         queue,
-        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, uplink_queue)?,
+        uplink_queue: table.within("uplink_queue", 1..=LARGEST_QUEUE, Ap::usual_uplink_queue(radio))?,
         window_cap: if table.has("window_cap") { Some(window_cap(&table, queue, wire, tcp)?) } else { None },
         uplink_limiter: if table.has("uplink_limiter") { Some(uplink_limiter(&table)?) } else { None },
     })

@@ -21,16 +21,9 @@ const LARGEST_WINDOW: u32 = 32_767;
 
 /// Reads `[radio.edca]`, and `txop`, `cw_min`, `cw_max` of `[radio]`: those of best effort at AP and stations.
 pub(super) fn edca(radio: &Table, preset: Preset) -> Checked<EdcaParams> {
-    const PRESETS: [(&str, EdcaParams); 4] = [
-        ("hostapd", EdcaParams::HOSTAPD),
-        ("openwrt", EdcaParams::OPENWRT),
-        ("802.11-2020", EdcaParams::STANDARD),
-        ("ns3", EdcaParams::NS3),
-    ];
     let table = radio.table("edca", "[radio.edca]")?;
     table.allow(EDCA)?;
-    let usual = if preset == Preset::Ns3 { EdcaParams::NS3 } else { EdcaParams::HOSTAPD };
-    let mut edca = table.one_of("preset", &PRESETS)?.unwrap_or(usual);
+    let mut edca = table.one_of("preset", &EdcaParams::NAMED)?.unwrap_or(EdcaParams::usual(preset));
     let best_effort = Category::BestEffort.index();
     for access in [&mut edca.ap[best_effort], &mut edca.stations[best_effort]] {
         *access = category(radio, *access, "[radio]")?;

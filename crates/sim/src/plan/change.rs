@@ -8,8 +8,6 @@ use fairair_core::scenario::{Enforce, Flow, Scenario, Traffic};
 use fairair_core::shaper::{LeafRule, Policy, QueueRule, UdpRule, VsbParams};
 use fairair_core::units::{Bitrate, Bytes};
 
-use super::words::{inline_capacity, inline_queue, word};
-
 const BEST_EFFORT: usize = Category::BestEffort.index();
 /// Queues that access points have.
 const OF_TODAY: [&str; 4] = ["droptail", "shared-fifo", "fq-codel", "mac80211"];
@@ -109,12 +107,14 @@ impl Change {
     /// What of its box the live box does not have.
     pub(super) fn lacks_of_box(&self, aggregates: bool) -> Option<&'static str> {
         let BoxChange { policy, capacity, batches, .. } = self.enforce?;
-        let reckons =
-            matches!(capacity, CapacityParams::Air(_)) || matches!(policy, Policy::Airtime | Policy::AirtimePhy);
+        let counts_air = matches!(capacity, CapacityParams::Air(_));
+        let reckons = counts_air || matches!(policy, Policy::Airtime | Policy::AirtimePhy);
         match (batches, aggregates && reckons) {
             // It sends packet by packet. What fills PPDUs has other shares then.
             (true, _) => Some("a box that sends in batches"),
             (_, true) => Some("a box that reckons with the air of 802.11n and later"),
+            // It counts the air of stations.
+            _ if counts_air && !policy.is_by_station() => Some("a box that counts air but has no classes of stations"),
             _ => None,
         }
     }
@@ -160,50 +160,6 @@ impl Change {
         }
         changed
     }
-
-    /// What to write into the scenario file, table by table in place of its keys; empty: nothing.
-    pub(crate) fn snippet(&self, scenario: &Scenario) -> String {
-        let mut lines = Vec::new();
-        if self.queue.is_some() || self.window_cap.is_some() || self.limiter.is_some() {
-            lines.push("[ap]".to_owned());
-            lines.push(format!("queue = {}", inline_queue(&self.queue.unwrap_or(scenario.ap.queue))));
-        }
-        if let Some((rule, buffer)) = self.window_cap {
-            lines.push(format!("window_cap = {{ kind = {}, buffer = {buffer} }}", word(&rule)));
-        }
-        if let Some((share, capacity)) = self.limiter {
-            let capacity = capacity.map_or("\"auto\"".to_owned(), |rate| word(&rate));
-            lines.push(format!("uplink_limiter = {{ capacity = {capacity}, share = {} }}", word(&share)));
-        }
-        if let Some((cw_min, aifsn)) = self.told {
-            lines.push("[radio.edca]".to_owned());
-            lines.push(format!("stations = {{ be = {{ cw_min = {cw_min}, aifsn = {aifsn} }} }}"));
-        }
-        if let Some(BoxChange { policy, capacity, queue, batches }) = self.enforce {
-            lines.push("[enforce]".to_owned());
-            lines.push(format!("policy = {}", word(&policy)));
-            lines.push(format!("capacity = {}", inline_capacity(&capacity, Enforce::most_in(&scenario.radio))));
-            let usual = Enforce::usual_box(&scenario.radio);
-            match queue {
-                Some(packets) => lines.push(format!("queue = {packets}")),
-                None if usual.leaf.is_fifo() => lines.push("queue = \"auto\"\nleaf = \"auto\"".to_owned()),
-                None => {}
-            }
-            if !batches && usual.batch > Bytes(0) {
-                lines.push("batch = \"0 B\"".to_owned());
-            }
-            if udp(scenario) != usual.udp {
-                lines.push(format!("udp = {}", word(&udp(scenario))));
-            }
-        }
-        for (name, weight) in &self.weights {
-            lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
-        }
-        for (name, cap) in &self.caps {
-            lines.push(format!("[[station]]\nname = {}\ncap = {}", word(name), word(cap)));
-        }
-        lines.join("\n")
-    }
 }
 
 /// What a box does with UDP from stations: QUIC answers to losses, and an upload that passes by the box would take the air of the others.
@@ -211,7 +167,8 @@ fn udp(scenario: &Scenario) -> UdpRule {
     let uploads = scenario.flows().filter(|(_, flow)| flow.direction == Direction::Up);
     let is_quic = |flow: &Flow| flow.traffic == Traffic::Quic;
     let usual = if uploads.map(|(_, flow)| flow).any(is_quic) { UdpRule::Shape } else { UdpRule::BypassUplink };
-    scenario.enforce.map_or(usual, |own| own.vsb.udp)
+    // The live box has no `auto`.
+    scenario.enforce.map(|own| own.vsb.udp).filter(|udp| *udp != UdpRule::Auto).unwrap_or(usual)
 }
 
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.

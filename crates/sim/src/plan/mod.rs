@@ -18,9 +18,10 @@ mod ranges;
 mod requirements;
 mod search;
 mod share;
+mod snippet;
 mod words;
 
-use fairair_core::metrics::Report;
+use fairair_core::metrics::{Report, exact_per_cent};
 use fairair_core::remedy::{Paste, cautions};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
@@ -226,10 +227,10 @@ pub fn plan_and_tell(
     Ok(search.run(&families, met_already).map(|found| answer(scenario, required, &found, &left_out)))
 }
 
-/// What to write into the file of `scenario`, table by table in place of its keys, to have the queue, window cap, uplink
+/// What to write into the file of `scenario`, table by table in place of its own, to have the queue, window cap, uplink
 /// limiter and box of `changed`, such as a remedy gives it; empty: nothing.
 pub fn snippet(scenario: &Scenario, changed: &Scenario) -> String {
-    Change::between(scenario, changed).snippet(scenario)
+    snippet::of(&Change::between(scenario, changed), scenario, changed)
 }
 
 fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out: &[&str]) -> Plan {
@@ -395,7 +396,7 @@ fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> V
     if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {
         let some = surest(looked_at().filter(|outcome| outcome.misses.iter().all(|miss| *miss <= 0.0)));
         all.push(Constraint {
-            goal: format!("nobody below {} % of the max-min share", (required.floor * 1e5).round() / 1e3),
+            goal: format!("nobody below {} % of the max-min share", exact_per_cent(required.floor)),
             reached: match &first.risk {
                 Some(risk) if first.starved.is_nobody() => format!("{risk}: with other seeds somebody may be below"),
                 _ => format!("{} below", names(scenario, &first.starved).join(", ")),

@@ -1,29 +1,32 @@
 //! How files write the values of a change: those of scenarios, and that of the live box.
 
 use fairair_core::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
-use fairair_core::qdisc::QdiscSpec;
+use fairair_core::qdisc::{QdiscSpec, SharedFifoParams};
 use fairair_core::remedy::{Paste, paste};
-use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::scenario::{Enforce, Preset, Radio, Scenario};
+use fairair_core::shaper::{Policy, VsbParams};
 use fairair_core::units::Bitrate;
 
 use super::change::{BoxChange, Change};
 
 /// What to write into the files of the AP and of the live box for a change that makes `changed` of `scenario`.
 pub(super) fn files(scenario: &Scenario, changed: &Scenario, change: &Change) -> Option<Paste> {
-    let (of_ap, vsb) = (paste(scenario, changed), change.vsb(scenario));
+    let (of_ap, vsb) = (paste(scenario, changed), change.vsb(scenario, changed));
     (of_ap.is_some() || !vsb.is_empty()).then(|| Paste { vsb, ..of_ap.unwrap_or_default() })
 }
 
 impl Change {
-    /// Lines of vsb.toml that make the live box that of this change; none where it has no box, or one that does not live yet. Interfaces,
-    /// and who a station is, are the site's.
-    fn vsb(&self, scenario: &Scenario) -> Vec<String> {
+    /// Lines of vsb.toml that make the live box that of this change, which makes `changed` of `scenario`; none where it has no box, or one
+    /// that does not live yet. Interfaces, and who a station is, are the site's.
+    fn vsb(&self, scenario: &Scenario, changed: &Scenario) -> Vec<String> {
         let aggregates = scenario.radio.qos.is_some();
         let Some(BoxChange { policy, capacity, queue, .. }) = self.enforce else { return Vec::new() };
         if self.lacks_of_box(aggregates).is_some() {
             return Vec::new();
         }
         let mut lines = vec![format!("policy = {}", word(&policy))];
+        let udp = changed.enforce.map(|own| own.vsb.udp).filter(|udp| *udp != VsbParams::default().udp);
+        lines.extend(udp.map(|udp| format!("udp = {}", word(&udp))));
         match queue {
             Some(packets) => lines.push(format!("queue = {packets}\nleaf = \"fifo\"")),
             None => lines.push("queue = \"auto\"".to_owned()),
@@ -35,12 +38,45 @@ impl Change {
         if !aggregates {
             lines.push(format!("phy = {}", word(&scenario.radio.phy)));
         }
+        let counts_air = policy == Policy::Airtime || matches!(capacity, CapacityParams::Air(_));
+        let Radio { phy, basic_rate, .. } = scenario.radio;
+        if counts_air && phy.rates_kbps().iter().any(|kbps| Bitrate::from_bps(kbps * 1000) < basic_rate) {
+            lines.push(format!("basic_rate = {}", word(&basic_rate)));
+        }
         lines.push(format!("capacity = {}", inline_capacity(&capacity, known)));
-        let station = |name: &str| format!("[[station]]\nname = {}\nmac = \"...\"", word(&name));
-        lines.extend(self.weights.iter().map(|(name, weight)| format!("{}\nweight = {weight}", station(name))));
-        lines.extend(self.caps.iter().map(|(name, cap)| format!("{}\ncap = {}", station(name), word(cap))));
+        if counts_air || policy == Policy::AirtimePhy {
+            lines.push(RATES.to_owned());
+        }
+        if policy.is_by_station() {
+            lines.extend(stations(changed));
+        }
         lines.join("\n").lines().map(str::to_owned).collect()
     }
+}
+
+/// Said where the live box reckons with the rates of stations.
+const RATES: &str = "# A station of unknown rate counts as the fastest: give its `rate`, or a list of [discovery] (docs/vsb.md#stations)";
+
+/// A `[[station]]` for each that has a weight or a cap, with both.
+fn stations(changed: &Scenario) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for group in changed.stations.chunk_by(|a, b| a.name_in_file() == b.name_in_file()) {
+        let station = &group[0];
+        let keys = [
+            (station.weight.to_bits() != 1.0_f64.to_bits()).then(|| format!("weight = {}", station.weight)),
+            station.cap.map(|cap| format!("cap = {}", word(&cap))),
+        ];
+        if keys.iter().all(Option::is_none) {
+            continue;
+        }
+        lines.push("[[station]]".to_owned());
+        if group.len() > 1 {
+            lines.push(format!("# One for each of the {}, of a name of its own", group.len()));
+        }
+        lines.push(format!("name = {}\nmac = \"...\"", word(&station.name_in_file())));
+        lines.extend(keys.into_iter().flatten());
+    }
+    lines
 }
 
 /// A word or quantity as JSON and TOML write it alike, in quotes.
@@ -64,10 +100,16 @@ fn json_of(value: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-pub(super) fn inline_queue(queue: &QdiscSpec) -> String {
-    let all = QdiscSpec::all();
-    let usual = all.iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(queue);
-    inline(queue, usual)
+pub(super) fn inline_queue(queue: &QdiscSpec, preset: Preset) -> String {
+    let usual = QdiscSpec::all().into_iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(*queue);
+    let usual = match usual {
+        // Design ruling 18.
+        QdiscSpec::SharedFifo(params) if preset == Preset::Ns3 => {
+            QdiscSpec::SharedFifo(SharedFifoParams { count_unacknowledged: true, ..params })
+        }
+        usual => usual,
+    };
+    inline(queue, &usual)
 }
 
 pub(super) fn inline_capacity(capacity: &CapacityParams, max: Bitrate) -> String {
@@ -84,19 +126,28 @@ pub(super) fn inline_capacity(capacity: &CapacityParams, max: Bitrate) -> String
 
 #[cfg(test)]
 mod tests {
-    use fairair_core::shaper::Policy;
     use fairair_core::units::Duration;
 
     use super::*;
 
-    fn lines(phy: &str, policy: Policy, capacity: CapacityParams, batches: bool) -> String {
+    fn cell(phy: &str, more: &str) -> Scenario {
         let text = format!(
-            "name = \"x\"\nrun.duration = \"9 s\"\nradio.phy = \"{phy}\"\n[[station]]\nname = \"a\"\nflows = [{{ direction = \"up\" }}]\n"
+            "name = \"x\"\nrun.duration = \"9 s\"\nradio.phy = \"{phy}\"\n[[station]]\nname = \"a\"\nflows = [{{ direction = \"up\" }}]\n{more}"
         );
-        let scenario = Scenario::from_toml(&text, "x.toml").unwrap();
+        Scenario::from_toml(&text, "x.toml").unwrap()
+    }
+
+    fn vsb(scenario: &Scenario, policy: Policy, capacity: CapacityParams, batches: bool) -> Option<String> {
         let enforce = Some(BoxChange { policy, capacity, queue: None, batches });
         let caps = vec![("a".to_owned(), Bitrate::mbps(1))];
-        Change { enforce, caps, ..Change::default() }.vsb(&scenario).join("\n")
+        let change = Change { enforce, caps, ..Change::default() };
+        let lines = change.vsb(scenario, &change.applied(scenario));
+        assert_eq!(lines.is_empty(), change.not_today(scenario.radio.qos.is_some()).is_some(), "{lines:?}");
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    fn lines(phy: &str, policy: Policy, capacity: CapacityParams, batches: bool) -> String {
+        vsb(&cell(phy, ""), policy, capacity, batches).unwrap_or_default()
     }
 
     #[test]
@@ -127,5 +178,48 @@ mod tests {
         assert_eq!(lines("802.11ac", Policy::PerStation, air, false), "");
         assert_eq!(lines("802.11ac", Policy::Airtime, adaptive(Bitrate::mbps(300)), false), "");
         assert_eq!(lines("802.11ac", Policy::PerStation, adaptive(Bitrate::mbps(300)), true), "");
+    }
+    /// What the live box refuses: air by flow, and weights and caps of stations that are no classes.
+    #[test]
+    fn the_live_box_gets_no_lines_that_it_refuses() {
+        let capacities = [
+            CapacityParams::Fixed { rate: Bitrate::mbps(5) },
+            CapacityParams::Adaptive(AdaptiveParams::default()),
+            CapacityParams::Wce(WceParams::default()),
+            CapacityParams::Air(AirParams::default()),
+        ];
+        for capacity in capacities {
+            for policy in
+                [Policy::PerStation, Policy::Airtime, Policy::AirtimePhy, Policy::PerFlow, Policy::PerDirection]
+            {
+                let told = vsb(&cell("802.11g", ""), policy, capacity, false);
+                let is_air = matches!(capacity, CapacityParams::Air(_));
+                assert_eq!(told.is_none(), is_air && !policy.is_by_station(), "{policy:?} {told:?}");
+                let Some(told) = told else { continue };
+                assert_eq!(told.contains("[[station]]"), policy.is_by_station(), "{told}");
+                let reckons = is_air || policy == Policy::Airtime;
+                assert_eq!(told.contains("\nbasic_rate = \"24 Mbit/s\"\n"), reckons, "{told}");
+                assert_eq!(told.contains(RATES), reckons || policy == Policy::AirtimePhy, "{told}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_live_box_gets_the_weights_and_caps_that_the_scenario_has() {
+        let more = "weight = 3\n[[station]]\nname = \"b\"\ncount = 2\ncap = \"2 Mbit/s\"\nflows = []\n[[station]]\nname = \"c\"\nflows = []\n";
+        let lowest = "[radio]\nphy = \"802.11b\"\nbasic_rate = \"1 Mbit/s\"\n";
+        let told = vsb(&cell("802.11b", more), Policy::PerStation, CapacityParams::Air(AirParams::default()), false);
+        let a = "[[station]]\nname = \"a\"\nmac = \"...\"\nweight = 3\ncap = \"1 Mbit/s\"\n";
+        let b = "[[station]]\n# One for each of the 2, of a name of its own\nname = \"b\"\nmac = \"...\"\ncap = \"2 Mbit/s\"";
+        let told = told.unwrap();
+        assert!(told.contains("basic_rate = \"2 Mbit/s\"") && told.ends_with(&format!("{a}{b}")), "{told}");
+        let text = format!("name = \"x\"\nrun.duration = \"9 s\"\n{lowest}[[station]]\nname = \"a\"\nflows = []\n");
+        let told = vsb(
+            &Scenario::from_toml(&text, "x.toml").unwrap(),
+            Policy::Airtime,
+            CapacityParams::Fixed { rate: Bitrate::mbps(5) },
+            false,
+        );
+        assert!(!told.unwrap().contains("basic_rate"), "the live box takes the lowest");
     }
 }

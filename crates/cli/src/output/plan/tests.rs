@@ -105,6 +105,22 @@ fn a_plan_fits_eighty_columns_and_keeps_its_remedies() {
 }
 
 #[test]
+fn a_longer_search_is_named_where_nothing_meets_the_goals() {
+    let mut own = plan(12.0, 0.1);
+    assert_eq!(longer(&own, Page::FILE), "");
+    own.met = false;
+    assert!(longer(&own, Page::FILE).starts_with("`--thorough` searches longer"));
+    own.interrupted = true;
+    assert_eq!(longer(&own, Page::FILE), "");
+}
+
+#[test]
+fn a_small_floor_is_no_zero() {
+    let told = |share| exact_per_cent(share).to_string();
+    assert_eq!([0.07, 0.005, 1e-9, 1.2345e-6, 0.0].map(told), ["7", "0.5", "0.0000001", "0.000123", "0"]);
+}
+
+#[test]
 fn a_goal_about_uploads_and_downloads_has_its_column_on_every_page() {
     let mut own = plan(12.0, 0.1);
     assert!(!table(&own, page(80)).contains("up/down  "));

@@ -48,12 +48,7 @@ const USUAL_PACE: f64 = 800.0;
 const FAST_PACE: f64 = 8000.0;
 
 impl Rung {
-    /// The rung in a cell of so many packets per second.
-    pub(super) fn at(self, pace: f64) -> Self {
-        self.fewer(fast(pace))
-    }
-
-    /// The rung for `scenario`: where that keeps its time and is longer, fewer replicas say as much.
+    /// The rung for `scenario`, a cell of so many packets per second: where that keeps its time and is longer, fewer replicas say as much.
     pub(super) fn of(self, scenario: &Scenario, pace: f64) -> Self {
         let run = &scenario.run;
         let usual = seconds(self, pace, round_trip_s(scenario)).1;
@@ -237,11 +232,14 @@ mod tests {
         for (pace, replicas, times) in
             [(800.0, 24, (15.0, 100.0)), (8000.0, 24, (15.0, 25.0)), (16_000.0, 12, (7.5, 12.5)), (8e5, 6, (7.5, 10.0))]
         {
-            assert_eq!(PROOF.at(pace).replicas, replicas);
+            assert_eq!(PROOF.fewer(fast(pace)).replicas, replicas);
             assert!(close(seconds(PROOF, pace, 0.1), times), "{:?}", seconds(PROOF, pace, 0.1));
         }
         assert!(close(seconds(PROOF, 8e5, 0.15), (11.25, 15.0)), "75 and 100 round trips of 150 ms");
         assert!(close(seconds(PROOF, 8e5, 5.0), (15.0, 100.0)), "no longer than in a slow cell");
-        assert_eq!((FIRST.at(8e5).replicas, SECOND.at(8e5).replicas, LONGER.at(8e5).replicas), (1, 3, 13));
+        assert_eq!(
+            (FIRST.fewer(fast(8e5)).replicas, SECOND.fewer(fast(8e5)).replicas, LONGER.fewer(fast(8e5)).replicas),
+            (1, 3, 13)
+        );
     }
 }
