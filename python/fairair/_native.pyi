@@ -62,6 +62,7 @@ def run_plan(
     tolerance: float,
     floor: float,
     deploy: str,
+    today: bool,
     effort: float,
     jobs: int,
     progress: Callable[[int, int], None] | None = None,

@@ -303,6 +303,7 @@ def plan(
     tolerance: float = 0.1,
     floor: float = 0.05,
     deploy: Deploy = "any",
+    today: bool = False,
     thorough: bool = False,
     seed: int | None = None,
     jobs: int = 0,
@@ -328,6 +329,8 @@ def plan(
         Least that every flow and station keeps, as a share of its max-min share.
     deploy : {"any", "ap", "box"}
         What may be changed.
+    today : bool
+        Only what access points and the live box have today.
     thorough : bool, default False
         Look at five times as many candidates.
     seed : int, optional
@@ -369,7 +372,7 @@ def plan(
     wanted = [str(goal) for goal in ([goals] if isinstance(goals, str | Goal) else goals)]
     effort = 5.0 if thorough else 1.0
     with bar("parts", 0, wanted=progress) as tell:
-        text = _native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, effort, jobs, tell)
+        text = _native.run_plan(cell._json(), wanted, max_delay, tolerance, floor, deploy, today, effort, jobs, tell)
     return Plan.from_json(text)
 
 

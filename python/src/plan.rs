@@ -15,7 +15,7 @@ use crate::watch::watched;
 /// Plans for a document; the plan as JSON (schema `fairair.plan/2`). `progress` is called with what is done
 /// and planned, in replicas of a first look.
 #[pyfunction]
-#[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, effort, jobs, progress=None))]
+#[pyo3(signature = (document, goals, max_delay, tolerance, floor, deploy, today, effort, jobs, progress=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)] // The keywords of one Python function, owned.
 pub(crate) fn run_plan(
     py: Python<'_>,
@@ -25,6 +25,7 @@ pub(crate) fn run_plan(
     tolerance: f64,
     floor: f64,
     deploy: &str,
+    today: bool,
     effort: f64,
     jobs: usize,
     progress: Option<Py<PyAny>>,
@@ -43,6 +44,7 @@ pub(crate) fn run_plan(
                 return Err(BadInput::new("deploy", format!("there is no {other:?}"), fix).into());
             }
         },
+        today,
         effort: within("effort", effort, 1000.0)?,
     };
     let work = move |watch: Watch| {

@@ -243,6 +243,10 @@ pub struct PlanArgs {
     #[arg(long, value_enum, default_value_t = Deployment::Any)]
     pub deploy: Deployment,
 
+    /// Only what access points and the live box have today.
+    #[arg(long)]
+    pub today: bool,
+
     /// Seed of the randomness [default: the scenario's].
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,

@@ -87,6 +87,7 @@ fn requirements(args: &PlanArgs) -> Requirements {
             Deployment::Ap => Some(Deploy::Ap),
             Deployment::Box => Some(Deploy::Box),
         },
+        today: args.today,
         effort: if args.thorough { THOROUGH } else { 1.0 },
     }
 }

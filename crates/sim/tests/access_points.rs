@@ -209,7 +209,8 @@ proptest! {
 fn who_knows_one_access_point_refuses_several() {
     let scenario = parse(&text("two-aps-802.11g.toml"));
     let goals = vec!["level=1".parse().expect("a goal")];
-    let asked = fairair_sim::plan::Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 };
+    let asked =
+        fairair_sim::plan::Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 };
     let (what, fix) = asked.mistake(&scenario).expect("a mistake");
     assert!(what.contains("the planner does not know several access points") && fix.contains("[[access_point]]"));
     let error = fairair_core::model::predict(&scenario, None).expect_err("no answer");

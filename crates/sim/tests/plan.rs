@@ -28,7 +28,7 @@ const CELL: &str = r#"
 
 fn requirements(goal: &str) -> Requirements {
     let goals: Vec<Goal> = vec![goal.parse().unwrap()];
-    Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 0.05 }
+    Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 0.05 }
 }
 
 #[test]

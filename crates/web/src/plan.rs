@@ -46,7 +46,7 @@ impl Asked {
             Where::Ap => Some(Deploy::Ap),
             Where::Box => Some(Deploy::Box),
         };
-        let required = Requirements { goals, tolerance: TOLERANCE, floor: FLOOR, deploy, effort: 1.0 };
+        let required = Requirements { goals, tolerance: TOLERANCE, floor: FLOOR, deploy, today: false, effort: 1.0 };
         match required.mistake(scenario) {
             Some((what, fix)) => Err(Refusal::unfit(what, fix)),
             None => Ok(required),

@@ -57,7 +57,8 @@ impl Problem {
 
     /// The requirements that the options make, with so many times the default's work.
     pub(crate) fn requirements(&self, effort: f64) -> Requirements {
-        Requirements { goals: self.goals(), tolerance: self.tolerance(), floor: 0.05, deploy: self.deploy(), effort }
+        let (goals, tolerance, deploy) = (self.goals(), self.tolerance(), self.deploy());
+        Requirements { goals, tolerance, floor: 0.05, deploy, today: false, effort }
     }
 
     /// How far a ratio may be off, as a share.

@@ -146,7 +146,8 @@ mod tests {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
         let of = |goals: &[&str], effort: f64| {
             let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
-            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort });
+            let found =
+                of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort });
             [found.weighed, found.capped, found.any].map(|names| names.join(" "))
         };
         assert_eq!(of(&["level=1"], 1.0), ["", "", ""]);
@@ -166,7 +167,10 @@ mod tests {
         let of = |cell: &str, goal: &str| {
             let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
             let goals = vec![goal.parse().unwrap()];
-            grouped(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 })
+            grouped(
+                &scenario,
+                &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 },
+            )
         };
         assert_eq!(of(CELL, "web-2 >= 1 Mbit/s"), ["web-2"]);
         assert!(of(CELL, "web >= 1 Mbit/s").is_empty() && of(CELL, "level=2").is_empty());
@@ -181,7 +185,10 @@ mod tests {
         let of = |cell: &str| {
             let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
             let goals = vec!["level=1".parse().unwrap()];
-            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
+            let found = of(
+                &scenario,
+                &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 },
+            );
             [found.weighed, found.capped].map(|names| names.join(" "))
         };
         assert_eq!(of(&CELL.replace("\"call\"", "\"call\"\nrate = \"2 Mbit/s\"")), ["", "vip web"]);
@@ -198,7 +205,8 @@ mod tests {
         let of = |cell: &str, goals: &[&str]| {
             let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
             let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
-            of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 }).held
+            of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 })
+                .held
         };
         let held = |kbps: u64| vec![("call".to_owned(), Bitrate::from_bps(kbps * 1000))];
         assert_eq!(of(&slow, &["call >= 200 kbit/s"]), held(200));
@@ -214,7 +222,10 @@ mod tests {
         let scenario = Scenario::from_toml(&cell, "cell.toml").unwrap();
         let of = |goal: &str| {
             let goals = vec![goal.parse().unwrap()];
-            let found = of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, effort: 1.0 });
+            let found = of(
+                &scenario,
+                &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 },
+            );
             [found.weighed, found.capped].map(|names| names.join(" "))
         };
         assert_eq!(of("up-1 >= 3.5 Mbit/s"), ["up-1", "up-2 web"]);

@@ -83,9 +83,9 @@ fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) 
 
 /// The same; where the cell aggregates, the ends of both parts of `queue` are boxes that send packet by packet, as the live box does.
 fn of_either_kind(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let by_packets = ranges.aggregates && !(0.15..0.8).contains(&queue);
+    let by_packets = ranges.aggregates && (ranges.today || !(0.15..0.8).contains(&queue));
     let queue = match queue {
-        queue if !ranges.aggregates || queue < 0.5 => queue,
+        queue if !ranges.aggregates || ranges.today || queue < 0.5 => queue,
         queue if by_packets => 0.5 + (queue - 0.8) * 2.5,
         queue => 0.5 + (queue - 0.5) / 0.6,
     };
@@ -258,7 +258,7 @@ const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
 /// A box with a cap; only where others have to leave something to whom a goal names.
 const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
     caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
-    ..boxed(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
 })];
 
 /// A cap that leaves a weak station little more than a goal wants for it, and the policy per station.
@@ -302,7 +302,21 @@ fn pick_name(of: &[String], x: f64) -> String {
     of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).cloned().unwrap_or_default()
 }
 
-/// What `deploy` allows (`None`: anything), and the names of what it does not.
+/// Points of a family along each diagonal of its cube that are looked at for one that can be deployed.
+const STEPS: usize = 20;
+
+/// Whether any change of a family can be deployed today.
+fn can_be_had(family: &Family, ranges: &Ranges) -> bool {
+    let ends = [0.0, 0.5, 1.0].into_iter();
+    ends.flat_map(|last| (0..=STEPS).map(move |n| (n as f64 / STEPS as f64, last))).any(|(x, last)| {
+        let mut at = vec![x; family.dims];
+        at[family.dims - 1] = if family.dims > 1 { last } else { x };
+        family.change(ranges, &at).not_today(ranges.aggregates).is_none()
+    })
+}
+
+/// What `deploy` allows (`None`: anything), and the names of what it does not; what cannot be deployed is left out where only the rest is asked
+/// for.
 pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static Family>, Vec<&'static str>) {
     let (ap, of_box) = (deploy.is_none_or(|d| d == Deploy::Ap), deploy.is_none_or(|d| d == Deploy::Box));
     let classes = &ranges.classes;
@@ -318,6 +332,7 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());
     for (set, allowed) in sets {
         for family in set {
+            let allowed = allowed && (!ranges.today || can_be_had(family, ranges));
             if allowed { tried.push(family) } else { left_out.push(family.name) }
         }
     }
@@ -325,122 +340,4 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
 }
 
 #[cfg(test)]
-mod tests {
-    use fairair_core::scenario::Scenario;
-
-    use super::*;
-    use crate::plan::ranges::Classes;
-
-    const CELL: &str = r#"
-        name = "cell"
-        run.duration = "10 s"
-        [tcp]
-        window = 30
-        [[station]]
-        name = "sta"
-        count = 3
-        flows = [{ direction = "up" }, { direction = "down" }]
-        [[station]]
-        name = "other"
-        flows = [{ direction = "down" }]
-    "#;
-
-    /// The cell with a snippet: its keys of a station stand with the station, its tables at the end.
-    fn pasted(snippet: &str) -> Scenario {
-        let (tables, stations) = snippet.split_at(snippet.find("[[station]]").unwrap_or(snippet.len()));
-        let mut text = CELL.to_owned();
-        for station in stations.split("[[station]]\n").filter(|station| !station.is_empty()) {
-            let (name, keys) = station.split_once('\n').unwrap();
-            text = text.replace(name, &format!("{name}\n{keys}"));
-        }
-        Scenario::from_toml(&format!("{text}\n{tables}"), "pasted.toml").unwrap_or_else(|e| panic!("{e:?}\n{snippet}"))
-    }
-
-    #[test]
-    fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
-        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let sta = || vec!["sta".to_owned(), "other".to_owned()];
-        let held = vec![("other".to_owned(), Bitrate::mbps(1))];
-        let classes = Classes { weighed: sta(), capped: sta(), held, any: sta() };
-        let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
-        assert_eq!(
-            left_out,
-            [
-                "box with weights",
-                "box with caps",
-                "box, the weak capped",
-                "box, a class weighted",
-                "box, a class capped"
-            ]
-        );
-        let ranges = Ranges::new(&scenario, 800.0, classes);
-        let (families, left_out) = families(None, &ranges);
-        assert_eq!(left_out, [""; 0]);
-        for family in families {
-            for n in 0..50 {
-                let at: Vec<f64> = (0..family.dims).map(|d| f64::from(n * (2 * d as u32 + 3) % 50) / 49.0).collect();
-                let change = family.change(&ranges, &at);
-                let snippet = change.snippet(&scenario);
-                assert_eq!(pasted(&snippet), change.applied(&scenario), "{snippet}");
-            }
-        }
-    }
-
-    #[test]
-    fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
-        let cell = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
-        let tried = |cell: &str| {
-            let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
-            let ranges = Ranges::new(&scenario, 800.0, Classes::default());
-            let (families, left_out) = families(None, &ranges);
-            assert!(!left_out.contains(&"mac80211"));
-            for family in families.iter().filter(|_| ranges.aggregates) {
-                let change = family.change(&ranges, &vec![0.7; family.dims]);
-                let snippet = change.snippet(&scenario);
-                let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
-                assert_eq!(pasted, change.applied(&scenario), "{snippet}");
-                let of_linux = ["mac80211", "edca", "mac80211 + edca"].contains(&family.name);
-                assert!(!of_linux || change.not_today(true).is_none(), "{}", family.name);
-                assert!(!family.name.starts_with("tlas") || change.not_today(true).is_some());
-                // The live box knows no batches, and reckons with no aggregates.
-                let told = |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(true).unwrap_or_default();
-                let own = ["box, capacity fixed", "box, capacity = auto", "box, capacity = wce"].contains(&family.name);
-                assert!(!own || told(0.1).is_empty() && told(0.2).contains("batches"), "{}", family.name);
-                assert_eq!(told(0.1).contains("the air of"), family.name == "box, capacity = air", "{}", family.name);
-            }
-            ["mac80211", "edca"].map(|name| families.iter().any(|family| family.name == name))
-        };
-        assert_eq!((tried(&cell), tried(CELL)), ([true, true], [true, false]));
-    }
-
-    #[test]
-    fn deployment_is_respected() {
-        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let classes = Classes { weighed: vec!["sta".to_owned()], ..Classes::default() };
-        let ranges = Ranges::new(&scenario, 800.0, classes);
-        let deploys = |deploy| -> Vec<&str> {
-            let (families, _) = families(deploy, &ranges);
-            families.iter().map(|family| family.change(&ranges, &vec![0.5; family.dims]).deploy()).collect()
-        };
-        assert!(deploys(Some(Deploy::Box)).iter().all(|deploy| *deploy == "box"));
-        assert!(deploys(Some(Deploy::Ap)).iter().all(|deploy| *deploy == "AP"));
-        assert!(deploys(None).contains(&"AP+box"));
-    }
-
-    #[test]
-    fn weights_and_caps_reach_all_of_a_group() {
-        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let cap = Bitrate::mbps(1);
-        let change = Change {
-            weights: vec![("sta".to_owned(), 2.5)],
-            caps: vec![("other".to_owned(), cap)],
-            ..Change::default()
-        };
-        let changed = change.applied(&scenario).stations;
-        assert!(changed[..3].iter().all(|station| station.weight.to_bits() == 2.5_f64.to_bits()));
-        assert!(changed[..3].iter().all(|station| station.cap.is_none()));
-        assert_eq!((changed[3].cap, changed[3].weight.to_bits()), (Some(cap), 1.0_f64.to_bits()));
-        let weight = "[[station]]\nname = \"sta\"\nweight = 2.5";
-        assert_eq!(change.snippet(&scenario), format!("{weight}\n[[station]]\nname = \"other\"\ncap = \"1 Mbit/s\""));
-    }
-}
+mod tests;

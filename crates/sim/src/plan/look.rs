@@ -123,7 +123,8 @@ impl<'a> Sample<'a> {
             };
             Estimate::of_ratio(self.seen.iter().map(pair))
         };
-        let limited = (0..count).filter(|index| self.shares.stations[*index].is_some() && !self.is_greedy(*index));
+        // Of a station that has a share in some replicas only, such as one whose last file came before the measured time in others, these tell.
+        let limited = (0..count).filter(|index| !self.is_greedy(*index));
         let satisfied = |index: usize| {
             let files = self.scenario.stations[index].flows.iter().any(is_files);
             let pair = |Seen { stations, shares, .. }: &Seen| {
@@ -234,6 +235,33 @@ mod tests {
         assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
         assert_eq!(below(0.6, 2.0 * own), [1, 2]);
         assert!(below(0.3, 2.0 * own).is_empty());
+    }
+
+    /// How much of a given number of files is left when the measured time begins, no scenario says: the record does.
+    #[test]
+    fn a_station_whose_last_file_was_under_way_has_a_level() {
+        let text = r#"
+            name = "late"
+            [run]
+            duration = "12 s"
+            warmup = "2 s"
+            [[station]]
+            name = "guest"
+            flows = [{ direction = "down", kind = "files", size = "40 MB", files = 1 }]
+            [[station]]
+            name = "reader"
+            count = 2
+            flows = [{ direction = "down" }]
+        "#;
+        let levels = |text: &str| {
+            let scenario = Scenario::from_toml(text, "late.toml").unwrap();
+            Sample::new(&scenario, vec![simulate(&scenario, 0, false)]).levels()
+        };
+        let own = levels(text);
+        assert_eq!(own.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(own[0].1.mean.is_some_and(|level| level > 0.9), "{own:?}");
+        // All of a file that came before is no part of it.
+        assert_eq!(levels(&text.replace("40 MB", "10 kB")).len(), 2);
     }
 
     /// 8 x 128 packets fit below the AP's queue, which is empty then.

@@ -221,7 +221,7 @@ pub fn plan_and_tell(
         return Err(mistake);
     }
     let pace = pace::of(scenario);
-    let ranges = Ranges::new(scenario, pace, classes::of(scenario, required));
+    let ranges = Ranges { today: required.today, ..Ranges::new(scenario, pace, classes::of(scenario, required)) };
     let (families, left_out) = families(required.deploy, &ranges);
     let search = Search::new((scenario, required), (pool, watch), (pace, ranges, required.effort));
     Ok(search.run(&families, met_already).map(|found| answer(scenario, required, &found, &left_out)))

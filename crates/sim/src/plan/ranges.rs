@@ -19,6 +19,8 @@ pub(crate) struct Ranges {
     pub(super) most: Bitrate,
     /// Whether stations and AP aggregate: 802.11n and later.
     pub(super) aggregates: bool,
+    /// Whether only what can be deployed today is looked at.
+    pub(super) today: bool,
     /// Whose weights and caps are parameters.
     pub(super) classes: Classes,
 }
@@ -52,6 +54,7 @@ impl Ranges {
             equal: equal(scenario),
             most: Enforce::most_in(&scenario.radio),
             aggregates: scenario.radio.qos.is_some(),
+            today: false,
             classes,
         }
     }

@@ -17,6 +17,8 @@ pub struct Requirements {
     pub floor: f64,
     /// What may be changed; `None`: anything.
     pub deploy: Option<Deploy>,
+    /// Whether only what access points and the live box have today may be changed.
+    pub today: bool,
     /// How many times the default's work to spend; 1 is the default. With more, weights and caps of classes are tried that no goal
     /// names.
     pub effort: f64,

@@ -11,6 +11,7 @@ mod rung;
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
 
+use super::change::Change;
 use super::family::Family;
 use super::look::{Sample, simulate};
 use super::outcome::{Outcome, Proposal};
@@ -303,6 +304,9 @@ impl<'a> Search<'a> {
     fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
         let rung = rung.of(self.scenario, self.pace);
         let cost = self.cost(rung);
+        let can_be_had = |change: &Change| change.not_today(self.ranges.aggregates).is_none();
+        let proposals: Vec<Proposal> =
+            proposals.iter().filter(|own| !self.ranges.today || can_be_had(&own.2)).cloned().collect();
         let room = (self.most() * rung.until - self.spent) / cost;
         let most = proposals.len().min(rung.least(cost, self.most()).max(room.max(0.0) as usize));
         self.cut += proposals.len() - most;

@@ -1,0 +1,130 @@
+use fairair_core::scenario::Scenario;
+
+use super::*;
+use crate::plan::ranges::Classes;
+
+const CELL: &str = r#"
+    name = "cell"
+    run.duration = "10 s"
+    [tcp]
+    window = 30
+    [[station]]
+    name = "sta"
+    count = 3
+    flows = [{ direction = "up" }, { direction = "down" }]
+    [[station]]
+    name = "other"
+    flows = [{ direction = "down" }]
+"#;
+
+/// The cell with a snippet: its keys of a station stand with the station, its tables at the end.
+fn pasted(snippet: &str) -> Scenario {
+    let (tables, stations) = snippet.split_at(snippet.find("[[station]]").unwrap_or(snippet.len()));
+    let mut text = CELL.to_owned();
+    for station in stations.split("[[station]]\n").filter(|station| !station.is_empty()) {
+        let (name, keys) = station.split_once('\n').unwrap();
+        text = text.replace(name, &format!("{name}\n{keys}"));
+    }
+    Scenario::from_toml(&format!("{text}\n{tables}"), "pasted.toml").unwrap_or_else(|e| panic!("{e:?}\n{snippet}"))
+}
+
+#[test]
+fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let sta = || vec!["sta".to_owned(), "other".to_owned()];
+    let held = vec![("other".to_owned(), Bitrate::mbps(1))];
+    let classes = Classes { weighed: sta(), capped: sta(), held, any: sta() };
+    let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
+    assert_eq!(
+        left_out,
+        ["box with weights", "box with caps", "box, the weak capped", "box, a class weighted", "box, a class capped"]
+    );
+    let ranges = Ranges::new(&scenario, 800.0, classes);
+    let (families, left_out) = families(None, &ranges);
+    assert_eq!(left_out, [""; 0]);
+    for family in families {
+        for n in 0..50 {
+            let at: Vec<f64> = (0..family.dims).map(|d| f64::from(n * (2 * d as u32 + 3) % 50) / 49.0).collect();
+            let change = family.change(&ranges, &at);
+            let snippet = change.snippet(&scenario);
+            assert_eq!(pasted(&snippet), change.applied(&scenario), "{snippet}");
+        }
+    }
+}
+
+#[test]
+fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
+    let cell = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
+    let tried = |cell: &str| {
+        let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+        let ranges = Ranges::new(&scenario, 800.0, Classes::default());
+        let (families, left_out) = families(None, &ranges);
+        assert!(!left_out.contains(&"mac80211"));
+        for family in families.iter().filter(|_| ranges.aggregates) {
+            let change = family.change(&ranges, &vec![0.7; family.dims]);
+            let snippet = change.snippet(&scenario);
+            let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
+            assert_eq!(pasted, change.applied(&scenario), "{snippet}");
+            let of_linux = ["mac80211", "edca", "mac80211 + edca"].contains(&family.name);
+            assert!(!of_linux || change.not_today(true).is_none(), "{}", family.name);
+            assert!(!family.name.starts_with("tlas") || change.not_today(true).is_some());
+            // The live box knows no batches, and reckons with no aggregates.
+            let told = |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(true).unwrap_or_default();
+            let own = ["box, capacity fixed", "box, capacity = auto", "box, capacity = wce"].contains(&family.name);
+            assert!(!own || told(0.1).is_empty() && told(0.2).contains("batches"), "{}", family.name);
+            assert_eq!(told(0.1).contains("the air of"), family.name == "box, capacity = air", "{}", family.name);
+        }
+        ["mac80211", "edca"].map(|name| families.iter().any(|family| family.name == name))
+    };
+    assert_eq!((tried(&cell), tried(CELL)), ([true, true], [true, false]));
+}
+
+#[test]
+fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
+    let ac = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
+    for cell in [CELL, &ac] {
+        let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+        let ranges = Ranges { today: true, ..Ranges::new(&scenario, 800.0, Classes::default()) };
+        let (tried, left_out) = families(None, &ranges);
+        let names: Vec<&str> = tried.iter().map(|family| family.name).collect();
+        for name in ["droptail", "mac80211", "uplink-limiter", "box, capacity = auto", "box, capacity fixed"] {
+            assert!(names.contains(&name), "{name} in {names:?}");
+        }
+        assert!(["tlas", "window-cap", "admission", "queue + window-cap"].iter().all(|name| left_out.contains(name)));
+        assert_eq!(names.contains(&"box, capacity = air"), !ranges.aggregates);
+        let boxes = tried.iter().filter(|family| family.name.starts_with("box"));
+        for at in
+            boxes.flat_map(|family| (0..=20).map(|n| family.change(&ranges, &vec![f64::from(n) / 20.0; family.dims])))
+        {
+            assert!(at.enforce.is_none_or(|own| !own.batches));
+        }
+    }
+}
+
+#[test]
+fn deployment_is_respected() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let classes = Classes { weighed: vec!["sta".to_owned()], ..Classes::default() };
+    let ranges = Ranges::new(&scenario, 800.0, classes);
+    let deploys = |deploy| -> Vec<&str> {
+        let (families, _) = families(deploy, &ranges);
+        families.iter().map(|family| family.change(&ranges, &vec![0.5; family.dims]).deploy()).collect()
+    };
+    assert!(deploys(Some(Deploy::Box)).iter().all(|deploy| *deploy == "box"));
+    assert!(deploys(Some(Deploy::Ap)).iter().all(|deploy| *deploy == "AP"));
+    assert!(deploys(None).contains(&"AP+box"));
+}
+
+#[test]
+fn weights_and_caps_reach_all_of_a_group() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let cap = Bitrate::mbps(1);
+    let change =
+        Change { weights: vec![("sta".to_owned(), 2.5)], caps: vec![("other".to_owned(), cap)], ..Change::default() };
+    let changed = change.applied(&scenario).stations;
+    assert!(changed[..3].iter().all(|station| station.weight.to_bits() == 2.5_f64.to_bits()));
+    assert!(changed[..3].iter().all(|station| station.cap.is_none()));
+    assert_eq!((changed[3].cap, changed[3].weight.to_bits()), (Some(cap), 1.0_f64.to_bits()));
+    let weight = "[[station]]\nname = \"sta\"\nweight = 2.5";
+    assert_eq!(change.snippet(&scenario), format!("{weight}\n[[station]]\nname = \"other\"\ncap = \"1 Mbit/s\""));
+}
