@@ -76,6 +76,40 @@ pub struct FlowRecord {
     /// How long of the measured time a file was under way, from its first SYN to its last ACK; `None` of a flow without files, and where
     /// that is not known.
     pub busy: Option<Duration>,
+    /// One a period of [`Scenario::periods`](crate::scenario::Scenario::periods); empty where there is one, and where that is not known.
+    pub periods: Vec<PeriodRecord>,
+}
+
+impl FlowRecord {
+    /// What the whole measured time says of what periods know.
+    pub const fn whole(&self) -> PeriodRecord {
+        PeriodRecord { delivered_bytes: self.delivered_bytes, sent_packets: self.sent_packets, busy: self.busy }
+    }
+}
+
+/// What a flow did in a period of the measured time; see [`FlowRecord`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeriodRecord {
+    /// Payload bytes delivered.
+    pub delivered_bytes: u64,
+    /// Segments or datagrams with payload sent.
+    pub sent_packets: u64,
+    /// How long a file was under way.
+    pub busy: Option<Duration>,
+}
+
+impl PeriodRecord {
+    /// Periods by what there was at the end of each, counted from the start of the first.
+    pub fn between(ends: &[PeriodRecord]) -> Vec<PeriodRecord> {
+        let begins = std::iter::once(PeriodRecord::default()).chain(ends.iter().copied());
+        let busy = |own: &PeriodRecord| own.busy.unwrap_or(Duration::ZERO);
+        let between = |(begin, end): (PeriodRecord, &PeriodRecord)| PeriodRecord {
+            delivered_bytes: end.delivered_bytes - begin.delivered_bytes,
+            sent_packets: end.sent_packets - begin.sent_packets,
+            busy: end.busy.map(|_| busy(end).saturating_sub(busy(&begin))),
+        };
+        begins.zip(ends).map(between).collect()
+    }
 }
 
 /// The box.

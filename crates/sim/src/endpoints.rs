@@ -111,6 +111,7 @@ impl<'a> Simulation<'a> {
                 Output::Timer(timer) => self.wake(now, timer),
                 Output::Sample => self.sample(),
                 Output::WarmupEnd => self.flows.iter_mut().for_each(|flow| flow.start_measuring(now)),
+                Output::PeriodEnd => self.flows.iter_mut().for_each(|flow| flow.end_period(now)),
             }
             if let Some(monitor) = &mut monitor {
                 self.cell.drain_air().for_each(|frame| show(monitor, frame));

@@ -1,7 +1,7 @@
 //! A flow: its application, the two ends of its connection, its counters.
 
 use fairair_core::packet::{Category, Direction, FlowId, Kind, NO_SACK, NodeId, Segment};
-use fairair_core::record::FlowRecord;
+use fairair_core::record::{FlowRecord, PeriodRecord};
 use fairair_core::rng::Rng;
 use fairair_core::scenario::{Flow as FlowParams, Traffic};
 use fairair_core::tcp::{Acknowledgement, Receiver, Sender, SenderStats, Transmission};
@@ -61,6 +61,8 @@ pub(crate) struct Flow {
     measured_from: Instant,
     /// Counters when the measured time began.
     base: (u64, SenderStats),
+    /// What there was at the end of each period but the last.
+    period_ends: Vec<PeriodRecord>,
 }
 
 impl Flow {
@@ -87,6 +89,7 @@ impl Flow {
             busy: Duration::ZERO,
             measured_from: Instant::ZERO,
             base: (0, SenderStats::default()),
+            period_ends: Vec::new(),
         }
     }
 
@@ -240,6 +243,12 @@ impl Flow {
         self.transfer_times.clear();
         (self.busy, self.measured_from) = (Duration::ZERO, now);
         self.base = (self.delivered, self.stats());
+        self.period_ends.clear();
+    }
+
+    /// A period of the measured time ends.
+    pub(crate) fn end_period(&mut self, now: Instant) {
+        self.period_ends.push(self.counted(now).whole());
     }
 
     /// How long of the measured time the present or the last file has been under way.
@@ -247,8 +256,17 @@ impl Flow {
         now.saturating_since(self.connected_at.max(self.measured_from))
     }
 
-    /// The counters of the measured time.
+    /// The counters of the measured time, and of its periods.
     pub(crate) fn record(&self, now: Instant) -> FlowRecord {
+        let mut record = self.counted(now);
+        if !self.period_ends.is_empty() {
+            let ends: Vec<PeriodRecord> = self.period_ends.iter().copied().chain([record.whole()]).collect();
+            record.periods = PeriodRecord::between(&ends);
+        }
+        record
+    }
+
+    fn counted(&self, now: Instant) -> FlowRecord {
         let (delivered, base) = self.base;
         let sending = self.sender.as_ref().map_or(Duration::ZERO, |_| self.under_way(now));
         let stats = self.stats();
@@ -264,6 +282,7 @@ impl Flow {
             fast_retransmits: Some(stats.fast_retransmits - base.fast_retransmits),
             transfer_times: self.transfer_times.clone(),
             busy: matches!(self.params.traffic, Traffic::Files { .. }).then(|| self.busy + sending),
+            periods: Vec::new(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Who starves under a configuration, by name: one meaning for plans and comparisons.
 
-use fairair_core::metrics::{MaxMin, Starved};
+use fairair_core::metrics::{MaxMin, Period, Starved, judged_periods, periods};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
@@ -9,17 +9,27 @@ pub(crate) struct Seen {
     pub(crate) flows: Vec<f64>,
     pub(crate) stations: Vec<f64>,
     pub(crate) shares: MaxMin,
+    /// Periods in which the same flows are there; one where that is all of the measured time.
+    pub(crate) periods: Vec<Period>,
+    /// Those of them in which nobody may starve.
+    pub(crate) judged: Vec<Period>,
 }
 
 impl Seen {
     pub(crate) fn of(scenario: &Scenario, record: &Record) -> Self {
-        let (flows, stations) = goodputs(record);
-        Seen { flows, stations, shares: MaxMin::of_replica(scenario, record) }
+        Seen::beside(scenario, record, 1.0)
     }
 
     /// The same with the shares of `factor` times what was delivered.
     pub(crate) fn beside(scenario: &Scenario, record: &Record, factor: f64) -> Self {
-        Seen { shares: MaxMin::of_multiple(scenario, record, factor), ..Seen::of(scenario, record) }
+        let (flows, stations) = goodputs(record);
+        Seen {
+            flows,
+            stations,
+            shares: MaxMin::of_multiple(scenario, record, factor),
+            periods: periods(scenario, record, factor),
+            judged: judged_periods(scenario, record, factor),
+        }
     }
 }
 
@@ -34,17 +44,14 @@ fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
     (flows, stations)
 }
 
-/// Who is below `floor` of the max-min share in any of the replicas: flows that are alike may starve in turn.
+/// Who is below `floor` of the max-min share in any of the replicas, or in a period of it: flows that are alike may starve in turn.
 pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     let mut all = Starved::default();
-    for Seen { flows, stations, shares } in replicas {
-        let here = shares.starved(floor, flows, stations);
-        all.flows.extend(here.flows);
-        all.stations.extend(here.stations);
-    }
-    for list in [&mut all.flows, &mut all.stations] {
-        list.sort_unstable();
-        list.dedup();
+    for Seen { flows, stations, shares, judged, .. } in replicas {
+        all.extend(shares.starved(floor, flows, stations));
+        for Period { flows, stations, shares, .. } in judged {
+            all.extend(shares.starved(floor, flows, stations));
+        }
     }
     all
 }
@@ -78,6 +85,8 @@ mod tests {
             shares: MaxMin::of(&scenario, flows.iter().sum()),
             flows: flows.to_vec(),
             stations: stations.to_vec(),
+            periods: Vec::new(),
+            judged: Vec::new(),
         });
         let starved = in_any(&seen, 0.05);
         assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });

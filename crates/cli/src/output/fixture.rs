@@ -113,6 +113,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
         fast_retransmits: Some(10),
         transfer_times: Vec::new(),
         busy: None,
+        periods: Vec::new(),
     });
     let mac = |attempts: u64, airtime: u64| MacStats {
         attempts,

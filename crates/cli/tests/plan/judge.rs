@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use fairair_core::mac::AirBody;
-use fairair_core::metrics::{FLOOR, MaxMin, Provenance, Report};
+use fairair_core::metrics::{FLOOR, MaxMin, Provenance, Report, Starved};
 use fairair_core::packet::{Direction, NodeId};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
@@ -83,25 +83,13 @@ fn see(scenario: &Scenario, seed: u32) -> Seen {
     Seen { record, delays: waits.iter().map(seconds).collect() }
 }
 
-/// Flows and stations that starve in any seed.
+/// Flows and stations that starve in any seed, or while others are there.
 fn starved(scenario: &Scenario, records: &[Record]) -> usize {
-    let mut flows_below = vec![false; scenario.flow_count()];
-    let mut stations_below = vec![false; scenario.stations.len()];
+    let mut all = Starved::default();
     for record in records {
-        let seconds = record.measured.as_secs_f64();
-        let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
-        let mut stations = vec![0.0; scenario.stations.len()];
-        record.flows.iter().zip(&flows).for_each(|(flow, goodput)| stations[flow.station] += goodput);
-        let shares = MaxMin::of_replica(scenario, record);
-        let below = |share: Option<f64>, goodput: f64| share.is_some_and(|share| goodput < FLOOR * share);
-        for (index, goodput) in flows.iter().enumerate() {
-            flows_below[index] |= below(shares.flows[index], *goodput);
-        }
-        for (index, goodput) in stations.iter().enumerate() {
-            stations_below[index] |= below(shares.stations[index], *goodput);
-        }
+        all.extend(fairair_core::metrics::starved(scenario, record, FLOOR));
     }
-    flows_below.iter().chain(&stations_below).filter(|below| **below).count()
+    all.flows.len() + all.stations.len()
 }
 
 /// Whether a goal is met, and what was reached. Ratios are of flows and stations that send all they can, where both sides

@@ -26,6 +26,8 @@ pub(super) enum Deadline<T> {
     Sample,
     /// The measured time begins.
     WarmupEnd,
+    /// A period of it ends.
+    PeriodEnd,
 }
 
 /// A deadline in the heap: the earliest is the greatest, and of equal times the one that was scheduled first.

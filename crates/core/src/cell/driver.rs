@@ -56,4 +56,6 @@ pub enum Output<P, T> {
     Sample,
     /// The warm-up is over: counters begin afresh.
     WarmupEnd,
+    /// A period of the measured time ends, and another one begins.
+    PeriodEnd,
 }

@@ -97,6 +97,9 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
         if warmup_end > start {
             cell.deadlines.schedule(warmup_end, Deadline::WarmupEnd);
         }
+        for period in &scenario.periods()[1..] {
+            cell.deadlines.schedule(start + period.start, Deadline::PeriodEnd);
+        }
         if run.sample_interval.is_some() {
             cell.deadlines.schedule(start, Deadline::Sample);
         }
@@ -211,6 +214,7 @@ impl<'a, P: CellPacket, T: Copy> Cell<'a, P, T> {
                 self.reset_stats(now);
                 return Some(Output::WarmupEnd);
             }
+            Deadline::PeriodEnd => return Some(Output::PeriodEnd),
         }
         None
     }

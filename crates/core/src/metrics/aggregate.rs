@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
 use super::rows::{ApReport, DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
-use super::starvation::{FLOOR, Starved};
+use super::starvation::Starved;
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
@@ -169,8 +169,7 @@ impl Cell<'_> {
     }
 
     fn starved(&self, replica: &Replica) -> Starved {
-        let stations: Vec<f64> = (0..replica.stations.len()).filter_map(|index| replica.station(index)).collect();
-        replica.shares(self.scenario).starved(FLOOR, &replica.flows, &stations)
+        replica.starved(self.scenario)
     }
 
     fn fairness_levels(&self) -> Option<Vec<Vec<Estimate>>> {

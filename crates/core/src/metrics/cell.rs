@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rows::{ApDelay, ByClass, MacReport, QueueReport, Transfers};
-use super::{Estimate, MaxMin, coefficient_of_variation, mean};
+use super::{Estimate, FLOOR, Starved, coefficient_of_variation, mean, starved};
 use crate::packet::{Class, Direction, DropReason};
 use crate::qdisc::QueueStats;
 use crate::record::{Delays, FlowRecord, MacStats, Record, StationRecord};
@@ -49,9 +49,9 @@ impl<'a> Replica<'a> {
         total(&self.flows)
     }
 
-    /// The max-min shares of its goodput.
-    pub(super) fn shares(&self, scenario: &Scenario) -> MaxMin {
-        MaxMin::of_replica(scenario, self.record)
+    /// Who is critically starved.
+    pub(super) fn starved(&self, scenario: &Scenario) -> Starved {
+        starved(scenario, self.record, FLOOR)
     }
 
     /// Goodput of a station, bit/s.

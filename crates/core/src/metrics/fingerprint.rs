@@ -139,6 +139,7 @@ impl Fnv1a {
             fast_retransmits,
             transfer_times,
             busy: _,
+            periods: _,
         } = flow;
         self.number(*station as u64);
         self.number(u64::from(*direction == Direction::Down));

@@ -91,6 +91,7 @@ fn flow_record(station: usize, direction: Direction, delivered_bytes: u64) -> Fl
         fast_retransmits: Some(2),
         transfer_times: Vec::new(),
         busy: None,
+        periods: Vec::new(),
     }
 }
 

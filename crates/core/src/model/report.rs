@@ -42,6 +42,7 @@ impl Prediction {
             fast_retransmits: None,
             transfer_times: Vec::new(),
             busy: None,
+            periods: Vec::new(),
         };
         let station = |index: usize| StationRecord {
             uplink_queue: QueueStats {

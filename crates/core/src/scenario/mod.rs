@@ -17,6 +17,7 @@ mod excerpt;
 mod modulation;
 mod name;
 mod parse;
+mod periods;
 mod protection;
 mod qos;
 mod queue;

@@ -158,6 +158,7 @@ impl<'a> Emulation<'a> {
                     self.cell.forward_to_station(at, probe);
                 }
                 Output::WarmupEnd => self.flows.reset(),
+                Output::PeriodEnd => self.flows.end_period(),
                 // Only the kernels know congestion windows.
                 Output::Sample | Output::Fetched(_) => {}
                 Output::Timer(never) => match never {},

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use fairair_core::packet::{Direction, FlowId};
-use fairair_core::record::FlowRecord;
+use fairair_core::record::{FlowRecord, PeriodRecord};
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::units::{Duration, Instant};
 
@@ -18,6 +18,12 @@ struct Counters {
     retransmits: u64,
 }
 
+impl Counters {
+    const fn period(&self) -> PeriodRecord {
+        PeriodRecord { delivered_bytes: self.delivered_bytes, sent_packets: self.sent_packets, busy: None }
+    }
+}
+
 /// The flows of a scenario.
 pub(super) struct Flows {
     /// Station and parameters.
@@ -28,6 +34,8 @@ pub(super) struct Flows {
     transfer_times: Vec<Vec<Duration>>,
     /// Flows whose file has just ended.
     finished: VecDeque<usize>,
+    /// What each flow had delivered and sent at the end of each period but the last.
+    period_ends: Vec<Vec<PeriodRecord>>,
 }
 
 impl Flows {
@@ -38,6 +46,7 @@ impl Flows {
             transfers: vec![None; params.len()],
             transfer_times: vec![Vec::new(); params.len()],
             finished: VecDeque::new(),
+            period_ends: vec![Vec::new(); params.len()],
             params,
         }
     }
@@ -109,13 +118,21 @@ impl Flows {
     pub(super) fn reset(&mut self) {
         self.counters.fill(Counters::default());
         self.transfer_times.iter_mut().for_each(Vec::clear);
+        self.period_ends.iter_mut().for_each(Vec::clear);
+    }
+
+    /// A period of the measured time ends.
+    pub(super) fn end_period(&mut self) {
+        for (ends, counters) in self.period_ends.iter_mut().zip(&self.counters) {
+            ends.push(counters.period());
+        }
     }
 
     /// Timeouts and fast retransmits are the kernel's knowledge.
     pub(super) fn records(&self, scenario: &Scenario) -> Vec<FlowRecord> {
-        let flows = scenario.flows().zip(self.counters.iter().zip(&self.transfer_times));
+        let flows = scenario.flows().zip(self.counters.iter().zip(&self.transfer_times)).zip(&self.period_ends);
         flows
-            .map(|((station, flow), (counters, transfer_times))| FlowRecord {
+            .map(|(((station, flow), (counters, transfer_times)), ends)| FlowRecord {
                 station,
                 direction: flow.direction,
                 tcp: is_tcp(&flow.traffic),
@@ -127,6 +144,10 @@ impl Flows {
                 fast_retransmits: None,
                 transfer_times: transfer_times.clone(),
                 busy: None,
+                periods: match ends.as_slice() {
+                    [] => Vec::new(),
+                    ends => PeriodRecord::between(&[ends, &[counters.period()]].concat()),
+                },
             })
             .collect()
     }

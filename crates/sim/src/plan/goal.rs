@@ -8,7 +8,8 @@ use fairair_core::scenario::reader::nearest;
 use fairair_core::scenario::{Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
-use super::look::{Sample, is_files};
+use super::levels::is_files;
+use super::look::Sample;
 
 /// A requirement of a cell.
 #[derive(Clone, Debug, PartialEq)]

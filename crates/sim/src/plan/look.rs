@@ -2,7 +2,7 @@
 
 use fairair_core::mac::{AirBody, AirFrame};
 use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, jain_index};
-use fairair_core::packet::{Direction, NodeId, Segment};
+use fairair_core::packet::{NodeId, Segment};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
@@ -49,7 +49,7 @@ pub(crate) struct Sample<'a> {
     records: Vec<Record>,
     delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
-    shares: MaxMin,
+    pub(super) shares: MaxMin,
     /// The longest retransmission timeout that expired in any of the replicas.
     pub(crate) longest_timeout: Duration,
 }
@@ -105,72 +105,6 @@ impl<'a> Sample<'a> {
         sum(queue, boxed.map(|station| station.mean_sojourn_s).unwrap_or_default())
     }
 
-    /// Whether a flow or station has a share of its own to be compared by: it is there, and asks for what it can get.
-    fn is_greedy(&self, index: usize) -> bool {
-        self.shares.stations[index].is_some() && !self.shares.station_is_limited[index]
-    }
-
-    /// Stations, and the goodput of each over the mean of the others that are not limited by themselves. A station that is has
-    /// what it should have when it gets what it asks for, half of it where that is reckoned from pauses of files.
-    pub(crate) fn levels(&self) -> Vec<(usize, Estimate)> {
-        let count = self.scenario.stations.len();
-        let greedy: Vec<usize> = (0..count).filter(|index| self.is_greedy(*index)).collect();
-        let over_others = |index: usize| {
-            let pair = |Seen { stations, .. }: &Seen| {
-                let others: Vec<f64> = greedy.iter().filter(|i| **i != index).map(|i| stations[*i]).collect();
-                let mean = others.iter().sum::<f64>() / others.len() as f64;
-                (!others.is_empty()).then_some((stations[index], mean))
-            };
-            Estimate::of_ratio(self.seen.iter().map(pair))
-        };
-        // Of a station that has a share in some replicas only, such as one whose last file came before the measured time in others, these tell.
-        let limited = (0..count).filter(|index| !self.is_greedy(*index));
-        let satisfied = |index: usize| {
-            let files = self.scenario.stations[index].flows.iter().any(is_files);
-            let pair = |Seen { stations, shares, .. }: &Seen| {
-                let asked = shares.stations[index].filter(|asked| *asked > 0.0)?;
-                let enough = if files { 0.5 * asked } else { asked };
-                Some((stations[index].min(enough), enough))
-            };
-            (index, Estimate::of_ratio(self.seen.iter().map(pair)))
-        };
-        // Who asked for nothing in any replica has that.
-        let mut levels: Vec<_> = limited.map(satisfied).filter(|(_, level)| level.n > 0).collect();
-        if greedy.len() > 1 {
-            levels.extend(greedy.iter().map(|index| (*index, over_others(*index))));
-        }
-        levels
-    }
-
-    /// Goodput of the first station over the mean of the others that are not limited by themselves, or of all others.
-    pub(crate) fn first_level(&self) -> Estimate {
-        let with_flows = (1..self.scenario.stations.len()).filter(|i| self.shares.stations[*i].is_some());
-        let (greedy, limited): (Vec<usize>, Vec<usize>) = with_flows.partition(|index| self.is_greedy(*index));
-        let others = if greedy.is_empty() { limited } else { greedy };
-        Estimate::of_ratio(self.seen.iter().map(|Seen { stations, .. }| {
-            let mean = others.iter().map(|index| stations[*index]).sum::<f64>() / others.len().max(1) as f64;
-            Some((stations[0], mean))
-        }))
-    }
-
-    /// Mean goodput of a download over that of an upload: of flows that are not limited by themselves where both
-    /// directions have any, else of all.
-    pub(crate) fn down_up(&self) -> Estimate {
-        let directions: Vec<Direction> = self.scenario.flows().map(|(_, flow)| flow.direction).collect();
-        let of = |direction: Direction, greedy: bool| -> Vec<usize> {
-            let flows = (0..directions.len()).filter(|i| directions[*i] == direction);
-            flows.filter(|i| !greedy || (self.shares.flows[*i].is_some() && !self.shares.flow_is_limited[*i])).collect()
-        };
-        let (mut up, mut down) = (of(Direction::Up, true), of(Direction::Down, true));
-        if up.is_empty() || down.is_empty() {
-            (up, down) = (of(Direction::Up, false), of(Direction::Down, false));
-        }
-        Estimate::of_ratio(self.seen.iter().map(|Seen { flows, .. }| {
-            let mean = |of: &[usize]| of.iter().map(|i| flows[*i]).sum::<f64>() / of.len().max(1) as f64;
-            Some((mean(&down), mean(&up)))
-        }))
-    }
-
     /// Goodputs and their shares by which the floor is judged: those of `as_is_bps`, the goodput of the cell as it is, where that is more
     /// than there is. Who has an equal part of next to nothing is harmed all the same.
     pub(super) fn beside(&self, as_is_bps: f64) -> Vec<Seen> {
@@ -203,11 +137,6 @@ fn sum(a: Estimate, b: Estimate) -> Estimate {
     Estimate { mean: Some(a.mean.unwrap_or(0.0) + b.mean.unwrap_or(0.0)), ci95, n: a.n.max(b.n) }
 }
 
-/// Whether a flow sends files.
-pub(super) fn is_files(flow: &fairair_core::scenario::Flow) -> bool {
-    matches!(flow.traffic, fairair_core::scenario::Traffic::Files { .. })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -235,33 +164,6 @@ mod tests {
         assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
         assert_eq!(below(0.6, 2.0 * own), [1, 2]);
         assert!(below(0.3, 2.0 * own).is_empty());
-    }
-
-    /// How much of a given number of files is left when the measured time begins, no scenario says: the record does.
-    #[test]
-    fn a_station_whose_last_file_was_under_way_has_a_level() {
-        let text = r#"
-            name = "late"
-            [run]
-            duration = "12 s"
-            warmup = "2 s"
-            [[station]]
-            name = "guest"
-            flows = [{ direction = "down", kind = "files", size = "40 MB", files = 1 }]
-            [[station]]
-            name = "reader"
-            count = 2
-            flows = [{ direction = "down" }]
-        "#;
-        let levels = |text: &str| {
-            let scenario = Scenario::from_toml(text, "late.toml").unwrap();
-            Sample::new(&scenario, vec![simulate(&scenario, 0, false)]).levels()
-        };
-        let own = levels(text);
-        assert_eq!(own.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
-        assert!(own[0].1.mean.is_some_and(|level| level > 0.9), "{own:?}");
-        // All of a file that came before is no part of it.
-        assert_eq!(levels(&text.replace("40 MB", "10 kB")).len(), 2);
     }
 
     /// 8 x 128 packets fit below the AP's queue, which is empty then.

@@ -9,6 +9,7 @@ mod classes;
 mod family;
 mod front;
 mod goal;
+mod levels;
 mod look;
 mod outcome;
 mod pace;
