@@ -50,6 +50,8 @@ class Point:
     """Half width of the 95 % confidence interval of the goodput; None of a single replica."""
     risk: str | None = None
     """Why somebody may starve under it with other seeds; None: nothing points to that."""
+    paste: dict[str, list[str]] | None = None
+    """As of a `Candidate`, of what can be deployed in place of the recommended one; None: of any other."""
 
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
@@ -96,7 +98,8 @@ class Candidate:
     result: Result = field(repr=False, compare=False)
     """What the simulation says."""
     paste: dict[str, list[str]] | None = None
-    """Lines for the access point: ``hostapd`` (hostapd.conf) and ``uci`` (OpenWrt); None: nothing."""
+    """Lines to write or run: ``hostapd`` (hostapd.conf), ``uci`` (OpenWrt), ``linux`` (commands of the access point) and ``vsb``
+    (vsb.toml); None: nothing."""
     not_today: str | None = None
     """What of it no access point and no box has today; None: all of it can be deployed."""
     in_doubt: bool = False

@@ -68,7 +68,7 @@ pub(crate) fn table(comparison: &Comparison, page: Page) -> String {
 
 /// What to write into the AP's files, for rows that have it.
 fn of_row(row: &Row) -> Vec<String> {
-    let Some(paste) = &row.paste else { return Vec::new() };
+    let Some(paste) = row.paste.as_ref().filter(|paste| !paste.hostapd.is_empty()) else { return Vec::new() };
     let mut lines = pasted(paste);
     lines[1] = format!("{}: in hostapd.conf", row.remedy);
     lines
@@ -83,6 +83,10 @@ pub(super) fn pasted(paste: &Paste) -> Vec<String> {
         lines.extend(indented(&paste.hostapd));
         lines.push("or with OpenWrt, for each radio".to_owned());
         lines.extend(indented(&paste.uci));
+    }
+    if !paste.linux.is_empty() {
+        lines.extend([String::new(), "On an access point with Linux run, for its radio:".to_owned()]);
+        lines.extend(indented(&paste.linux));
     }
     if !paste.vsb.is_empty() {
         lines.extend([String::new(), "For the live box, in the vsb.toml that `fairair vsb init` wrote:".to_owned()]);

@@ -19,7 +19,7 @@ const DEAR: f64 = 0.75;
 /// A goal costs something where there is more goodput without it by this share and by the doubt about it.
 const PRICE: f64 = 0.03;
 /// Who has less than this part of its max-min share under what is recommended is named.
-const LITTLE: f64 = 0.2;
+const LITTLE: f64 = 0.5;
 
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, page: Page) -> String {
@@ -254,7 +254,9 @@ fn today(plan: &Plan, page: Page) -> Vec<String> {
         return page.wrapped("Nothing of what can is proved to meet this.");
     };
     let has = rate(point.goodput_bps, point.goodput_ci95_bps);
-    page.wrapped(&format!("Of what can, this meets it too, with {has}: {}", short(&point.snippet)))
+    let mut lines = page.wrapped(&format!("Of what can, this meets it too, with {has}: {}", short(&point.snippet)));
+    lines.extend(point.paste.iter().flat_map(pasted));
+    lines
 }
 
 /// What the recommended row has of each goal, and who has little under it.

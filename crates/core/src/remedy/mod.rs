@@ -1,11 +1,14 @@
 //! The remedies by name: what each changes in a scenario, and what it takes to deploy it.
 
 mod edca;
+mod linux;
 
 pub use self::edca::{hostapd, uci};
+use self::linux::commands;
 
 use crate::ap::{LimiterCapacity, LimiterShare, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
+use crate::mac::EdcaParams;
 use crate::packet::Direction;
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
@@ -61,6 +64,9 @@ pub struct Paste {
     /// The same as commands for OpenWrt, whose first radio is meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uci: Vec<String>,
+    /// Commands of an access point with Linux, whose first radio is meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub linux: Vec<String>,
     /// Lines of vsb.toml.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub vsb: Vec<String>,
@@ -81,10 +87,13 @@ impl Remedy {
     }
 }
 
-/// What makes an access point of `scenario` contend and advertise as that of `applied` does; `None` where both do alike, or have no EDCA.
+/// What makes an access point of `scenario` contend, advertise and queue as that of `applied` does; `None` where nothing is to be written.
 pub fn paste(scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
-    let (before, after) = (scenario.radio.qos?.edca, applied.radio.qos?.edca);
-    (before != after).then(|| Paste { hostapd: hostapd(&after), uci: uci(&after), ..Paste::default() })
+    let edca = |of: &Scenario| of.radio.qos.map(|qos| qos.edca);
+    let after = edca(applied).filter(|after| edca(scenario) != Some(*after));
+    let lines = |of: fn(&EdcaParams) -> Vec<String>| after.as_ref().map(of).unwrap_or_default();
+    let paste = Paste { hostapd: lines(hostapd), uci: lines(uci), linux: commands(scenario, applied), vsb: Vec::new() };
+    (paste != Paste::default()).then_some(paste)
 }
 
 /// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax

@@ -1,6 +1,7 @@
 //! Which stations a goal or a thorough search tells apart: their weights and caps in the box become parameters.
 
 use fairair_core::scenario::{Scenario, Station};
+use fairair_core::units::Bitrate;
 
 use super::goal::is_meant;
 use super::ranges::Classes;
@@ -28,7 +29,7 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
                     None if *level < 1.0 => Vec::new(),
                     _ => others(&|own| own.name == scenario.stations[0].name),
                 });
-                weighed.extend(first());
+                weighed.extend(first().map(|name| (name, None)));
             }
             // Who is slow or often not received is helped by a cap of the others.
             Goal::Level(_) => {
@@ -39,13 +40,15 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
                 let weak = named_in_file(scenario, |own| is_meant(who, &own.name) && is_weak(scenario, own));
                 held.extend(weak.into_iter().map(|name| (name, *least)));
                 capped.extend(others(&|own| is_meant(who, &own.name)));
-                weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
+                let named = named_in_file(scenario, |own| is_meant(who, &own.name));
+                weighed.extend(named.into_iter().map(|name| (name, Some(*least))));
             }
             Goal::Delay { who, .. } | Goal::Files { who, .. } if !who.is_empty() => {
                 capped.extend(others(&|own| is_meant(who, &own.name)));
                 // A file waits for its turn again and again, a lone packet once.
                 if matches!(goal, Goal::Files { .. }) {
-                    weighed.extend(named_in_file(scenario, |own| is_meant(who, &own.name)));
+                    let named = named_in_file(scenario, |own| is_meant(who, &own.name));
+                    weighed.extend(named.into_iter().map(|name| (name, None)));
                 }
             }
             _ => {}
@@ -66,7 +69,16 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     };
     held.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.as_bps().cmp(&least.as_bps())));
     held.dedup_by(|(a, _), (b, _)| a == b);
-    Classes { held, weighed: sorted(weighed), capped: sorted(capped), any: sorted(any) }
+    Classes { held, weighed: in_proportion(weighed), capped: sorted(capped), any: sorted(any) }
+}
+
+/// Names with their parts of a weight, each once: by the least goodput that a goal wants for it, and all of it where none says so.
+fn in_proportion(mut named: Vec<(String, Option<Bitrate>)>) -> Vec<(String, f64)> {
+    let largest = named.iter().filter_map(|(_, least)| *least).max();
+    named.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.cmp(least)));
+    named.dedup_by(|(a, _), (b, _)| a == b);
+    let part = |least: Bitrate| least.as_bps() as f64 / largest.map_or(1.0, |largest| largest.as_bps() as f64);
+    named.into_iter().map(|(name, least)| (name, least.map_or(1.0, part))).collect()
 }
 
 /// Stations of counted groups that goals of `required` tell apart from others of their group: the file has no table for their weight or cap.
@@ -119,7 +131,6 @@ fn named_in_file(scenario: &Scenario, is_meant: impl Fn(&Station) -> bool) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use fairair_core::units::Bitrate;
 
     use super::*;
 
@@ -141,6 +152,12 @@ mod tests {
         name = "idle"
     "#;
 
+    /// Names, with the parts of a weight that are not all of it.
+    fn told(weighed: Vec<(String, f64)>) -> String {
+        let one = |(name, part): (String, f64)| if part < 1.0 { format!("{name}:{part}") } else { name };
+        weighed.into_iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
     #[test]
     fn goals_decide_whose_weights_and_caps_are_tried() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
@@ -148,7 +165,7 @@ mod tests {
             let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
             let found =
                 of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort });
-            [found.weighed, found.capped, found.any].map(|names| names.join(" "))
+            [told(found.weighed), found.capped.join(" "), found.any.join(" ")]
         };
         assert_eq!(of(&["level=1"], 1.0), ["", "", ""]);
         assert_eq!(of(&["level=1", "delay<=50ms"], 5.0), ["", "", "call vip web"]);
@@ -160,6 +177,7 @@ mod tests {
         assert_eq!(of(&["delay(call)<=20ms"], 1.0), ["", "vip web", ""]);
         assert_eq!(of(&["files(call)<=1s"], 1.0), ["call", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
+        assert_eq!(of(&["call>=1Mbit/s", "vip>=4Mbit/s"], 1.0), ["call:0.25 vip", "web", ""]);
     }
 
     #[test]
@@ -189,7 +207,7 @@ mod tests {
                 &scenario,
                 &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 },
             );
-            [found.weighed, found.capped].map(|names| names.join(" "))
+            [told(found.weighed), found.capped.join(" ")]
         };
         assert_eq!(of(&CELL.replace("\"call\"", "\"call\"\nrate = \"2 Mbit/s\"")), ["", "vip web"]);
         assert_eq!(of(&CELL.replace("\"vip\"", "\"vip\"\nframe_error = 0.5")), ["", "call web"]);
@@ -226,7 +244,7 @@ mod tests {
                 &scenario,
                 &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 },
             );
-            [found.weighed, found.capped].map(|names| names.join(" "))
+            [told(found.weighed), found.capped.join(" ")]
         };
         assert_eq!(of("up-1 >= 3.5 Mbit/s"), ["up-1", "up-2 web"]);
         assert_eq!(of("up >= 1 Mbit/s"), ["up-1 up-2", "web"]);

@@ -71,6 +71,11 @@ fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterS
 
 const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
 
+/// What stations have of their own stays.
+fn policy(ranges: &Ranges, x: f64) -> Policy {
+    if ranges.by_station { pick(&BY_STATION, x) } else { pick(&POLICIES, x) }
+}
+
 /// A box, with batches where the cell aggregates. The lower part of `queue` is that of the live box, a time at the rate of the class with
 /// flows apart.
 fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
@@ -229,28 +234,33 @@ const BY_STATIONS: &[f64] = &[0.1, 0.2];
 
 /// The families of the box.
 const BOX: &[Family] = &[
-    family("box, capacity = auto", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], adaptive(r, x[2])))
+    family("box, capacity = auto", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity = air", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], air(r, x[2])))
+    family("box, capacity = air", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], air(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], wce(r, x[2])))
+    family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, policy(r, x[0]), x[1], wce(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity fixed", 3, 24, |r, x| of_either_kind(r, pick(&POLICIES, x[0]), x[1], fixed(r, x[2])))
+    family("box, capacity fixed", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], fixed(r, x[2])))
         .usually(BY_STATIONS),
 ];
 
 /// A box and a queue in the AP.
 const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
     queue: Some(companion(r, x[2], r.packets(x[3]))),
-    ..of_either_kind(r, pick(&POLICIES, x[0]), x[1], adaptive(r, 0.3))
+    ..of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, 0.3))
 })];
 
 /// A box with weights; only where a goal tells stations apart.
 const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
     let capacity = followed_or_known(r, x[2]);
-    let weight = hundredths(between(0.05, 20.0, x[3]));
+    let weight = between(0.05, 20.0, x[3]);
     Change {
-        weights: r.classes.weighed.iter().map(|name| (name.clone(), weight)).collect(),
+        weights: r
+            .classes
+            .weighed
+            .iter()
+            .map(|(name, part)| (name.clone(), hundredths(weight * part).max(0.01)))
+            .collect(),
         ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], capacity)
     }
 })];

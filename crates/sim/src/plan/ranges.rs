@@ -19,6 +19,8 @@ pub(crate) struct Ranges {
     pub(super) most: Bitrate,
     /// Whether stations and AP aggregate: 802.11n and later.
     pub(super) aggregates: bool,
+    /// Whether stations have weights or caps of their own, which policies by flow or direction do not know.
+    pub(super) by_station: bool,
     /// Whether only what can be deployed today is looked at.
     pub(super) today: bool,
     /// Whose weights and caps are parameters.
@@ -28,8 +30,8 @@ pub(crate) struct Ranges {
 /// Stations and groups of stations, as the file names them, whose weights and caps in the box are parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Classes {
-    /// Those that a goal wants to have more or less; they have one weight.
-    pub(crate) weighed: Vec<String>,
+    /// Those that a goal wants to have more or less, and their parts of the weight that is looked for: a least goodput over the largest.
+    pub(crate) weighed: Vec<(String, f64)>,
     /// Those that have to leave something to whom a goal names; they have one cap.
     pub(crate) capped: Vec<String>,
     /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
@@ -54,6 +56,10 @@ impl Ranges {
             equal: equal(scenario),
             most: Enforce::most_in(&scenario.radio),
             aggregates: scenario.radio.qos.is_some(),
+            by_station: scenario
+                .stations
+                .iter()
+                .any(|own| own.cap.is_some() || own.weight.to_bits() != 1.0_f64.to_bits()),
             today: false,
             classes,
         }

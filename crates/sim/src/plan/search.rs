@@ -7,6 +7,7 @@ mod proposals;
 mod rank;
 mod reading;
 mod rung;
+mod squeeze;
 
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
@@ -20,7 +21,7 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, prefer_useful, rank, replace};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, leave_alone, prefer_useful, rank, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady, settled_s};
 
@@ -151,6 +152,7 @@ impl<'a> Search<'a> {
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
         rank(&mut proved, as_is);
         prefer_useful(&mut proved);
+        leave_alone(&mut proved);
         if !proved.iter().any(|outcome| outcome.meets) {
             closest_first(&mut proved, as_is);
         }
@@ -247,6 +249,7 @@ impl<'a> Search<'a> {
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
         replace(proved, again);
+        self.prove_others(as_is, seen, (second, third, proved))?;
         self.confirm(as_is, proved)
     }
 

@@ -236,7 +236,12 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let scenario = Scenario::from_toml(file, "own.toml").unwrap_or_else(|error| panic!("{error:?}"));
             let names = || vec!["up".to_owned(), "down".to_owned()];
             let held = vec![("down".to_owned(), Bitrate::mbps(1))];
-            let classes = Classes { weighed: names(), capped: names(), held, any: names() };
+            let classes = Classes {
+                weighed: names().into_iter().map(|name| (name, 0.7)).collect(),
+                capped: names(),
+                held,
+                any: names(),
+            };
             let ranges = Ranges::new(&scenario, 800.0, classes);
             for family in families(None, &ranges).0 {
                 for n in 0..9 {

@@ -46,6 +46,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         meets: true,
         rung: 3,
         risk: None,
+        paste: None,
     };
     let constraint = Constraint {
         goal: "level=1".to_owned(),

@@ -33,7 +33,8 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let sta = || vec!["sta".to_owned(), "other".to_owned()];
     let held = vec![("other".to_owned(), Bitrate::mbps(1))];
-    let classes = Classes { weighed: sta(), capped: sta(), held, any: sta() };
+    let weighed = sta().into_iter().zip([1.0, 0.4]).collect();
+    let classes = Classes { weighed, capped: sta(), held, any: sta() };
     let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
     assert_eq!(
         left_out,
@@ -104,7 +105,7 @@ fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
 #[test]
 fn deployment_is_respected() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-    let classes = Classes { weighed: vec!["sta".to_owned()], ..Classes::default() };
+    let classes = Classes { weighed: vec![("sta".to_owned(), 1.0)], ..Classes::default() };
     let ranges = Ranges::new(&scenario, 800.0, classes);
     let deploys = |deploy| -> Vec<&str> {
         let (families, _) = families(deploy, &ranges);
@@ -127,4 +128,20 @@ fn weights_and_caps_reach_all_of_a_group() {
     assert_eq!((changed[3].cap, changed[3].weight.to_bits()), (Some(cap), 1.0_f64.to_bits()));
     let weight = "[[station]]\nname = \"sta\"\nweight = 2.5";
     assert_eq!(change.snippet(&scenario), format!("{weight}\n[[station]]\nname = \"other\"\ncap = \"1 Mbit/s\""));
+}
+
+/// A policy that knows no stations would drop what their operator has set.
+#[test]
+fn weights_and_caps_that_are_there_stay() {
+    for (with, stays) in [("", false), ("cap = \"1 Mbit/s\"", true), ("weight = 2", true)] {
+        let cell = CELL.replace("name = \"other\"", &format!("name = \"other\"\n{with}"));
+        let ranges = Ranges::new(&Scenario::from_toml(&cell, "cell.toml").unwrap(), 800.0, Classes::default());
+        let tried = families(None, &ranges).0;
+        let points = (0..=20).map(|n| f64::from(n) / 20.0);
+        let changes = points
+            .flat_map(|x| tried.iter().map(|family| family.change(&ranges, &vec![x; family.dims])).collect::<Vec<_>>());
+        let policies: Vec<Policy> = changes.filter_map(|change| Some(change.enforce?.policy)).collect();
+        assert!(policies.len() > 20);
+        assert_eq!(policies.iter().all(|policy| policy.is_by_station()), stays, "{with}");
+    }
 }

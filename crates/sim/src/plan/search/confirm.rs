@@ -1,14 +1,62 @@
 //! A last look, as long as the scenario, at what short proofs say.
 
-use super::rank::{recommended, replace};
-use super::rung::{WHOLE, outlasts_proof};
-use super::{Search, proposal, proposals};
-use crate::plan::outcome::Outcome;
+use super::proposals::unseen;
+use super::rank::{CLOSEST, by_goodput, recommended, replace};
+use super::rung::{PROOF, THIRD, WHOLE, outlasts_proof};
+use super::{Search, proposal, proposals, without};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 
 /// Most plans that are looked at.
 const CONFIRMED: usize = 4;
 
+/// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
+const OTHERS: usize = 2;
+const LOOKED_AT: usize = 3;
+
 impl Search<'_> {
+    /// Proves what the answer names beside the best: what has a short delay where the best has a long one, and what can be deployed today where
+    /// the best cannot. Where nothing meets the requirements it looks longer at what seems to, and proves what comes closest.
+    pub(super) fn prove_others(
+        &mut self,
+        as_is: f64,
+        seen: &[Outcome],
+        (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
+    ) -> Option<()> {
+        let aggregates = self.ranges.aggregates;
+        let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+        let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
+        if let Some(best) = recommended(proved, as_is) {
+            let mut wanted: Vec<&dyn Fn(&Outcome) -> bool> = Vec::new();
+            if !is_short(&best) {
+                wanted.push(&is_short);
+            }
+            if !can_be_had(&best) {
+                wanted.push(&can_be_had);
+            }
+            for is_wanted in wanted {
+                if proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
+                    continue;
+                }
+                let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody() && o.risk.is_none() && is_wanted(o);
+                let known: Vec<Outcome> =
+                    third.iter().chain(second).chain(seen).filter(|o| seems(o)).cloned().collect();
+                let others: Vec<Proposal> = by_goodput(&known).into_iter().map(proposal).collect();
+                let others: Vec<Proposal> = unseen(others, proved).into_iter().take(OTHERS).collect();
+                self.look(&others, PROOF, proved)?;
+            }
+            return Some(());
+        }
+        let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody();
+        let short: Vec<Outcome> = second.iter().chain(seen).filter(|o| seems(o)).cloned().collect();
+        let again = unseen(by_goodput(&short).into_iter().map(proposal).collect(), third);
+        self.look(&again[..again.len().min(LOOKED_AT)], THIRD, third)?;
+        let mut closest = without(third, proved);
+        closest.retain(|outcome| outcome.goodput >= CLOSEST * as_is && outcome.starved.is_nobody());
+        closest.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()));
+        let closest: Vec<Proposal> = closest.iter().take(OTHERS).map(proposal).collect();
+        self.look(&closest, PROOF, proved)
+    }
+
     /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
     /// then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {

@@ -7,7 +7,7 @@ use crate::plan::outcome::{LONG, Outcome, SHORT_S};
 /// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
 /// are easily met by a cell that carries nothing.
 const REMEDY: f64 = 0.1;
-const CLOSEST: f64 = 0.5;
+pub(super) const CLOSEST: f64 = 0.5;
 /// Plans within this share of the best goodput compete by utility; where the best has a long queue, those with a short one do
 /// within [`LONG`].
 const BAND: f64 = 0.04;
@@ -83,7 +83,10 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
         is_first
     });
     let mut kept: Vec<Outcome> = Vec::new();
-    let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
+    // Where the best has a long queue, those with a short one have turns of their own.
+    let is_long = ranked.first().is_some_and(|first| first.delay_s > SHORT_S);
+    let short = promising.iter().filter(|outcome| is_long && outcome.delay_s <= SHORT_S).cloned().collect();
+    let mut lists = [ranked, promising, certain, others, short].map(Vec::into_iter);
     while kept.len() < most {
         let before = kept.len();
         let mut exhausted = 0;
@@ -123,11 +126,25 @@ pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
     });
 }
 
+/// A change that brings less than this more goodput, and no short delay, is not worth it where the cell as it is meets the requirements.
+const GAIN: f64 = 1.02;
+
+/// The cell as it is goes first where it meets the requirements and nothing brings more.
+pub(super) fn leave_alone(ranked: &mut [Outcome]) {
+    let Some(place) = ranked.iter().position(|outcome| outcome.meets && outcome.of.is_none()) else { return };
+    let (first, as_is) = (&ranked[0], &ranked[place]);
+    let is_shorter = as_is.delay_s > SHORT_S && first.delay_s <= SHORT_S;
+    if !is_shorter && first.goodput < GAIN * as_is.goodput {
+        ranked[..=place].rotate_right(1);
+    }
+}
+
 /// What meets the requirements and goes first.
 pub(super) fn recommended(proved: &[Outcome], as_is: f64) -> Option<Outcome> {
     let mut ranked = proved.to_vec();
     rank(&mut ranked, as_is);
     prefer_useful(&mut ranked);
+    leave_alone(&mut ranked);
     ranked.into_iter().next().filter(|outcome| outcome.meets)
 }
 

@@ -28,7 +28,7 @@ impl Search<'_> {
         let floor = required.floor * rung.strictness(self.pace);
         let judged = sample.beside(if family.is_some() { self.as_is_bps } else { 0.0 });
         let starved = in_any(&judged, floor);
-        let run = &self.scenario.run;
+        let run = &if rung.number < PROOF.number { sample.scenario } else { self.scenario }.run;
         let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
         let shares = of(sample.scenario, &judged);
         // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.

@@ -4,6 +4,8 @@ use fairair_core::record::Record;
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::units::Duration;
 
+use super::squeeze::{squeeze, squeezed};
+
 /// How long and how often a candidate is simulated. All candidates of a rung have the same seeds, which no other rung has:
 /// luck is shared by all, and who was lucky in one rung is not in the next.
 #[derive(Clone, Copy)]
@@ -52,7 +54,8 @@ impl Rung {
     pub(super) fn of(self, scenario: &Scenario, pace: f64) -> Self {
         let run = &scenario.run;
         let usual = seconds(self, pace, round_trip_s(scenario)).1;
-        let longer = if is_steady(scenario) { 1.0 } else { (run.duration - run.warmup).as_secs_f64() / usual };
+        let own = in_less_time(scenario, self, pace).map_or((run.duration - run.warmup).as_secs_f64(), |(_, own)| own);
+        let longer = if is_steady(scenario) { 1.0 } else { own / usual };
         self.fewer(fast(pace) / longer.max(1.0))
     }
 
@@ -154,6 +157,15 @@ fn lengths(scenario: &Scenario, rung: Rung, pace: f64) -> (f64, f64) {
     (warmup, measured.max(whole - warmup))
 }
 
+/// Warm-up and measured time of a look at a scenario with a timetable, where that is shorter than the scenario; a proof keeps its time.
+fn in_less_time(scenario: &Scenario, rung: Rung, pace: f64) -> Option<(f64, f64)> {
+    if rung.number >= PROOF.number || is_steady(scenario) {
+        return None;
+    }
+    let (warmup, measured) = seconds(rung, pace, round_trip_s(scenario));
+    squeezed(scenario, warmup, measured)
+}
+
 /// Whether `scenario` lasts longer than its proof.
 pub(super) fn outlasts_proof(scenario: &Scenario, pace: f64) -> bool {
     is_steady(scenario) && lengths(scenario, WHOLE, pace).1 > LENGTHENED * lengths(scenario, PROOF, pace).1
@@ -168,15 +180,23 @@ pub(crate) fn timed(scenario: &Scenario, rung: Rung, pace: f64) -> Scenario {
         let (warmup, measured) = lengths(&scenario, rung, pace);
         scenario.run.warmup = Duration::from_millis((warmup * 1e3) as u64);
         scenario.run.duration = scenario.run.warmup + Duration::from_millis((measured * 1e3) as u64);
+    } else if let Some(shorter) = in_less_time(&scenario, rung, pace) {
+        squeeze(&mut scenario, shorter);
     }
     scenario
 }
 
 /// Simulated seconds of a candidate in a rung.
 pub(super) fn seconds_of(scenario: &Scenario, rung: Rung, pace: f64) -> f64 {
-    let (warmup, measured) = lengths(scenario, rung, pace);
-    let whole = scenario.run.duration.as_secs_f64();
-    f64::from(rung.replicas) * if is_steady(scenario) { warmup + measured } else { whole }
+    let own = match in_less_time(scenario, rung, pace) {
+        Some((warmup, measured)) => warmup + measured,
+        None if is_steady(scenario) => {
+            let (warmup, measured) = lengths(scenario, rung, pace);
+            warmup + measured
+        }
+        None => scenario.run.duration.as_secs_f64(),
+    };
+    f64::from(rung.replicas) * own
 }
 
 /// Frames on the air in the whole replica, as the measured time has them: what a simulation costs.

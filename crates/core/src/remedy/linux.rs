@@ -1,0 +1,69 @@
+//! Commands of an access point with Linux that give it the queue of a scenario.
+
+use crate::qdisc::{FqCodelParams, Mac80211Params, QdiscSpec};
+use crate::scenario::Scenario;
+
+/// Where a driver that reports air is told what of it counts: bit 0 what it sends, bit 1 what it receives (`net/mac80211/debugfs.c`).
+const FLAGS: &str = "/sys/kernel/debug/ieee80211/phy0/airtime_flags";
+
+/// Commands for the first radio, whose interface is `wlan0`; none where the queue is that of before, or where Linux has none of its kind.
+pub(super) fn commands(scenario: &Scenario, applied: &Scenario) -> Vec<String> {
+    let (before, after) = (scenario.ap.queue, applied.ap.queue);
+    if before == after {
+        return Vec::new();
+    }
+    match after {
+        QdiscSpec::Mac80211(params) => {
+            let usual = Mac80211Params::default();
+            let was = match before {
+                QdiscSpec::Mac80211(was) => was,
+                _ => usual,
+            };
+            let mut lines = Vec::new();
+            if params.limit != was.limit {
+                lines.push(format!("iw phy phy0 set txq limit {}", params.limit));
+            }
+            // Drivers differ in what they report, so that this is said whatever was before.
+            lines.push(match (params.airtime, params.rx_airtime) {
+                (false, _) => format!("echo 0 > {FLAGS}  # no airtime fairness; a driver without this file has none"),
+                (true, false) => format!("echo 1 > {FLAGS}  # received air is not charged"),
+                (true, true) => format!("echo 3 > {FLAGS}  # needs a driver that reports the air of both directions"),
+            });
+            lines
+        }
+        QdiscSpec::FqCodel(FqCodelParams { limit, target, .. }) => {
+            let target = target.as_nanos() / 1000;
+            vec![format!("tc qdisc replace dev wlan0 root fq_codel limit {limit} target {target}us")]
+        }
+        QdiscSpec::Droptail { limit } => vec![format!("tc qdisc replace dev wlan0 root pfifo limit {limit}")],
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a plan proves without airtime fairness is another cell with it.
+    #[test]
+    fn what_the_queue_needs_of_the_kernel_is_said() {
+        let with = |queue: &str| {
+            let text = format!(
+                "name = \"x\"\nrun.duration = \"9 s\"\nradio.phy = \"802.11ac\"\n[ap]\nqueue = {queue}\n\
+                 [[station]]\nname = \"a\"\nflows = [{{ direction = \"up\" }}]\n"
+            );
+            Scenario::from_toml(&text, "x.toml").unwrap()
+        };
+        let fifo = with("{ kind = \"shared-fifo\", limit = 300 }");
+        let told = |queue: &str| commands(&fifo, &with(queue));
+        let [limit, flags] = &told("{ kind = \"mac80211\", airtime = false, limit = 108 }")[..] else { panic!() };
+        assert_eq!(limit, "iw phy phy0 set txq limit 108");
+        assert!(flags.starts_with("echo 0 > /sys/kernel/debug/ieee80211/phy0/airtime_flags"), "{flags}");
+        assert!(told("{ kind = \"mac80211\", rx_airtime = false }")[0].starts_with("echo 1 > "));
+        assert!(told("{ kind = \"mac80211\" }")[0].starts_with("echo 3 > "));
+        let codel = told("{ kind = \"fq-codel\", limit = 200, target = \"12.5 ms\" }");
+        assert_eq!(codel, ["tc qdisc replace dev wlan0 root fq_codel limit 200 target 12500us"]);
+        assert_eq!(told("{ kind = \"droptail\", limit = 7 }"), ["tc qdisc replace dev wlan0 root pfifo limit 7"]);
+        assert!(told("{ kind = \"las\", limit = 7 }").is_empty() && commands(&fifo, &fifo).is_empty());
+    }
+}

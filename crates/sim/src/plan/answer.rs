@@ -1,0 +1,232 @@
+//! From what a search found to the answer that it gives.
+
+use fairair_core::metrics::exact_per_cent;
+use fairair_core::remedy::cautions;
+use fairair_core::scenario::Scenario;
+use fairair_core::units::plural;
+
+use super::outcome::{Outcome, SHORT_S};
+use super::search::{Found, PROOF};
+use super::words::files;
+use super::{Constraint, Plan, Point, Prediction, Requirements, Row, SCHEMA, classes, front};
+use crate::starved::names;
+
+pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found, left_out: &[&str]) -> Plan {
+    let as_is = &found.all[0];
+    let mut shown: Vec<&Outcome> = found.proved.iter().take(ROWS).collect();
+    // What the rows are compared with stands among them.
+    if let Some(plain) = found.proved.iter().skip(ROWS).find(|outcome| outcome.of.is_none()) {
+        shown[ROWS - 1] = plain;
+    }
+    let rows: Vec<Row> = shown.into_iter().map(|outcome| row(scenario, outcome)).collect();
+    Plan {
+        schema: SCHEMA,
+        name: scenario.name.clone(),
+        goals: required.goals.iter().map(ToString::to_string).collect(),
+        tolerance: required.tolerance,
+        floor: required.floor,
+        as_is_starved: names(scenario, &as_is.starved),
+        already_met: as_is.meets && as_is.rung >= PROOF.number,
+        met: rows.first().is_some_and(|row| row.meets),
+        tried: found.all.len(),
+        packets: found.frames,
+        interrupted: found.interrupted,
+        as_is_goodput_bps: as_is.goodput,
+        front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
+        families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
+        alternative: alternative(found).map(|outcome| point(scenario, outcome)),
+        doubtful: doubtful(scenario, required, found).map(|outcome| point(scenario, outcome)),
+        deployable: deployable(scenario, found).map(|outcome| {
+            let paste = files(scenario, &outcome.change.applied(scenario), &outcome.change);
+            Point { paste, ..point(scenario, outcome) }
+        }),
+        constraints: constraints(scenario, required, found),
+        not_tried: not_tried(scenario, left_out, found),
+        grouped: classes::grouped(scenario, required),
+        rows,
+    }
+}
+
+/// More goodput by this factor is worth a word, and what is not proved is by the second.
+const MORE: f64 = 1.01;
+const MUCH_MORE: f64 = 1.1;
+/// Less than this share of the goodput of the cell as it is, is not worth one.
+const USEFUL: f64 = 0.5;
+/// Fewer replicas than those of this rung say too little.
+const LOOKED_AT: u64 = 2;
+/// Rows of a plan.
+const ROWS: usize = 6;
+
+fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
+    let changed = outcome.change.applied(scenario);
+    let mut report = outcome.report.clone();
+    // The report was made in brief: this is what the proof ran.
+    let ran = Scenario { run: outcome.run, ..changed.clone() };
+    report.scenario = serde_json::to_value(&ran).unwrap_or_default();
+    report.fingerprint.clone_from(outcome.fingerprint());
+    Row {
+        meets: outcome.meets,
+        least: outcome.least.clone(),
+        deploy: outcome.change.deploy(),
+        family: outcome.family,
+        starved: names(scenario, &outcome.starved),
+        snippet: outcome.change.snippet(scenario),
+        paste: files(scenario, &changed, &outcome.change),
+        not_today: not_today(scenario, outcome),
+        cautions: cautions(&changed),
+        in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
+        risk: outcome.risk.clone(),
+        fairness: outcome.fairness,
+        delay_s: outcome.delay_s,
+        prediction: Prediction::of(&changed),
+        report,
+    }
+}
+
+fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
+    Point {
+        family: outcome.family,
+        deploy: outcome.change.deploy(),
+        snippet: outcome.change.snippet(scenario),
+        goodput_bps: outcome.goodput,
+        goodput_ci95_bps: outcome.report.totals.goodput_bps.ci95,
+        fairness: outcome.fairness,
+        delay_s: outcome.delay_s,
+        starved: names(scenario, &outcome.starved).len(),
+        meets: outcome.meets,
+        rung: outcome.rung,
+        risk: outcome.risk.clone(),
+        paste: None,
+    }
+}
+
+/// The other side of the trade of goodput for a short delay.
+fn alternative(found: &Found) -> Option<&Outcome> {
+    let chosen = found.proved.first().filter(|first| first.meets)?;
+    let others = found.all.iter().filter(|other| other.meets && other.rung > 0);
+    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
+    if chosen.delay_s > SHORT_S {
+        others.filter(|other| other.delay_s <= SHORT_S).max_by(most)
+    } else {
+        let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
+        more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)
+    }
+}
+
+/// What of a candidate exists in simulation only.
+fn not_today(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
+    outcome.change.not_today(scenario.radio.qos.is_some())
+}
+
+/// What can be deployed today, where the recommended one cannot.
+fn deployable<'a>(scenario: &Scenario, found: &'a Found) -> Option<&'a Outcome> {
+    found.proved.first().filter(|first| first.meets && not_today(scenario, first).is_some())?;
+    let today = found.proved.iter().filter(|outcome| outcome.meets && not_today(scenario, outcome).is_none());
+    today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+}
+
+/// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.
+fn doubtful<'a>(scenario: &Scenario, required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
+    let can_be_had = |outcome: &Outcome| not_today(scenario, outcome).is_none();
+    let first = found.proved.first().filter(|first| first.meets);
+    let none_to_be_had = first.is_some_and(|first| !can_be_had(first)) && deployable(scenario, found).is_none();
+    let proved = first.filter(|_| !none_to_be_had).map_or(0.0, |first| first.goodput);
+    let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
+    let seems = |o: &&Outcome| {
+        o.seems_met
+            && o.starved.is_nobody()
+            && (!none_to_be_had || can_be_had(o))
+            && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
+    };
+    let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.meets && o.goodput > least;
+    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
+    // What leaves somebody close to the floor is named where there is nothing better.
+    let much = |at_risk: bool| found.all.iter().filter(in_doubt).filter(|o| o.risk.is_some() == at_risk).max_by(most);
+    much(false)
+        .or_else(|| much(true))
+        .or_else(|| found.all.iter().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
+}
+
+/// What the first row has of each goal, and what could be had without that goal.
+fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> Vec<Constraint> {
+    let Some(first) = found.proved.first() else { return Vec::new() };
+    let others_met = |outcome: &&Outcome, goal: usize| {
+        outcome.starved.is_nobody()
+            && outcome.risk.is_none()
+            && outcome.misses.iter().enumerate().all(|(index, miss)| index == goal || *miss <= 0.0)
+    };
+    let looked_at = || found.all.iter().filter(|outcome| outcome.rung > 0);
+    let met = Some(first).filter(|first| first.meets);
+    let constraint = |(index, goal): (usize, String)| {
+        let without = surest(looked_at().filter(|outcome| others_met(outcome, index)));
+        let cost = without.zip(met).map(|(without, met)| cost(without, met));
+        Constraint {
+            goal,
+            reached: first.reached.get(index).cloned().unwrap_or_default(),
+            met: first.misses[index] <= 0.0,
+            in_doubt: first.misses[index] > 0.0 && first.means_met.get(index).is_some_and(|met| *met),
+            missed_by: Some(first.misses[index]).filter(|miss| miss.is_finite()),
+            goodput_without_bps: without.map(|outcome| outcome.goodput),
+            goodput_without_ci95_bps: without.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
+            cost: cost.map(|(cost, _)| cost),
+            cost_ci95: cost.map(|(_, ci95)| ci95),
+        }
+    };
+    let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
+    let mut all: Vec<Constraint> =
+        required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
+    if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {
+        let some = surest(looked_at().filter(|outcome| outcome.misses.iter().all(|miss| *miss <= 0.0)));
+        all.push(Constraint {
+            goal: format!("nobody below {} % of the max-min share", exact_per_cent(required.floor)),
+            reached: match &first.risk {
+                Some(risk) if first.starved.is_nobody() => format!("{risk}: with other seeds somebody may be below"),
+                _ => format!("{} below", names(scenario, &first.starved).join(", ")),
+            },
+            met: false,
+            in_doubt: first.starved.is_nobody(),
+            missed_by: None,
+            goodput_without_bps: some.map(|outcome| outcome.goodput),
+            goodput_without_ci95_bps: some.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
+            cost: None,
+            cost_ci95: None,
+        });
+    }
+    all
+}
+
+/// The candidate with the most goodput at the lower end of its confidence interval: the mean of a short look flatters the best of many.
+fn surest<'a>(of: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
+    let least = |o: &Outcome| o.goodput - o.report.totals.goodput_bps.ci95.unwrap_or(o.goodput);
+    of.max_by(|a, b| least(a).total_cmp(&least(b)))
+}
+
+/// How much more goodput `without` has than `met`, as a share of the latter's, and the doubt about that.
+fn cost(without: &Outcome, met: &Outcome) -> (f64, f64) {
+    if without.change == met.change {
+        return (0.0, 0.0);
+    }
+    let doubt = |outcome: &Outcome| outcome.report.totals.goodput_bps.ci95.unwrap_or(outcome.goodput);
+    ((without.goodput / met.goodput - 1.0).max(0.0), doubt(without).hypot(doubt(met)) / met.goodput)
+}
+
+/// What nobody should think was looked at.
+fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<String> {
+    const NEVER: [&str; 5] = [
+        "three remedies at once",
+        "tfbr window caps",
+        "other quanta, charges and victims of queues",
+        "other steps, intervals and bounds of capacity controllers",
+        "rates, channels and other access points",
+    ];
+    const NEVER_WITH_QOS: [&str; 3] =
+        ["shared-fifo queues", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
+    let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
+    let cut = match (found.interrupted, found.cut) {
+        (true, _) => Some("what was to come after the interruption".to_owned()),
+        (false, 0) => None,
+        (false, cut) => Some(format!("{} that the time of a search left out", plural(cut, "candidate"))),
+    };
+    let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
+    cut.into_iter().chain(names).collect()
+}
