@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use fairair_core::mac::AirBody;
-use fairair_core::metrics::{FLOOR, MaxMin, Provenance, Report, Starved};
+use fairair_core::metrics::{FLOOR, Provenance, Report, Starved};
 use fairair_core::packet::{Direction, NodeId};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;

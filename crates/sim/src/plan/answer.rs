@@ -138,13 +138,15 @@ fn doubtful<'a>(scenario: &Scenario, required: &Requirements, found: &'a Found) 
             && (!none_to_be_had || can_be_had(o))
             && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
     };
-    let in_doubt = |o: &&Outcome| seems(o) && o.rung >= LOOKED_AT && !o.meets && o.goodput > least;
+    // A short look flatters the best of many.
+    let looked_at = || found.all.iter().filter(|o| o.rung >= LOOKED_AT);
+    let in_doubt = |o: &&Outcome| seems(o) && !o.meets && o.goodput > least;
     let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
     // What leaves somebody close to the floor is named where there is nothing better.
-    let much = |at_risk: bool| found.all.iter().filter(in_doubt).filter(|o| o.risk.is_some() == at_risk).max_by(most);
+    let much = |at_risk: bool| looked_at().filter(in_doubt).filter(|o| o.risk.is_some() == at_risk).max_by(most);
     much(false)
         .or_else(|| much(true))
-        .or_else(|| found.all.iter().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
+        .or_else(|| looked_at().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
 }
 
 /// What the first row has of each goal, and what could be had without that goal.

@@ -85,7 +85,7 @@ pub struct Plan {
     pub alternative: Option<Point>,
     /// What has more goodput by the tenth at least, starves nobody and has all goals by its means, but not at the far end of every confidence
     /// interval: more or longer replicas may tell. Where nothing meets the requirements and there is no such thing either, what has the most
-    /// goodput of all that seem to meet them, in a short look or with less goodput than a remedy has; so, too, of what can be deployed today,
+    /// goodput of all that seem to meet them with less goodput than a remedy has; so, too, of what can be deployed today,
     /// where nothing that is proved can. Null when there is none.
     pub doubtful: Option<Point>,
     /// Where what is recommended exists in simulation only: the proved row with the most goodput that meets the requirements and that
