@@ -8,6 +8,7 @@
 mod agent;
 mod association;
 mod bars;
+mod batches;
 mod bench;
 mod blind;
 mod capacity;

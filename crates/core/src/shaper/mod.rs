@@ -100,6 +100,17 @@ impl LeafRule {
 
 /// Most that a round of batches lasts: who has one packet waits no longer for its turn.
 pub const ROUND: Duration = Duration::from_millis(100);
+/// Least queue of a class with [`QueueRule::Auto`], in batches: while one goes the next one gathers, and TCP may lose some of it.
+pub const BATCHES: u64 = 3;
+
+/// Bytes that a round gives the lightest class while `active` classes have packets; `quantum` without a `batch`.
+pub fn turn(batch: Bytes, quantum: Bytes, capacity: Bitrate, active: usize) -> Bytes {
+    if batch == Bytes(0) {
+        return quantum;
+    }
+    let fits = Bytes(capacity.bytes_in(ROUND).0 / active.max(1) as u64);
+    batch.min(fits).max(quantum)
+}
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(bytes: &Bytes) -> bool {

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, VecDeque};
 use super::limit::{self, Demand};
 use super::udp::{UdpChange, UdpFlows};
 use super::waiting::Waiting;
-use super::{LeafRule, Pacer, Policy, QueueRule, ROUND, Share, StationStats, Totals, UdpRule, VsbParams};
+use super::{
+    BATCHES, LeafRule, Pacer, Policy, QueueRule, ROUND, Share, StationStats, Totals, UdpRule, VsbParams, turn,
+};
 use crate::packet::{Class as PacketClass, Direction, DropReason, FlowId, NodeId, Packet};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// How often limits follow the rates of the classes, as in the live box.
 const LOOK: Duration = Duration::from_millis(500);
-/// Least queue of a class with [`QueueRule::Auto`], in batches.
-const BATCHES: u64 = 3;
 /// Largest packet, for limits.
 const LARGEST: Bytes = Bytes(1500);
 
@@ -241,12 +241,8 @@ impl<P: Packet> Vsb<P> {
 
     /// Bytes that a round gives the lightest class at present.
     fn round(&self) -> i64 {
-        let least = self.params.quantum.0 as i64;
-        if self.params.batch == Bytes(0) {
-            return least;
-        }
-        let fits = self.root.rate().bytes_in(ROUND).0 / self.ring.len().max(1) as u64;
-        (self.params.batch.0.min(fits) as i64).max(least)
+        let VsbParams { batch, quantum, .. } = self.params;
+        turn(batch, quantum, self.root.rate(), self.ring.len()).0 as i64
     }
 
     /// Bytes that a round gives a class at present.
@@ -355,7 +351,6 @@ impl<P: Packet> Vsb<P> {
         };
         let demands: Vec<_> = self.classes.iter().map(demand).collect();
         let level = limit::fair_level(capacity, &demands);
-        // While a batch goes the next one gathers, and TCP may lose some of it.
         let batches = if self.params.batch == Bytes(0) { Bytes(0) } else { Bytes(BATCHES * self.round() as u64) };
         for (class, demand) in self.classes.iter_mut().zip(&demands) {
             let least = if class.cap.is_none() { batches } else { Bytes(0) };

@@ -306,7 +306,7 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
     let keys = capacity.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
     let mut text = format!(
         "name = \"testbed\"\nmode = \"bridged\"\nuplink = \"{UPLINK}\"\nstate = \"{state}\"\npolicy = {policy}\nudp = {udp}\n\
-         queue = {queue}\nleaf = {leaf}\nquantum = \"{quantum}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
+         queue = {queue}\nleaf = {leaf}\nquantum = \"{quantum}\"\nbatch = \"{batch}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
          [discovery]\nneighbours = false\nfirst_sight = false\n\
          [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\nbasic_rate = \"{basic}\"\ncapacity = {{ {capacity} }}\n",
         state = state.display(),
@@ -316,6 +316,7 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
         queue = json(&enforce.vsb.queue),
         leaf = json(&enforce.vsb.leaf),
         quantum = enforce.vsb.quantum,
+        batch = enforce.vsb.batch,
         phy = json(&scenario.radio.phy),
         basic = scenario.radio.basic_rate,
         capacity = keys.collect::<Vec<_>>().join(", "),
@@ -371,6 +372,7 @@ mod tests {
             assert_eq!(config.aps[0].basic_rate, Some(scenario.radio.basic_rate));
             assert_eq!((config.policy, config.udp), (enforce.vsb.policy, enforce.vsb.udp));
             assert_eq!((config.leaf.queue, config.leaf.quantum), (enforce.vsb.queue, enforce.vsb.quantum));
+            assert_eq!(config.leaf.batch, enforce.vsb.batch);
             let (read, own) = (&config.stations[0], &scenario.stations[0]);
             assert_eq!((read.name.as_str(), read.rate), ("it's a desk", Some(Bitrate::mbps(2))));
             assert_eq!((read.plan.weight, read.plan.cap), (own.weight, own.cap));

@@ -75,6 +75,9 @@ impl VsbError {
             VsbError::Datapath(DatapathError::State(StateError { reason, .. })) | VsbError::Socket { reason, .. } => {
                 directory(reason)
             }
+            VsbError::Datapath(DatapathError::Hysteresis(_)) => {
+                "run as root with /sys writable, or write `batch = \"0 B\"`"
+            }
             VsbError::Datapath(DatapathError::Refused { words, .. }) if is_forbidden(words) => PRIVILEGES,
             VsbError::Datapath(DatapathError::Refused { .. }) => {
                 "`fairair vsb check CONFIG` shows what this kernel lacks"

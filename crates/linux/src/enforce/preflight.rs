@@ -3,14 +3,15 @@
 mod remarks;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 use std::path::Path;
+use std::{fs, io};
 
 use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
 use super::datapath::{
-    Engine, Layout, Link, PREFERENCES, Preview, Tools, link_named, links, neighbours, stage_preferences,
+    Engine, Layout, Link, PARAMETER, PREFERENCES, Preview, Tools, hysteresis, link_named, links, neighbours,
+    stage_preferences,
 };
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::VsbError;
@@ -77,6 +78,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     }
     let directory = site.config().state.clone();
     let Some(preview) = preflight.preview(path, &directory, &layout) else { return Ok(preflight) };
+    batches(&mut preflight, &layout);
     if let Err(error) = Tools.nft_check(&preview.whole_nft) {
         preflight.say("FAIL", &error.to_string());
     } else {
@@ -97,6 +99,28 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         Err(error) => preflight.say("FAIL", &format!("rehearsal in an empty network namespace: {error}")),
     }
     Ok(preflight)
+}
+
+/// Says whether HTB can send batches, where it is to.
+fn batches(preflight: &mut Preflight, layout: &Layout) {
+    if !layout.sends_batches() {
+        return;
+    }
+    match (hysteresis(), fs::OpenOptions::new().write(true).open(PARAMETER)) {
+        (Ok(Some(0)), Ok(_)) => preflight.say(
+            "note",
+            &format!("`run` sets {PARAMETER} to 1 for batches: for all HTBs of this machine, until the box stops"),
+        ),
+        (Ok(None), _) => {
+            preflight.say("note", &format!("sch_htb is not loaded yet: `run` sets {PARAMETER} to 1 for batches"));
+        }
+        (Ok(Some(0)), Err(error)) | (Err(error), _) => {
+            let fix = "run as root, with /sys writable, or write `batch = \"0 B\"`";
+            preflight
+                .say("FAIL", &format!("batches need {PARAMETER} to be set, and it cannot be: {error}. Remedy: {fix}"));
+        }
+        (Ok(Some(_)), _) => preflight.say("ok", &format!("{PARAMETER} is set, as batches need it")),
+    }
 }
 
 /// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. `check` lists

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 
 use fairair_core::control::CapacityParams;
 use fairair_core::shaper::Policy;
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
 
 pub use self::addresses::Addresses;
 pub use self::air::ForeignRate;
@@ -45,6 +45,8 @@ pub struct SitePool {
     pub aps: Vec<Ap>,
     /// C now: the only home of it. The machine of the pool decides it; a `Layout` is what the kernel was given.
     pub rate: Bitrate,
+    /// IP bytes that a class of the least weight sends at once now.
+    pub turn: Bytes,
 }
 
 impl SitePool {
@@ -136,7 +138,10 @@ impl Site {
                     (id, first)
                 }
             };
-            self.pools.insert(name.clone(), SitePool { id, name, aps, rate });
+            // A packet at a time until the first look.
+            let turn = before.get(&name).filter(|_| self.config.leaf == config.leaf).map(|pool| pool.turn);
+            let turn = turn.unwrap_or(config.leaf.quantum);
+            self.pools.insert(name.clone(), SitePool { id, name, aps, rate, turn });
         }
         if self.config.policy != config.policy {
             self.fixed.clear();
@@ -349,6 +354,13 @@ impl Site {
         self.pools.values().find(|pool| pool.id == id)
     }
 
+    /// Classes of pool `id` send `turn` at once now.
+    pub fn set_turn(&mut self, id: u16, turn: Bytes) {
+        if let Some(pool) = self.pools.values_mut().find(|pool| pool.id == id) {
+            pool.turn = turn;
+        }
+    }
+
     /// C of pool `id` is `rate` now.
     pub fn set_rate(&mut self, id: u16, rate: Bitrate) {
         if let Some(pool) = self.pools.values_mut().find(|pool| pool.id == id) {
@@ -380,7 +392,7 @@ impl Site {
             members: BTreeMap::new(),
             wan: self.wan_link(),
         };
-        for SitePool { id, aps, rate, .. } in self.pools.values() {
+        for SitePool { id, aps, rate, turn, .. } in self.pools.values() {
             let splits = match config.gso {
                 Gso::Auto => aps[0].most() < Bitrate::mbps(1000),
                 Gso::Split => true,
@@ -389,9 +401,10 @@ impl Site {
             let is_counted = !matches!(aps[0].capacity, CapacityParams::Fixed { .. });
             let ap_interfaces =
                 aps.iter().map(|ap| ApInterface { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });
-            layout
-                .pools
-                .insert(*id, Pool { id: *id, ap_interfaces: ap_interfaces.collect(), rate: *rate, splits, is_counted });
+            layout.pools.insert(
+                *id,
+                Pool { id: *id, ap_interfaces: ap_interfaces.collect(), rate: *rate, turn: *turn, splits, is_counted },
+            );
             let own = self.newcomers_weight(*id) / lightest[id] * quantum;
             layout.leaves.insert(
                 newcomers_minor(*id),

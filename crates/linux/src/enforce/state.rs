@@ -35,6 +35,9 @@ pub struct State {
     pub clsact: Vec<String>,
     /// nftables before.
     pub ruleset: String,
+    /// `htb_hysteresis` before, where batches changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hysteresis: Option<u32>,
     /// Inode of the network namespace that it is about; 0: not known.
     #[serde(default)]
     pub namespace: u64,
@@ -44,7 +47,7 @@ impl State {
     /// Nothing added yet.
     pub fn new(config: PathBuf, ruleset: String) -> State {
         let namespace = namespace().unwrap_or_default();
-        State { version: VERSION, config, before: Vec::new(), clsact: Vec::new(), ruleset, namespace }
+        State { version: VERSION, config, before: Vec::new(), clsact: Vec::new(), ruleset, hysteresis: None, namespace }
     }
 
     /// Whether it is about the network namespace of this process, as far as is known.

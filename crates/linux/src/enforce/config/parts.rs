@@ -30,6 +30,8 @@ pub struct Leaf {
     pub queue: QueueRule,
     /// Bytes that a class of the least weight sends a round.
     pub quantum: Bytes,
+    /// Bytes that it may send at once, so that the radio aggregates them; zero: a packet at a time.
+    pub batch: Bytes,
 }
 
 /// Discipline of a class.

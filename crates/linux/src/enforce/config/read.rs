@@ -29,6 +29,7 @@ const ROOT: &[&str] = &[
     "udp",
     "queue",
     "quantum",
+    "batch",
     "leaf",
     "gso",
     "exclude",
@@ -135,6 +136,7 @@ fn config(root: &Table) -> Checked<Config> {
                 QueueRule::Packets(root.within("queue", 1..=10_000, 200)?)
             },
             quantum: root.within("quantum", Bytes(1500)..=Bytes(1_000_000), Bytes(1500))?,
+            batch: root.within("batch", Bytes(0)..=Bytes(1_000_000), Bytes(0))?,
         },
         gso,
         exclude: exclude(root, mode)?,

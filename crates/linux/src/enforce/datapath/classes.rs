@@ -6,7 +6,6 @@ use std::io;
 use fairair_core::units::Bitrate;
 
 use super::layout::pool_minor;
-use super::leaf::burst;
 use super::wire::{Requests, attribute, attributes, put, put_nested};
 
 const ROUTE: isize = 0;
@@ -102,14 +101,14 @@ impl Classes {
         Ok(())
     }
 
-    /// Gives pool `id` the capacity `rate`. Packets stay where they are.
+    /// Gives pool `id` the capacity `rate`, of which it may send `burst` bytes at once. Packets stay where they are.
     ///
     /// # Errors
     /// There is no such pool.
-    pub fn set_capacity(&mut self, id: u16, rate: Bitrate) -> io::Result<()> {
+    pub fn set_capacity(&mut self, id: u16, rate: Bitrate, burst: u64) -> io::Result<()> {
         let bytes_per_second = (rate.as_bps() / 8).min(u64::from(u32::MAX)) as u32;
         // The kernel counts a burst as time, in units of 64 ns.
-        let ticks = (burst(rate) * 1_000_000_000 / u64::from(bytes_per_second.max(1))) >> 6;
+        let ticks = (burst * 1_000_000_000 / u64::from(bytes_per_second.max(1))) >> 6;
         let mut rate = [0; 12];
         rate[1] = ETHERNET;
         rate[8..].copy_from_slice(&bytes_per_second.to_ne_bytes());

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
-use super::layout::{Layout, Pool};
+use super::hysteresis;
+use super::layout::Layout;
+use super::leaf::pool_burst;
 use super::links::{Link, link_named, links};
 use super::queue::FlowQueues;
 use super::script::Script;
@@ -65,6 +67,7 @@ impl Engine {
         for interface in layout.interfaces() {
             note(tools, &mut state, interface)?;
         }
+        note_hysteresis(&layout, &mut state);
         state.save(directory)?;
         let made = Self::make(tools, layout, state, directory);
         if made.is_err() {
@@ -79,6 +82,9 @@ impl Engine {
         tools.add_ifb(IFB)?;
         let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools)? } else { None };
         tools.tc(&script.add)?;
+        if layout.sends_batches() {
+            hysteresis::hold()?;
+        }
         tools.nft(&script.nft)?;
         let mut engine = Engine {
             tools,
@@ -151,8 +157,13 @@ impl Engine {
             }
             self.adopt(interface)?;
         }
-        if !added.is_empty() {
+        let was_noted = self.state.hysteresis.is_some();
+        note_hysteresis(&layout, &mut self.state);
+        if !added.is_empty() || self.state.hysteresis.is_some() != was_noted {
             self.state.save(&self.directory)?;
+        }
+        if layout.sends_batches() {
+            hysteresis::hold()?;
         }
         let added_lines = self.tools.tc(&script.add).and_then(|()| self.change_stages(&layout));
         if let Err(error) = added_lines.and_then(|()| self.tools.nft(&script.nft)) {
@@ -176,6 +187,11 @@ impl Engine {
         }
         for interface in old.difference(&new).filter(there) {
             self.leave(interface)?;
+        }
+        if !self.layout.sends_batches() && self.state.hysteresis.is_some() {
+            put_back_hysteresis(&self.state)?;
+            self.state.hysteresis = None;
+            self.state.save(&self.directory)?;
         }
         Ok(())
     }
@@ -208,10 +224,10 @@ impl Engine {
     /// # Errors
     /// Netlink's.
     pub fn set_capacity(&mut self, id: u16, rate: Bitrate) -> io::Result<()> {
-        if let Some(Pool { rate: own, .. }) = self.layout.pools.get_mut(&id) {
-            *own = rate;
-        }
-        self.classes.set_capacity(id, rate)
+        let quantum = self.layout.leaf.quantum;
+        let Some(pool) = self.layout.pools.get_mut(&id) else { return Ok(()) };
+        pool.rate = rate;
+        self.classes.set_capacity(id, rate, pool_burst(pool, quantum))
     }
 
     /// Counters of all classes, by minor number.
@@ -303,6 +319,9 @@ impl Engine {
         }
         tools.remove_table()?;
         remove_devices(tools, &links)?;
+        if let Err(error) = put_back_hysteresis(state) {
+            restored.differences.push(error.to_string());
+        }
         for before in &state.before {
             let interface = &before.interface;
             let Some(link) = now(before, &links) else {
@@ -343,6 +362,22 @@ impl Engine {
     /// A tool's.
     pub fn has_left(directory: &Path) -> Result<bool, DatapathError> {
         Ok(State::load(directory).ok().flatten().is_some_and(|state| state.is_here()) || Self::is_present()?)
+    }
+}
+
+/// Keeps in mind what batches are to change.
+fn note_hysteresis(layout: &Layout, state: &mut State) {
+    if layout.sends_batches() && state.hysteresis.is_none() {
+        // A module that is not loaded comes without.
+        state.hysteresis = Some(hysteresis::read().ok().flatten().unwrap_or(0));
+    }
+}
+
+/// Puts back what batches changed, unless somebody else has changed it since.
+fn put_back_hysteresis(state: &State) -> Result<(), DatapathError> {
+    match (state.hysteresis, hysteresis::read()?) {
+        (Some(before), Some(1)) if before != 1 => hysteresis::write(before),
+        _ => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use fairair_core::shaper::limit::QUEUE_TIME;
 use fairair_core::units::Bytes;
 
 use super::IFB;
+use super::leaf::NO_BURST;
 
 /// Queues for connections.
 const BUCKETS: u16 = 8;
@@ -53,7 +54,7 @@ impl Flows<'_> {
         for bucket in FIRST..FIRST + BUCKETS {
             let _ = writeln!(
                 lines,
-                "class add dev {IFB} parent {handle:x}:1 classid {handle:x}:{bucket:x} htb rate 8bit ceil 100gbit burst 1600 \
+                "class add dev {IFB} parent {handle:x}:1 classid {handle:x}:{bucket:x} htb rate 8bit ceil 100gbit burst {NO_BURST} \
                  cburst 1m quantum {quantum}"
             );
         }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use fairair_core::packet::Direction;
 use fairair_core::shaper::{Policy, UdpRule};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,8 @@ pub struct Pool {
     pub ap_interfaces: Vec<ApInterface>,
     /// C.
     pub rate: Bitrate,
+    /// IP bytes that a class of the least weight sends at once: the quantum, with `batch` more.
+    pub turn: Bytes,
     /// Packets that the kernel carries as one are split.
     pub splits: bool,
     /// A capacity machine asks what came for it and from it.
@@ -60,7 +62,7 @@ pub struct Pool {
 pub struct LeafClass {
     /// Its pool.
     pub pool: u16,
-    /// IP bytes a round.
+    /// IP bytes a round of packets: its weight in units of the configured quantum. A round of batches gives it [`Layout::turn_of`].
     pub quantum: u32,
     /// Most that it gets.
     pub cap: Option<Bitrate>,
@@ -114,6 +116,18 @@ impl Layout {
             .map(String::as_str)
             .chain(self.ap_interfaces().map(|(_, ap)| ap.interface.as_str()))
             .collect()
+    }
+
+    /// Whether classes are to send several packets at once.
+    pub const fn sends_batches(&self) -> bool {
+        self.leaf.batch.0 > 0
+    }
+
+    /// IP bytes that `leaf` sends at once.
+    pub fn turn_of(&self, leaf: &LeafClass) -> u32 {
+        let turn =
+            u128::from(self.pools[&leaf.pool].turn.0) * u128::from(leaf.quantum) / u128::from(self.leaf.quantum.0);
+        u32::try_from(turn).unwrap_or(u32::MAX)
     }
 
     /// All interfaces towards APs with their pools.

@@ -15,6 +15,19 @@ pub(crate) fn burst(rate: Bitrate) -> u64 {
     (rate.as_bps() / 8000).max(1600)
 }
 
+/// Burst of a class whose own rate is next to nothing, in bytes. With `htb_hysteresis` a class may send until it owes its burst, and the
+/// kernel counts no debt of more than a minute: a burst that lasts longer would let it send for ever.
+pub(super) const NO_BURST: u64 = 10;
+
+/// Turns that a pool sends at once where it sends batches. Turns and bursts do not begin together: with one turn a burst, each is cut in two.
+const TURNS: u64 = 2;
+
+/// Bytes that `pool` may send at once.
+pub(super) fn pool_burst(pool: &Pool, quantum: Bytes) -> u64 {
+    let batches = if pool.turn > quantum { TURNS * pool.turn.0 } else { 0 };
+    burst(pool.rate).max(batches)
+}
+
 /// A leaf in the words of `tc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LeafLines {
@@ -33,7 +46,8 @@ impl LeafLines {
     /// A leaf of a pool.
     pub(super) fn of_pool(layout: &Layout, minor: u16, leaf: &LeafClass) -> LeafLines {
         let splits = layout.pools[&leaf.pool].splits;
-        let LeafClass { pool, quantum, cap, floor } = *leaf;
+        let LeafClass { pool, cap, floor, .. } = *leaf;
+        let quantum = layout.turn_of(leaf);
         LeafLines { device: IFB, parent: pool_minor(pool), minor, quantum, cap, floor, splits }
     }
 
@@ -46,15 +60,16 @@ impl LeafLines {
     pub(super) fn class(&self, lines: &mut String, verb: &str) {
         // A leaf sends at its own rate whatever its parent has left, so that rate is next to nothing and it borrows the
         // rest. Without a cap its ceiling is out of reach, so that a change of C changes one class.
+        let LeafLines { device, parent, minor, quantum, .. } = self;
         let (prio, rate) = self.floor.map_or((0, 8), |floor| (1, floor.as_bps()));
         // A ceiling out of reach with a short burst would stop the class after each packet until the kernel's timer expires.
         let ceil = leaf_ceil(self.cap);
-        let (burst, ceil) = (burst(ceil), ceil.as_bps());
-        let LeafLines { device, parent, minor, quantum, .. } = self;
+        let (cburst, ceil) = (burst(ceil).max(self.cap.map_or(0, |_| u64::from(*quantum))), ceil.as_bps());
+        let own = if self.floor.is_some() { 1600 } else { NO_BURST };
         let _ = writeln!(
             lines,
             "class {verb} dev {device} parent 1:{parent:x} classid 1:{minor:x} htb prio {prio} rate {rate}bit ceil {ceil}bit \
-             burst 1600 cburst {burst} quantum {quantum}"
+             burst {own} cburst {cburst} quantum {quantum}"
         );
     }
 

@@ -8,6 +8,7 @@
 mod classes;
 mod engine;
 mod flows;
+mod hysteresis;
 mod layout;
 mod leaf;
 mod links;
@@ -27,6 +28,7 @@ mod wire;
 
 pub use classes::{ClassParameters, ClassStats, Classes};
 pub use engine::{Engine, Restored};
+pub(crate) use hysteresis::{PARAMETER, read as hysteresis};
 pub use layout::{
     ApInterface, Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of,
 };

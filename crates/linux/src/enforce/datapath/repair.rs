@@ -7,6 +7,7 @@ use fairair_core::units::plural;
 
 use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
+use super::hysteresis::{self, PARAMETER};
 use super::layout::Key;
 use super::links::Link;
 use super::netfilter::Netfilter;
@@ -39,6 +40,9 @@ impl Engine {
         let mut health = Health::default();
         self.repair_ifb(links, counters, &mut health)?;
         self.repair_rules(&mut health)?;
+        if self.layout.sends_batches() && hysteresis::hold()? {
+            health.mended.push(format!("{PARAMETER} was put back to 0 by others: set again for batches"));
+        }
         self.repair_stages(links, &mut health)?;
         self.repair_interfaces(links, &mut health)?;
         Ok(health)

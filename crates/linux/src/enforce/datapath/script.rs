@@ -10,7 +10,7 @@ use fairair_core::shaper::{Policy, UdpRule};
 
 use super::classes::ClassParameters;
 use super::layout::{ApInterface, Key, Layout, Pool, newcomers_minor, pool_minor};
-use super::leaf::{LeafLines, burst, leaf_ceil};
+use super::leaf::{LeafLines, leaf_ceil, pool_burst};
 use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
 use crate::enforce::config::{Matcher, Mode};
@@ -35,7 +35,7 @@ impl Script {
         // The stab takes the link header off: HTB counts IP bytes. Packets of no class pass at once (default 0).
         let mut add = format!("qdisc add dev {IFB} root handle 1: stab overhead -14 htb default 0\n");
         for pool in layout.pools.values() {
-            add_pool(&mut add, "add", pool);
+            add_pool(&mut add, "add", layout, pool);
         }
         for (minor, leaf) in &layout.leaves {
             LeafLines::of_pool(layout, *minor, leaf).add(&mut add, "add", layout);
@@ -47,7 +47,7 @@ impl Script {
     pub fn missing(layout: &Layout, there: impl Fn(u16) -> bool) -> (String, usize) {
         let (mut lines, mut count) = (String::new(), 0);
         for pool in layout.pools.values().filter(|pool| !there(pool_minor(pool.id))) {
-            add_pool(&mut lines, "replace", pool);
+            add_pool(&mut lines, "replace", layout, pool);
             count += 1;
         }
         for (minor, leaf) in layout.leaves.iter().filter(|(minor, _)| !there(**minor)) {
@@ -64,7 +64,7 @@ impl Script {
         for pool in layout.pools.values() {
             let rate = pool.rate.as_bps() / 8;
             if there(pool_minor(pool.id)).is_some_and(|own| (own.rate, own.ceil) != (rate, rate)) {
-                add_pool(&mut lines, "change", pool);
+                add_pool(&mut lines, "change", layout, pool);
                 count += 1;
             }
         }
@@ -72,7 +72,7 @@ impl Script {
             let wanted = ClassParameters {
                 rate: leaf.floor.map_or(8, fairair_core::units::Bitrate::as_bps) / 8,
                 ceil: leaf_ceil(leaf.cap).as_bps() / 8,
-                quantum: leaf.quantum,
+                quantum: layout.turn_of(leaf),
             };
             if there(*minor).is_some_and(|own| own != wanted) {
                 LeafLines::of_pool(layout, *minor, leaf).class(&mut lines, "change");
@@ -109,8 +109,10 @@ impl Script {
         let rebuilt = |pool: &Pool| old.pools.get(&pool.id).is_none_or(|before| before.splits != pool.splits);
         for pool in new.pools.values() {
             match old.pools.get(&pool.id) {
-                None => add_pool(&mut script.add, "replace", pool),
-                Some(before) if before.rate != pool.rate => add_pool(&mut script.add, "change", pool),
+                None => add_pool(&mut script.add, "replace", new, pool),
+                Some(before) if (before.rate, before.turn) != (pool.rate, pool.turn) => {
+                    add_pool(&mut script.add, "change", new, pool);
+                }
                 Some(_) => {}
             }
         }
@@ -119,7 +121,7 @@ impl Script {
                 None => LeafLines::of_pool(new, *minor, leaf).add(&mut script.add, "replace", new),
                 Some(before) if before.pool != leaf.pool => unreachable!("a leaf never changes its pool"),
                 Some(before) => {
-                    if before != leaf {
+                    if before != leaf || old.turn_of(before) != new.turn_of(leaf) {
                         LeafLines::of_pool(new, *minor, leaf).class(&mut script.add, "change");
                     }
                     if old.leaf != new.leaf || old.largest != new.largest || rebuilt(&new.pools[&leaf.pool]) {
@@ -149,8 +151,8 @@ impl Script {
     }
 }
 
-fn add_pool(lines: &mut String, verb: &str, pool: &Pool) {
-    let (minor, rate, burst) = (pool_minor(pool.id), pool.rate.as_bps(), burst(pool.rate));
+fn add_pool(lines: &mut String, verb: &str, layout: &Layout, pool: &Pool) {
+    let (minor, rate, burst) = (pool_minor(pool.id), pool.rate.as_bps(), pool_burst(pool, layout.leaf.quantum));
     let _ = writeln!(
         lines,
         "class {verb} dev {IFB} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::hysteresis::PARAMETER;
 use super::links::link_named;
 use super::wan::preferences;
 use super::{PREFERENCES, TABLE};
@@ -35,6 +36,9 @@ pub enum DatapathError {
         /// What it said.
         words: String,
     },
+    /// HTB cannot be made to send batches.
+    #[error("cannot set {PARAMETER}, which batches need: {0}")]
+    Hysteresis(String),
     /// What was there before cannot be kept, or read again.
     #[error(transparent)]
     State(#[from] StateError),
