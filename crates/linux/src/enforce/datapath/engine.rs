@@ -368,15 +368,16 @@ impl Engine {
 /// Keeps in mind what batches are to change.
 fn note_hysteresis(layout: &Layout, state: &mut State) {
     if layout.sends_batches() && state.hysteresis.is_none() {
-        // A module that is not loaded comes without.
-        state.hysteresis = Some(hysteresis::read().ok().flatten().unwrap_or(0));
+        // A module that is not loaded comes without. Who may not read it does not change it either.
+        state.hysteresis = hysteresis::read().ok().map(|value| value.unwrap_or(0));
     }
 }
 
 /// Puts back what batches changed, unless somebody else has changed it since.
 fn put_back_hysteresis(state: &State) -> Result<(), DatapathError> {
-    match (state.hysteresis, hysteresis::read()?) {
-        (Some(before), Some(1)) if before != 1 => hysteresis::write(before),
+    // It need not be readable where nothing was noted.
+    match state.hysteresis {
+        Some(0) if hysteresis::read()? == Some(1) => hysteresis::write(0),
         _ => Ok(()),
     }
 }
