@@ -174,6 +174,9 @@ pub struct PoolReport {
     pub control: String,
     /// C.
     pub capacity: Bitrate,
+    /// IP bytes that a class of the least weight sends at once now: the quantum, with `batch` more.
+    #[serde(default)]
+    pub turn_bytes: u64,
     /// What the controller knows.
     pub state: State,
     /// Of the last decision.

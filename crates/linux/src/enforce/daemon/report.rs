@@ -55,6 +55,7 @@ impl Daemon {
                 CapacityParams::Air(_) => "air".to_owned(),
             },
             capacity: pool.rate,
+            turn_bytes: pool.turn.0,
             state: control.map_or(State::Run, PoolControl::state),
             reason: control.map_or(Reason::Start, |control| control.reason),
             stations: self.site.stations().iter().filter(|station| station.pool == pool.id).count(),
@@ -75,6 +76,12 @@ impl Daemon {
         }
     }
 
+    /// Bytes that a round gives class `minor` now.
+    fn turn_of(&self, minor: u16) -> u32 {
+        let layout = self.engine.layout();
+        layout.leaves.get(&minor).map_or(0, |leaf| layout.turn_of(leaf))
+    }
+
     pub(super) fn stations(&self) -> Vec<StationReport> {
         self.site.stations().iter().map(|station| self.station_report(station)).collect()
     }
@@ -92,7 +99,7 @@ impl Daemon {
             setting: self.site.settings().of(station).cloned(),
             weight: station.plan.weight,
             cap: station.plan.cap,
-            quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
+            quantum: self.turn_of(minor),
             class: format!("1:{minor:x}"),
             rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
@@ -123,7 +130,7 @@ impl Daemon {
             setting: None,
             weight: 1.0,
             cap: None,
-            quantum: self.engine.layout().leaves.get(&minor).map_or(0, |leaf| leaf.quantum),
+            quantum: self.turn_of(minor),
             class: format!("1:{minor:x}"),
             rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
