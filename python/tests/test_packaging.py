@@ -35,6 +35,7 @@ config site 'site'
 	list uplink 'wan'
 	list uplink 'wan6'
 	option queue '200'
+	option batch '24 kB'
 	option leaf 'auto'
 	list exclude '10.1.0.9'
 
@@ -88,6 +89,7 @@ ITS_TABLES: dict[str, Any] = {
     "state": "/var/run/fairair",
     "uplink": ["wan", "wan6"],
     "queue": 200,
+    "batch": "24 kB",
     "leaf": "auto",
     "exclude": ["10.1.0.9"],
     "ap": [

@@ -71,7 +71,7 @@ add_number() {
 }
 
 site() {
-	texts "$1" name mode policy udp quantum leaf gso metrics
+	texts "$1" name mode policy udp quantum batch leaf gso metrics
 	config_get value "$1" state /var/run/fairair
 	printf 'state = %s\n' "$(quoted "$value")"
 	words "$1" queue
