@@ -75,9 +75,7 @@ impl VsbError {
             VsbError::Datapath(DatapathError::State(StateError { reason, .. })) | VsbError::Socket { reason, .. } => {
                 directory(reason)
             }
-            VsbError::Datapath(DatapathError::Hysteresis(_)) => {
-                "run as root with /sys writable, or write `batch = \"0 B\"`"
-            }
+            VsbError::Datapath(DatapathError::Hysteresis(_)) => BATCHES,
             VsbError::Datapath(DatapathError::Refused { words, .. }) if is_forbidden(words) => PRIVILEGES,
             VsbError::Datapath(DatapathError::Refused { .. }) => {
                 "`fairair vsb check CONFIG` shows what this kernel lacks"
@@ -92,6 +90,10 @@ impl VsbError {
 }
 
 const PRIVILEGES: &str = "run as root, or with CAP_NET_ADMIN and CAP_NET_RAW";
+
+/// What to do where HTB cannot be made to send batches.
+pub(super) const BATCHES: &str = "before the start, as root, `echo 1` to that file and `chmod a+r` it (docs/vsb.md has a drop-in for systemd); \
+     or run as root with /sys writable; or write `batch = \"0 B\"`";
 
 /// Whether a tool's words say that this process may not.
 fn is_forbidden(words: &str) -> bool {
@@ -141,6 +143,7 @@ fn system(reason: &Error) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::enforce::datapath::HysteresisError;
 
     fn fix_of(error: DatapathError) -> &'static str {
         VsbError::from(error).fix()
@@ -162,6 +165,8 @@ mod tests {
         };
         assert!(refused("RTNETLINK answers: Operation not permitted").contains("run as root"));
         assert!(refused("Error: Specified qdisc kind is unknown.").contains("vsb check"));
+        let batches = fix_of(HysteresisError::Unset(Error::from_raw_os_error(libc::EACCES)).into());
+        assert!(batches.contains("chmod a+r") && batches.contains("batch = \"0 B\""));
         let what = "cannot open a socket for probes";
         let system = |code| VsbError::System { what, reason: Error::from_raw_os_error(code) }.fix();
         assert!(system(libc::EPERM).contains("run as root") && system(libc::EMFILE).contains("ulimit"));

@@ -3,6 +3,7 @@
 mod remarks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::{fs, io};
 
@@ -10,11 +11,11 @@ use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
 use super::datapath::{
-    Engine, Layout, Link, PARAMETER, PREFERENCES, Preview, Tools, hysteresis, link_named, links, neighbours,
+    Engine, HYSTERESIS, Layout, Link, Outlook, PARAMETER, PREFERENCES, Preview, Tools, link_named, links, neighbours,
     stage_preferences,
 };
 use super::discovery::{Discovery as _, Neighbours};
-use super::error::VsbError;
+use super::error::{BATCHES, VsbError};
 use super::protocol::{Answer, Ask, ask};
 use super::rehearsal::differences;
 use super::setup::Machine;
@@ -106,21 +107,25 @@ fn batches(preflight: &mut Preflight, layout: &Layout) {
     if !layout.sends_batches() {
         return;
     }
-    match (hysteresis(), fs::OpenOptions::new().write(true).open(PARAMETER)) {
-        (Ok(Some(0)), Ok(_)) => preflight.say(
+    match HYSTERESIS.outlook() {
+        Ok(Outlook::Set) if !all_may_read(PARAMETER) => preflight.say(
             "note",
-            &format!("`run` sets {PARAMETER} to 1 for batches: for all HTBs of this machine, until the box stops"),
+            &format!("{PARAMETER} is set, as batches need it, but only root may read it: the unit's daemon needs `chmod a+r` of it"),
         ),
-        (Ok(None), _) => {
-            preflight.say("note", &format!("sch_htb is not loaded yet: `run` sets {PARAMETER} to 1 for batches"));
-        }
-        (Ok(Some(0)), Err(error)) | (Err(error), _) => {
-            let fix = "run as root, with /sys writable, or write `batch = \"0 B\"`";
-            preflight
-                .say("FAIL", &format!("batches need {PARAMETER} to be set, and it cannot be: {error}. Remedy: {fix}"));
-        }
-        (Ok(Some(_)), _) => preflight.say("ok", &format!("{PARAMETER} is set, as batches need it")),
+        Ok(Outlook::Set) => preflight.say("ok", &format!("{PARAMETER} is set, as batches need it")),
+        Ok(Outlook::Settable | Outlook::NotLoaded) => preflight.say(
+            "note",
+            &format!(
+                "`run` as root sets {PARAMETER} to 1 for batches: for all HTBs of this machine, until the box stops. The unit's daemon may \
+                 not: docs/vsb.md has a drop-in"
+            ),
+        ),
+        Err(error) => preflight.say("FAIL", &format!("{error}. Remedy: {BATCHES}")),
     }
+}
+
+fn all_may_read(file: &str) -> bool {
+    fs::metadata(file).is_ok_and(|data| data.permissions().mode() & 0o004 != 0)
 }
 
 /// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. `check` lists

@@ -35,7 +35,7 @@ use self::probes::Probes;
 use self::refused::Refused;
 use self::troubles::{Trouble, Troubles};
 use super::config::Config;
-use super::datapath::{Engine, Layout, Netfilter, Preview, Restored, links};
+use super::datapath::{DatapathError, Engine, HYSTERESIS, Layout, Netfilter, Preview, Restored, links};
 use super::discovery::Workers;
 use super::error::VsbError;
 use super::journal::Journal;
@@ -283,7 +283,7 @@ impl Daemon {
             self.sweep();
             self.planned(config)
         })?;
-        self.engine.change(layout)?;
+        self.engine.change(layout).map_err(VsbError::from)?;
         self.mtu = mtu;
         let before = std::mem::replace(&mut self.site, site);
         self.note_ended(before.settings());
@@ -296,6 +296,9 @@ impl Daemon {
     fn preview(&self, text: &str) -> Result<Preview, Refused> {
         let config = Config::from_toml(text, "configuration")?;
         let (_, layout, _) = self.planned(config)?;
+        if layout.sends_batches() {
+            HYSTERESIS.outlook().map_err(|error| VsbError::from(DatapathError::from(error)))?;
+        }
         Ok(Preview::new(Some(self.engine.layout()), &layout))
     }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
-use super::hysteresis;
+use super::hysteresis::HYSTERESIS;
 use super::layout::Layout;
 use super::leaf::pool_burst;
 use super::links::{Link, link_named, links};
@@ -67,7 +67,9 @@ impl Engine {
         for interface in layout.interfaces() {
             note(tools, &mut state, interface)?;
         }
-        note_hysteresis(&layout, &mut state);
+        if layout.sends_batches() {
+            state.hysteresis = HYSTERESIS.note();
+        }
         state.save(directory)?;
         let made = Self::make(tools, layout, state, directory);
         if made.is_err() {
@@ -83,7 +85,7 @@ impl Engine {
         let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools)? } else { None };
         tools.tc(&script.add)?;
         if layout.sends_batches() {
-            hysteresis::hold()?;
+            HYSTERESIS.hold()?;
         }
         tools.nft(&script.nft)?;
         let mut engine = Engine {
@@ -144,6 +146,10 @@ impl Engine {
     /// # Errors
     /// A tool's, or the state file's; shaping is then as it was.
     pub fn change(&mut self, layout: Layout) -> Result<(), DatapathError> {
+        // First: where batches cannot be sent nothing else may have changed. Later they are `repair`'s.
+        if layout.sends_batches() && !self.layout.sends_batches() {
+            self.begin_batches()?;
+        }
         let script = Script::between(&self.layout, &layout);
         let links = links()?;
         let (old, new) = (owned(&self.layout), owned(&layout));
@@ -157,13 +163,8 @@ impl Engine {
             }
             self.adopt(interface)?;
         }
-        let was_noted = self.state.hysteresis.is_some();
-        note_hysteresis(&layout, &mut self.state);
-        if !added.is_empty() || self.state.hysteresis.is_some() != was_noted {
+        if !added.is_empty() {
             self.state.save(&self.directory)?;
-        }
-        if layout.sends_batches() {
-            hysteresis::hold()?;
         }
         let added_lines = self.tools.tc(&script.add).and_then(|()| self.change_stages(&layout));
         if let Err(error) = added_lines.and_then(|()| self.tools.nft(&script.nft)) {
@@ -188,8 +189,26 @@ impl Engine {
         for interface in old.difference(&new).filter(there) {
             self.leave(interface)?;
         }
-        if !self.layout.sends_batches() && self.state.hysteresis.is_some() {
-            put_back_hysteresis(&self.state)?;
+        self.end_batches()?;
+        Ok(())
+    }
+
+    /// Makes HTB ready for batches.
+    fn begin_batches(&mut self) -> Result<(), DatapathError> {
+        HYSTERESIS.outlook()?;
+        if self.state.hysteresis.is_none() {
+            self.state.hysteresis = HYSTERESIS.note();
+            self.state.save(&self.directory)?;
+        }
+        HYSTERESIS.hold()?;
+        Ok(())
+    }
+
+    /// Puts back what batches changed, where there are none any more. What cannot be put back stays noted: the next change tries again, and
+    /// `stop` tells it.
+    fn end_batches(&mut self) -> Result<(), StateError> {
+        let noted = self.state.hysteresis;
+        if !self.layout.sends_batches() && noted.is_some() && HYSTERESIS.put_back(noted).is_ok() {
             self.state.hysteresis = None;
             self.state.save(&self.directory)?;
         }
@@ -204,6 +223,8 @@ impl Engine {
         let lines: String = lines.chain(pools.map(|id| Script::remove_pool(*id))).collect();
         self.tools.tc_all(&(back.add + &lines));
         self.undo_stages(layout);
+        // The first error is the one to tell.
+        let _ = self.end_batches();
     }
 
     pub(super) fn leave(&mut self, interface: &str) -> Result<(), DatapathError> {
@@ -319,7 +340,7 @@ impl Engine {
         }
         tools.remove_table()?;
         remove_devices(tools, &links)?;
-        if let Err(error) = put_back_hysteresis(state) {
+        if let Err(error) = HYSTERESIS.put_back(state.hysteresis) {
             restored.differences.push(error.to_string());
         }
         for before in &state.before {
@@ -362,23 +383,6 @@ impl Engine {
     /// A tool's.
     pub fn has_left(directory: &Path) -> Result<bool, DatapathError> {
         Ok(State::load(directory).ok().flatten().is_some_and(|state| state.is_here()) || Self::is_present()?)
-    }
-}
-
-/// Keeps in mind what batches are to change.
-fn note_hysteresis(layout: &Layout, state: &mut State) {
-    if layout.sends_batches() && state.hysteresis.is_none() {
-        // A module that is not loaded comes without. Who may not read it does not change it either.
-        state.hysteresis = hysteresis::read().ok().map(|value| value.unwrap_or(0));
-    }
-}
-
-/// Puts back what batches changed, unless somebody else has changed it since.
-fn put_back_hysteresis(state: &State) -> Result<(), DatapathError> {
-    // It need not be readable where nothing was noted.
-    match state.hysteresis {
-        Some(0) if hysteresis::read()? == Some(1) => hysteresis::write(0),
-        _ => Ok(()),
     }
 }
 

@@ -28,7 +28,8 @@ mod wire;
 
 pub use classes::{ClassParameters, ClassStats, Classes};
 pub use engine::{Engine, Restored};
-pub(crate) use hysteresis::{PARAMETER, read as hysteresis};
+pub use hysteresis::HysteresisError;
+pub(crate) use hysteresis::{HYSTERESIS, Outlook, PARAMETER};
 pub use layout::{
     ApInterface, Key, Layout, LeafClass, Pool, WanLink, leaf_minor, newcomers_minor, pool_minor, slot_of,
 };

@@ -7,7 +7,7 @@ use fairair_core::units::plural;
 
 use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
-use super::hysteresis::{self, PARAMETER};
+use super::hysteresis::{HYSTERESIS, PARAMETER};
 use super::layout::Key;
 use super::links::Link;
 use super::netfilter::Netfilter;
@@ -40,12 +40,22 @@ impl Engine {
         let mut health = Health::default();
         self.repair_ifb(links, counters, &mut health)?;
         self.repair_rules(&mut health)?;
-        if self.layout.sends_batches() && hysteresis::hold()? {
-            health.mended.push(format!("{PARAMETER} was put back to 0 by others: set again for batches"));
-        }
+        self.repair_hysteresis(&mut health);
         self.repair_stages(links, &mut health)?;
         self.repair_interfaces(links, &mut health)?;
         Ok(health)
+    }
+
+    fn repair_hysteresis(&self, health: &mut Health) {
+        if !self.layout.sends_batches() {
+            return;
+        }
+        match HYSTERESIS.hold() {
+            Ok(false) => {}
+            Ok(true) => health.retuned.push(format!("{PARAMETER} was put back to 0 by others: set again for batches")),
+            // The box shapes on, a packet at a time.
+            Err(error) => health.troubles.push(error.to_string()),
+        }
     }
 
     fn repair_ifb(

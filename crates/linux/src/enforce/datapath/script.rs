@@ -107,12 +107,11 @@ impl Script {
     pub fn between(old: &Layout, new: &Layout) -> Script {
         let mut script = Script::default();
         let rebuilt = |pool: &Pool| old.pools.get(&pool.id).is_none_or(|before| before.splits != pool.splits);
+        let tuned = |pool: &Pool| (pool.rate, pool.turn);
         for pool in new.pools.values() {
             match old.pools.get(&pool.id) {
                 None => add_pool(&mut script.add, "replace", new, pool),
-                Some(before) if (before.rate, before.turn) != (pool.rate, pool.turn) => {
-                    add_pool(&mut script.add, "change", new, pool);
-                }
+                Some(before) if tuned(before) != tuned(pool) => add_pool(&mut script.add, "change", new, pool),
                 Some(_) => {}
             }
         }

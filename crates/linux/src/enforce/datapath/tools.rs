@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::hysteresis::PARAMETER;
+use super::hysteresis::HysteresisError;
 use super::links::link_named;
 use super::wan::preferences;
 use super::{PREFERENCES, TABLE};
@@ -37,8 +37,8 @@ pub enum DatapathError {
         words: String,
     },
     /// HTB cannot be made to send batches.
-    #[error("cannot set {PARAMETER}, which batches need: {0}")]
-    Hysteresis(String),
+    #[error(transparent)]
+    Hysteresis(#[from] HysteresisError),
     /// What was there before cannot be kept, or read again.
     #[error(transparent)]
     State(#[from] StateError),
