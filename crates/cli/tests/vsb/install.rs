@@ -1,7 +1,7 @@
 //! What `make install-vsb` puts where, and that the daemon needs no more than the unit gives it.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{Bench, needs_root, needs_tool};
@@ -45,8 +45,11 @@ fn files_are_where_they_belong_and_systemd_accepts_the_unit() {
     // It looks for the command where the unit says; here that is below the destination.
     let text = std::fs::read_to_string(&unit).unwrap();
     std::fs::write(&unit, text.replace("/usr/local/bin", root.join("usr/local/bin").to_str().unwrap())).unwrap();
+    let drop_in = root.join("etc/systemd/system/fairair-vsb.service.d/batch.conf");
+    std::fs::create_dir(drop_in.parent().unwrap()).unwrap();
+    std::fs::write(&drop_in, crate::batches::drop_in()).unwrap();
     let told = ok(Command::new("systemd-analyze").args(["verify", "--man=no"]).arg(&unit));
-    assert!(!told.contains("fairair-vsb.service:"), "{told}");
+    assert!(!told.contains("fairair-vsb.service:") && !told.contains("batch.conf"), "{told}");
     let told = ok(Command::new("systemd-analyze")
         .args(["security", "--offline=yes", "--threshold=25"])
         .arg(format!("--root={}", root.display()))
@@ -87,32 +90,35 @@ fn manuals_are_what_the_unit_and_the_pages_name(root: &Path, unit: &str) {
     assert!(shown.contains("CAP_NET_ADMIN") && !shown.contains("warning"), "{shown}");
 }
 
-/// Somebody without any right but two capabilities, who can get no more, runs and stops the box.
+/// Begins a command of a user without any right but two capabilities, who can get no more.
+pub(crate) const TWO_CAPABILITIES: &[&str] = &[
+    "setpriv",
+    "--reuid=65534",
+    "--regid=65534",
+    "--clear-groups",
+    "--inh-caps=-all,+net_admin,+net_raw",
+    "--ambient-caps=-all,+net_admin,+net_raw",
+    "--bounding-set=-all,+net_admin,+net_raw",
+    "--no-new-privs",
+];
+
+/// The command, and a state directory, for that user.
+pub(crate) fn for_nobody(bench: &Bench) -> PathBuf {
+    std::fs::create_dir(&bench.state).unwrap();
+    std::os::unix::fs::chown(&bench.state, Some(65_534), Some(65_534)).unwrap();
+    bench.binary_for_all()
+}
+
+/// The unit's daemon runs and stops the box.
 #[test]
 fn two_capabilities_are_enough() {
     needs_root!();
     needs_tool!("setpriv");
     let mut bench = Bench::light(1);
     let before = bench.dump();
-    let state = bench.state.clone();
-    std::fs::create_dir(&state).unwrap();
-    std::os::unix::fs::chown(&state, Some(65_534), Some(65_534)).unwrap();
-    let binary = bench.binary_for_all();
+    let binary = for_nobody(&bench);
     bench.configure(ONE);
-    let only = "-all,+net_admin,+net_raw";
-    let (inherited, ambient, bounding) =
-        (format!("--inh-caps={only}"), format!("--ambient-caps={only}"), format!("--bounding-set={only}"));
-    let words = [
-        "setpriv",
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        &inherited,
-        &ambient,
-        &bounding,
-        "--no-new-privs",
-    ];
-    bench.start_as(&binary, &words, &[]);
+    bench.start_as(&binary, TWO_CAPABILITIES, &[]);
     let id = bench.daemon().id();
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = |name: &str| status.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
