@@ -304,11 +304,16 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
     }
     let capacity = json(&enforce.capacity);
     let keys = capacity.as_object().into_iter().flatten().map(|(key, value)| format!("{key} = {value}"));
+    // The live box reckons with the frames of radios that do not aggregate.
+    let old = match scenario.radio.qos {
+        None => format!("phy = {}\nbasic_rate = \"{}\"\n", json(&scenario.radio.phy), scenario.radio.basic_rate),
+        Some(_) => String::new(),
+    };
     let mut text = format!(
         "name = \"testbed\"\nmode = \"bridged\"\nuplink = \"{UPLINK}\"\nstate = \"{state}\"\npolicy = {policy}\nudp = {udp}\n\
          queue = {queue}\nleaf = {leaf}\nquantum = \"{quantum}\"\nbatch = \"{batch}\"\n[journal]\nfile = \"{state}/journal.db\"\nlog = \"{log}\"\n\
          [discovery]\nneighbours = false\nfirst_sight = false\n\
-         [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\nphy = {phy}\nbasic_rate = \"{basic}\"\ncapacity = {{ {capacity} }}\n",
+         [[ap]]\nname = \"ap\"\ninterface = \"{AP_PORT}\"\n{old}capacity = {{ {capacity} }}\n",
         state = state.display(),
         log = log.display(),
         policy = json(&enforce.vsb.policy),
@@ -317,8 +322,6 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
         leaf = json(&enforce.vsb.leaf),
         quantum = enforce.vsb.quantum,
         batch = enforce.vsb.batch,
-        phy = json(&scenario.radio.phy),
-        basic = scenario.radio.basic_rate,
         capacity = keys.collect::<Vec<_>>().join(", "),
     );
     for (index, (station, rate)) in scenario.stations.iter().zip(rates).enumerate() {
@@ -378,6 +381,18 @@ mod tests {
             assert_eq!((read.plan.weight, read.plan.cap), (own.weight, own.cap));
             assert_eq!(check(&scenario).map_err(|error| error.to_string()), Ok(()));
         }
+    }
+
+    #[test]
+    fn the_daemon_sends_the_batches_of_a_radio_that_aggregates() {
+        let text = "name = \"s\"\n[run]\nduration = \"9 s\"\n[radio]\nphy = \"802.11ac\"\n[enforce]\ncapacity = \"200 Mbit/s\"\n\
+                    [[station]]\nname = \"a\"\n";
+        let scenario = Scenario::from_toml(text, "s.toml").unwrap();
+        let enforce = scenario.enforce.unwrap();
+        let text = config(&scenario, enforce, &scenario.station_rates(), Path::new("/s"), Path::new("/s/log"));
+        let config = Config::from_toml(&text, "c").unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(config.leaf.batch == enforce.vsb.batch && config.leaf.batch.0 > 50_000, "{text}");
+        assert_eq!(check(&scenario).map_err(|error| error.to_string()), Ok(()));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct BoxChange {
     pub(crate) capacity: CapacityParams,
     /// Packets that wait in a class; `None`: as in the live box, a time at the rate of the class with flows apart.
     pub(crate) queue: Option<usize>,
-    /// Whether the class in turn sends a PPDU's packets at once, where the cell aggregates; the live box sends packet by packet.
+    /// Whether the class in turn sends a PPDU's packets at once, where the cell aggregates.
     pub(crate) batches: bool,
 }
 
@@ -106,13 +106,11 @@ impl Change {
 
     /// What of its box the live box does not have.
     pub(super) fn lacks_of_box(&self, aggregates: bool) -> Option<&'static str> {
-        let BoxChange { policy, capacity, batches, .. } = self.enforce?;
+        let BoxChange { policy, capacity, .. } = self.enforce?;
         let counts_air = matches!(capacity, CapacityParams::Air(_));
         let reckons = counts_air || matches!(policy, Policy::Airtime | Policy::AirtimePhy);
-        match (batches, aggregates && reckons) {
-            // It sends packet by packet. What fills PPDUs has other shares then.
-            (true, _) => Some("a box that sends in batches"),
-            (_, true) => Some("a box that reckons with the air of 802.11n and later"),
+        match aggregates && reckons {
+            true => Some("a box that reckons with the air of 802.11n and later"),
             // It counts the air of stations.
             _ if counts_air && !policy.is_by_station() => Some("a box that counts air but has no classes of stations"),
             _ => None,

@@ -86,11 +86,11 @@ fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) 
     Change { enforce: Some(BoxChange { policy, capacity, queue, batches }), ..Change::default() }
 }
 
-/// The same; where the cell aggregates, the ends of both parts of `queue` are boxes that send packet by packet, as the live box does.
+/// The same; where the cell aggregates, the ends of both parts of `queue` are boxes that send packet by packet, which needs nothing of the kernel.
 fn of_either_kind(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let by_packets = ranges.aggregates && (ranges.today || !(0.15..0.8).contains(&queue));
+    let by_packets = ranges.aggregates && !(0.15..0.8).contains(&queue);
     let queue = match queue {
-        queue if !ranges.aggregates || ranges.today || queue < 0.5 => queue,
+        queue if !ranges.aggregates || queue < 0.5 => queue,
         queue if by_packets => 0.5 + (queue - 0.8) * 2.5,
         queue => 0.5 + (queue - 0.5) / 0.6,
     };

@@ -5,7 +5,7 @@ use fairair_core::qdisc::{QdiscSpec, SharedFifoParams};
 use fairair_core::remedy::{Paste, paste};
 use fairair_core::scenario::{Enforce, Preset, Radio, Scenario};
 use fairair_core::shaper::{Policy, VsbParams};
-use fairair_core::units::Bitrate;
+use fairair_core::units::{Bitrate, Bytes};
 
 use super::change::{BoxChange, Change};
 
@@ -31,6 +31,10 @@ impl Change {
             Some(packets) => lines.push(format!("queue = {packets}\nleaf = \"fifo\"")),
             None => lines.push("queue = \"auto\"".to_owned()),
         }
+        if let Some(enforce) = changed.enforce.filter(|own| own.vsb.batch > Bytes(0)) {
+            lines.push(BATCHES.to_owned());
+            lines.push(format!("batch = {}", word(&enforce.vsb.batch)));
+        }
         lines.push("[[ap]]".to_owned());
         // The live box knows the largest capacity of old radios; of others it wants to be given it.
         let most = Enforce::most_in(&scenario.radio);
@@ -53,6 +57,9 @@ impl Change {
         lines.join("\n").lines().map(str::to_owned).collect()
     }
 }
+
+/// Said where the live box sends batches.
+const BATCHES: &str = "# Needs the kernel's htb_hysteresis (docs/vsb.md#batches)";
 
 /// Said where the live box reckons with the rates of stations.
 const RATES: &str = "# A station of unknown rate counts as the fastest: give its `rate`, or a list of [discovery] (docs/vsb.md#stations)";
@@ -177,7 +184,13 @@ mod tests {
         assert!(lines("802.11g", Policy::Airtime, air, false).contains("kind = \"air\""));
         assert_eq!(lines("802.11ac", Policy::PerStation, air, false), "");
         assert_eq!(lines("802.11ac", Policy::Airtime, adaptive(Bitrate::mbps(300)), false), "");
-        assert_eq!(lines("802.11ac", Policy::PerStation, adaptive(Bitrate::mbps(300)), true), "");
+        let batches = lines("802.11ac", Policy::PerStation, CapacityParams::Fixed { rate: Bitrate::mbps(200) }, true);
+        assert_eq!(
+            batches,
+            format!(
+                "policy = \"per-station\"\nqueue = \"auto\"\n{BATCHES}\nbatch = \"96000 B\"\n[[ap]]\ncapacity = \"200 Mbit/s\"\n{station}"
+            )
+        );
     }
     /// What the live box refuses: air by flow, and weights and caps of stations that are no classes.
     #[test]

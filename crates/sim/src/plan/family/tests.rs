@@ -69,10 +69,10 @@ fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
             let of_linux = ["mac80211", "edca", "mac80211 + edca"].contains(&family.name);
             assert!(!of_linux || change.not_today(true).is_none(), "{}", family.name);
             assert!(!family.name.starts_with("tlas") || change.not_today(true).is_some());
-            // The live box knows no batches, and reckons with no aggregates.
+            // The live box reckons with no aggregates.
             let told = |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(true).unwrap_or_default();
             let own = ["box, capacity fixed", "box, capacity = auto", "box, capacity = wce"].contains(&family.name);
-            assert!(!own || told(0.1).is_empty() && told(0.2).contains("batches"), "{}", family.name);
+            assert!(!own || told(0.1).is_empty() && told(0.2).is_empty(), "{}", family.name);
             assert_eq!(told(0.1).contains("the air of"), family.name == "box, capacity = air", "{}", family.name);
         }
         ["mac80211", "edca"].map(|name| families.iter().any(|family| family.name == name))
@@ -93,12 +93,6 @@ fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
         }
         assert!(["tlas", "window-cap", "admission", "queue + window-cap"].iter().all(|name| left_out.contains(name)));
         assert_eq!(names.contains(&"box, capacity = air"), !ranges.aggregates);
-        let boxes = tried.iter().filter(|family| family.name.starts_with("box"));
-        for at in
-            boxes.flat_map(|family| (0..=20).map(|n| family.change(&ranges, &vec![f64::from(n) / 20.0; family.dims])))
-        {
-            assert!(at.enforce.is_none_or(|own| !own.batches));
-        }
     }
 }
 
