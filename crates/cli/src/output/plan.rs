@@ -383,9 +383,14 @@ fn prices(plan: &Plan, page: Page) -> Vec<String> {
                 let (cost, ci95) =
                     constraint.cost.zip(constraint.cost_ci95).filter(|(cost, ci95)| *cost > ci95.max(PRICE))?;
                 let more = Quantity::percent(Estimate { mean: Some(cost), ci95: Some(ci95), n: 0 }).text();
-                Some(format!("without {goal}: {}, {more} more", rate(bps, constraint.goodput_without_ci95_bps)))
+                Some(format!(
+                    "without {goal}: at least {}, {more} more",
+                    rate(bps, constraint.goodput_without_ci95_bps)
+                ))
             }
-            (Some(bps), false) => Some(format!("without {goal}: {}", rate(bps, constraint.goodput_without_ci95_bps))),
+            (Some(bps), false) => {
+                Some(format!("without {goal}: at least {}", rate(bps, constraint.goodput_without_ci95_bps)))
+            }
             (None, true) => None,
             (None, false) => Some(format!("without {goal}: nothing that was tried meets the rest")),
         }

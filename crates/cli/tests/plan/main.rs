@@ -12,7 +12,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use fairair_core::scenario::Scenario;
-use fairair_linux::enforce::config::Config;
+use fairair_core::shaper::LeafRule;
+use fairair_linux::enforce::config::{Config, LeafKind};
 use fairair_sim::replicas::Pool;
 use judge::{Judgement, judge};
 use problem::Problem;
@@ -170,7 +171,7 @@ fn live_box_reads(lines: &serde_json::Value, simulated: &Scenario) {
     let read = Config::from_toml(&text, "vsb.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
     let own = simulated.enforce.unwrap();
     assert_eq!((read.policy, read.aps[0].capacity, read.leaf.queue), (own.vsb.policy, own.capacity, own.vsb.queue));
-    assert_eq!(read.leaf.batch, own.vsb.batch);
+    assert_eq!((read.leaf.batch, read.leaf.kind == LeafKind::Fifo), (own.vsb.batch, own.vsb.leaf == LeafRule::Fifo));
     assert_eq!(read.udp, own.vsb.udp);
     for station in &read.stations {
         let named = simulated.stations.iter().find(|other| other.name_in_file() == station.name).unwrap();

@@ -389,7 +389,7 @@ mod tests {
                     [[station]]\nname = \"a\"\n";
         let scenario = Scenario::from_toml(text, "s.toml").unwrap();
         let enforce = scenario.enforce.unwrap();
-        let text = config(&scenario, enforce, &scenario.station_rates(), Path::new("/s"), Path::new("/s/log"));
+        let text = config(&scenario, enforce, &[Bitrate::mbps(200)], Path::new("/s"), Path::new("/s/log"));
         let config = Config::from_toml(&text, "c").unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert!(config.leaf.batch == enforce.vsb.batch && config.leaf.batch.0 > 50_000, "{text}");
         assert_eq!(check(&scenario).map_err(|error| error.to_string()), Ok(()));

@@ -4,7 +4,7 @@ use fairair_core::scenario::{Scenario, Station};
 use fairair_core::units::Bitrate;
 
 use super::goal::is_meant;
-use super::ranges::Classes;
+use super::ranges::{Classes, Weighed};
 use super::{Goal, Requirements};
 
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
@@ -62,6 +62,10 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
         capped.retain(|name| !told.contains(name));
     }
     let any = if required.effort > 1.0 && weighed.is_empty() && capped.is_empty() { all } else { Vec::new() };
+    // What the operator has set stays.
+    let has_cap = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && own.cap.is_some());
+    held.retain(|(name, _)| !has_cap(name));
+    capped.retain(|name| !has_cap(name));
     let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
@@ -69,16 +73,34 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     };
     held.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.as_bps().cmp(&least.as_bps())));
     held.dedup_by(|(a, _), (b, _)| a == b);
-    Classes { held, weighed: in_proportion(weighed), capped: sorted(capped), any: sorted(any) }
+    Classes { held, weighed: in_proportion(scenario, weighed), capped: sorted(capped), any: sorted(any) }
 }
 
-/// Names with their parts of a weight, each once: by the least goodput that a goal wants for it, and all of it where none says so.
-fn in_proportion(mut named: Vec<(String, Option<Bitrate>)>) -> Vec<(String, f64)> {
-    let largest = named.iter().filter_map(|(_, least)| *least).max();
+/// Names with their parts of a weight, each once: by the least goodput that a goal wants for it, or by the air that this takes, and all of it
+/// where none says so.
+fn in_proportion(scenario: &Scenario, mut named: Vec<(String, Option<Bitrate>)>) -> Vec<Weighed> {
     named.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.cmp(least)));
     named.dedup_by(|(a, _), (b, _)| a == b);
-    let part = |least: Bitrate| least.as_bps() as f64 / largest.map_or(1.0, |largest| largest.as_bps() as f64);
-    named.into_iter().map(|(name, least)| (name, least.map_or(1.0, part))).collect()
+    let air = |name: &str, bps: f64| {
+        let own = scenario.stations.iter().find(|own| own.name_in_file() == name);
+        bps / own.map_or(1.0, |own| carries(own).max(1.0))
+    };
+    let wanted: Vec<(String, Option<(f64, f64)>)> = named
+        .into_iter()
+        .map(|(name, least)| {
+            let bps = least.map(|least| least.as_bps() as f64);
+            let both = bps.map(|bps| (bps, air(&name, bps)));
+            (name, both)
+        })
+        .collect();
+    let most =
+        |of: fn(&(f64, f64)) -> f64| wanted.iter().filter_map(|(_, both)| both.as_ref().map(of)).fold(0.0, f64::max);
+    let (most_bps, most_air) = (most(|both| both.0), most(|both| both.1));
+    let part = |(name, both): (String, Option<(f64, f64)>)| match both {
+        Some((bps, air)) => Weighed { name, part: bps / most_bps.max(1e-9), part_of_air: air / most_air.max(1e-12) },
+        None => Weighed { name, part: 1.0, part_of_air: 1.0 },
+    };
+    wanted.into_iter().map(part).collect()
 }
 
 /// Stations of counted groups that goals of `required` tell apart from others of their group: the file has no table for their weight or cap.
@@ -153,8 +175,8 @@ mod tests {
     "#;
 
     /// Names, with the parts of a weight that are not all of it.
-    fn told(weighed: Vec<(String, f64)>) -> String {
-        let one = |(name, part): (String, f64)| if part < 1.0 { format!("{name}:{part}") } else { name };
+    fn told(weighed: Vec<Weighed>) -> String {
+        let one = |Weighed { name, part, .. }: Weighed| if part < 1.0 { format!("{name}:{part}") } else { name };
         weighed.into_iter().map(one).collect::<Vec<_>>().join(" ")
     }
 
@@ -178,6 +200,13 @@ mod tests {
         assert_eq!(of(&["files(call)<=1s"], 1.0), ["call", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
         assert_eq!(of(&["call>=1Mbit/s", "vip>=4Mbit/s"], 1.0), ["call:0.25 vip", "web", ""]);
+        // A slow one takes as much air for half of the goodput.
+        let slow =
+            Scenario::from_toml(&CELL.replace("\"call\"", "\"call\"\nrate = \"5.5 Mbit/s\""), "cell.toml").unwrap();
+        let least = |name: &str, mbps: u64| (name.to_owned(), Some(Bitrate::mbps(mbps)));
+        let [call, vip] = &in_proportion(&slow, vec![least("vip", 4), least("call", 2)])[..] else { panic!() };
+        assert!((call.part - 0.5).abs() < 1e-9 && (call.part_of_air - 1.0).abs() < 1e-9, "{call:?}");
+        assert!((vip.part - 1.0).abs() < 1e-9 && (vip.part_of_air - 1.0).abs() < 1e-9, "{vip:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use fairair_core::units::{Bitrate, Duration, Probability};
 
 use super::change::{BoxChange, Change};
 use super::queues::{airtime, companion, dual, fair, of_linux, rarer};
-use super::ranges::{Ranges, between, pick, rounded};
+use super::ranges::{Ranges, Weighed, between, pick, rounded};
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
 pub(crate) struct Family {
@@ -253,16 +253,10 @@ const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
 /// A box with weights; only where a goal tells stations apart.
 const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
     let capacity = followed_or_known(r, x[2]);
-    let weight = between(0.05, 20.0, x[3]);
-    Change {
-        weights: r
-            .classes
-            .weighed
-            .iter()
-            .map(|(name, part)| (name.clone(), hundredths(weight * part).max(0.01)))
-            .collect(),
-        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], capacity)
-    }
+    let (policy, weight) = (pick(&BY_STATION, x[0]), between(0.05, 20.0, x[3]));
+    let part = |own: &Weighed| if policy == Policy::Airtime { own.part_of_air } else { own.part };
+    let of = |own: &Weighed| (own.name.clone(), hundredths(weight * part(own)).max(0.01));
+    Change { weights: r.classes.weighed.iter().map(of).collect(), ..of_either_kind(r, policy, x[1], capacity) }
 })];
 
 /// A box with a cap; only where others have to leave something to whom a goal names.

@@ -30,14 +30,24 @@ pub(crate) struct Ranges {
 /// Stations and groups of stations, as the file names them, whose weights and caps in the box are parameters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Classes {
-    /// Those that a goal wants to have more or less, and their parts of the weight that is looked for: a least goodput over the largest.
-    pub(crate) weighed: Vec<(String, f64)>,
+    /// Those that a goal wants to have more or less.
+    pub(crate) weighed: Vec<Weighed>,
     /// Those that have to leave something to whom a goal names; they have one cap.
     pub(crate) capped: Vec<String>,
     /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
     pub(crate) held: Vec<(String, Bitrate)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
     pub(crate) any: Vec<String>,
+}
+
+/// A class and its part of the weight that is looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighed {
+    pub(crate) name: String,
+    /// Its least goodput over the largest of all.
+    pub(crate) part: f64,
+    /// The air that this takes over the most that any takes.
+    pub(crate) part_of_air: f64,
 }
 
 impl Ranges {

@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
     use crate::plan::families;
-    use crate::plan::ranges::{Classes, Ranges};
+    use crate::plan::ranges::{Classes, Ranges, Weighed};
 
     /// Tables of the kinds that snippets replace, all with keys of their own.
     const OLD: &str = r#"
@@ -237,7 +237,7 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let names = || vec!["up".to_owned(), "down".to_owned()];
             let held = vec![("down".to_owned(), Bitrate::mbps(1))];
             let classes = Classes {
-                weighed: names().into_iter().map(|name| (name, 0.7)).collect(),
+                weighed: names().into_iter().map(|name| Weighed { name, part: 0.7, part_of_air: 1.0 }).collect(),
                 capped: names(),
                 held,
                 any: names(),

@@ -28,7 +28,10 @@ impl Change {
         let udp = changed.enforce.map(|own| own.vsb.udp).filter(|udp| *udp != VsbParams::default().udp);
         lines.extend(udp.map(|udp| format!("udp = {}", word(&udp))));
         match queue {
-            Some(packets) => lines.push(format!("queue = {packets}\nleaf = \"fifo\"")),
+            Some(packets) => {
+                lines.push(format!("queue = {packets}"));
+                lines.extend(changed.enforce.map(|own| format!("leaf = {}", word(&own.vsb.leaf))));
+            }
             None => lines.push("queue = \"auto\"".to_owned()),
         }
         if let Some(enforce) = changed.enforce.filter(|own| own.vsb.batch > Bytes(0)) {
@@ -180,6 +183,15 @@ mod tests {
                 "policy = \"per-station\"\nqueue = \"auto\"\n[[ap]]\ncapacity = {{ kind = \"adaptive\", max = \"300 Mbit/s\", target = \"9 ms\" }}\n{station}"
             )
         );
+        // The queue of packets is that of the cell that was proved: flows apart where the cell aggregates.
+        for (phy, leaf) in [("802.11g", "fifo"), ("802.11ac", "auto")] {
+            let scenario = cell(phy, "");
+            let capacity = CapacityParams::Fixed { rate: Bitrate::mbps(9) };
+            let enforce = Some(BoxChange { policy: Policy::PerStation, capacity, queue: Some(56), batches: false });
+            let change = Change { enforce, ..Change::default() };
+            let told = change.vsb(&scenario, &change.applied(&scenario)).join("\n");
+            assert!(told.contains(&format!("queue = 56\nleaf = \"{leaf}\"")), "{told}");
+        }
         let air = CapacityParams::Air(AirParams::default());
         assert!(lines("802.11g", Policy::Airtime, air, false).contains("kind = \"air\""));
         assert_eq!(lines("802.11ac", Policy::PerStation, air, false), "");

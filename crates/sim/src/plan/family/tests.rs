@@ -33,7 +33,8 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let sta = || vec!["sta".to_owned(), "other".to_owned()];
     let held = vec![("other".to_owned(), Bitrate::mbps(1))];
-    let weighed = sta().into_iter().zip([1.0, 0.4]).collect();
+    let weighed = |(name, part)| Weighed { name, part, part_of_air: 1.0 };
+    let weighed = sta().into_iter().zip([1.0, 0.4]).map(weighed).collect();
     let classes = Classes { weighed, capped: sta(), held, any: sta() };
     let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
     assert_eq!(
@@ -99,7 +100,10 @@ fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
 #[test]
 fn deployment_is_respected() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-    let classes = Classes { weighed: vec![("sta".to_owned(), 1.0)], ..Classes::default() };
+    let classes = Classes {
+        weighed: vec![Weighed { name: "sta".to_owned(), part: 1.0, part_of_air: 1.0 }],
+        ..Classes::default()
+    };
     let ranges = Ranges::new(&scenario, 800.0, classes);
     let deploys = |deploy| -> Vec<&str> {
         let (families, _) = families(deploy, &ranges);

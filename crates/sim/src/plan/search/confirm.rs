@@ -4,6 +4,7 @@ use super::proposals::unseen;
 use super::rank::{CLOSEST, by_goodput, recommended, replace};
 use super::rung::{PROOF, THIRD, WHOLE, outlasts_proof};
 use super::{Search, proposal, proposals, without};
+use crate::plan::change::{BoxChange, Change};
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 
 /// Most plans that are looked at.
@@ -12,6 +13,13 @@ const CONFIRMED: usize = 4;
 /// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
 const OTHERS: usize = 2;
 const LOOKED_AT: usize = 3;
+
+/// The same box with the live box's queue, a time with flows apart, where `best` has one of packets: steps along its range do not lead there.
+fn with_a_queue_of_time(best: &Outcome) -> Vec<Proposal> {
+    let (of, at, change) = proposal(best);
+    let own = change.enforce.filter(|own| own.queue.is_some()).map(|own| BoxChange { queue: None, ..own });
+    own.map(|own| (of, at, Change { enforce: Some(own), ..change })).into_iter().collect()
+}
 
 impl Search<'_> {
     /// Proves what the answer names beside the best: what has a short delay where the best has a long one, and what can be deployed today where
@@ -26,6 +34,8 @@ impl Search<'_> {
         let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
         let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
         if let Some(best) = recommended(proved, as_is) {
+            self.look(&unseen(with_a_queue_of_time(&best), proved), PROOF, proved)?;
+            let best = recommended(proved, as_is).unwrap_or(best);
             let mut wanted: Vec<&dyn Fn(&Outcome) -> bool> = Vec::new();
             if !is_short(&best) {
                 wanted.push(&is_short);
