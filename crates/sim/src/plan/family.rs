@@ -24,6 +24,8 @@ pub(crate) struct Family {
     pub(crate) first: usize,
     /// First parameters of every other one of these: what people usually deploy, or what is often good.
     pub(crate) usual: &'static [f64],
+    /// Which parameter of a box is its queue.
+    queue: usize,
     make: fn(&Ranges, &[f64]) -> Change,
 }
 
@@ -37,10 +39,24 @@ impl Family {
     const fn usually(self, usual: &'static [f64]) -> Self {
         Family { usual, ..self }
     }
+
+    /// With the box's queue as another parameter than the second.
+    const fn queue_at(self, queue: usize) -> Self {
+        Family { queue, ..self }
+    }
+
+    /// The same box with the live box's queue, a time with flows apart, where that at a point has one of packets: steps do not lead there.
+    pub(crate) fn with_a_queue_of_time(&self, ranges: &Ranges, at: &[f64]) -> Option<(Vec<f64>, Change)> {
+        let own = self.change(ranges, at).enforce.filter(|own| own.queue.is_some())?;
+        let mut at = at.to_vec();
+        *at.get_mut(self.queue)? = if own.batches { 0.3 } else { 0.1 };
+        let change = self.change(ranges, &at);
+        change.enforce.is_some_and(|own| own.queue.is_none()).then_some((at, change))
+    }
 }
 
 const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges, &[f64]) -> Change) -> Family {
-    Family { name, dims, first, usual: &[], make }
+    Family { name, dims, first, usual: &[], queue: 1, make }
 }
 
 fn ms(low: f64, high: f64, x: f64) -> Duration {
@@ -276,7 +292,8 @@ const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
         ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
     }
 })
-.usually(HARDLY_MORE)];
+.usually(HARDLY_MORE)
+.queue_at(2)];
 
 /// A box that treats one class of stations in another way; only in a thorough search.
 const ANY: &[Family] = &[

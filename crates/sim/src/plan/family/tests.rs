@@ -143,3 +143,28 @@ fn weights_and_caps_that_are_there_stay() {
         assert_eq!(policies.iter().all(|policy| policy.is_by_station()), stays, "{with}");
     }
 }
+
+#[test]
+fn every_box_has_one_with_the_live_queue_beside_it() {
+    let ac = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]");
+    for cell in [CELL, &ac] {
+        let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+        let weighed = vec![Weighed { name: "sta".to_owned(), part: 1.0, part_of_air: 1.0 }];
+        let held = vec![("other".to_owned(), Bitrate::mbps(1))];
+        let capped = vec!["other".to_owned()];
+        let ranges = Ranges::new(&scenario, 800.0, Classes { weighed, capped, held, any: Vec::new() });
+        let mut found = 0;
+        for family in families(None, &ranges).0 {
+            for n in 0..50 {
+                let at: Vec<f64> = (0..family.dims).map(|d| f64::from(n * (2 * d as u32 + 3) % 50) / 49.0).collect();
+                let own = family.change(&ranges, &at);
+                let Some(before) = own.enforce.filter(|own| own.queue.is_some()) else { continue };
+                let (_, beside) = family.with_a_queue_of_time(&ranges, &at).expect(family.name);
+                let enforce = Some(BoxChange { queue: None, ..before });
+                assert_eq!(beside, Change { enforce, ..own }, "{}", family.name);
+                found += 1;
+            }
+        }
+        assert!(found > 100, "{found}");
+    }
+}

@@ -83,10 +83,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
         is_first
     });
     let mut kept: Vec<Outcome> = Vec::new();
-    // Where the best has a long queue, those with a short one have turns of their own.
-    let is_long = ranked.first().is_some_and(|first| first.delay_s > SHORT_S);
-    let short = promising.iter().filter(|outcome| is_long && outcome.delay_s <= SHORT_S).cloned().collect();
-    let mut lists = [ranked, promising, certain, others, short].map(Vec::into_iter);
+    let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
     while kept.len() < most {
         let before = kept.len();
         let mut exhausted = 0;
