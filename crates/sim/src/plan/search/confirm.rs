@@ -37,15 +37,9 @@ impl Search<'_> {
             let beside = self.beside(&best);
             self.look(&unseen(beside.clone(), proved), PROOF, proved)?;
             let best = recommended(proved, as_is).unwrap_or(best);
-            let mut wanted: Vec<(&dyn Fn(&Outcome) -> bool, bool)> = Vec::new();
-            if !is_short(&best) {
-                wanted.push((&is_short, true));
-            }
-            if !can_be_had(&best) {
-                wanted.push((&can_be_had, false));
-            }
-            for (is_wanted, is_tuned) in wanted {
-                if proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
+            let wanted: [&dyn Fn(&Outcome) -> bool; 2] = [&is_short, &can_be_had];
+            for (is_wanted, is_tuned) in wanted.into_iter().zip([true, false]) {
+                if is_wanted(&best) || proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
                     continue;
                 }
                 let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody() && o.risk.is_none() && is_wanted(o);
