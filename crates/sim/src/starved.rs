@@ -1,6 +1,6 @@
 //! Who starves under a configuration, by name: one meaning for plans and comparisons.
 
-use fairair_core::metrics::{MaxMin, Period, Starved, judged_periods, periods};
+use fairair_core::metrics::{MaxMin, Period, Starved, judged, periods};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
@@ -22,26 +22,10 @@ impl Seen {
 
     /// The same with the shares of `factor` times what was delivered.
     pub(crate) fn beside(scenario: &Scenario, record: &Record, factor: f64) -> Self {
-        let (flows, stations) = goodputs(record);
-        Seen {
-            flows,
-            stations,
-            shares: MaxMin::of_multiple(scenario, record, factor),
-            periods: periods(scenario, record, factor),
-            judged: judged_periods(scenario, record, factor),
-        }
+        let periods = periods(scenario, record, factor);
+        let Period { flows, stations, shares, .. } = Period::together(&periods);
+        Seen { flows, stations, shares, judged: judged(scenario, &periods), periods }
     }
-}
-
-/// Goodput in bit/s of each flow and of each station of a replica.
-fn goodputs(record: &Record) -> (Vec<f64>, Vec<f64>) {
-    let seconds = record.measured.as_secs_f64().max(1e-9);
-    let flows: Vec<f64> = record.flows.iter().map(|flow| flow.delivered_bytes as f64 * 8.0 / seconds).collect();
-    let mut stations = vec![0.0; record.stations.len()];
-    for (flow, goodput) in record.flows.iter().zip(&flows) {
-        stations[flow.station] += goodput;
-    }
-    (flows, stations)
 }
 
 /// Who is below `floor` of the max-min share in any of the replicas, or in a period of it: flows that are alike may starve in turn.
@@ -49,8 +33,8 @@ pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     let mut all = Starved::default();
     for Seen { flows, stations, shares, judged, .. } in replicas {
         all.extend(shares.starved(floor, flows, stations));
-        for Period { flows, stations, shares, .. } in judged {
-            all.extend(shares.starved(floor, flows, stations));
+        for period in judged {
+            all.extend(period.starved(floor));
         }
     }
     all

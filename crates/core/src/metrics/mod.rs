@@ -24,7 +24,7 @@ pub use fingerprint::fingerprint;
 pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,
 };
-pub use period::{Period, judged_periods, periods, starved};
+pub use period::{Period, judged, periods, starved};
 pub use quantity::{CellQuantity, Quantity, Unit};
 pub use report::{
     Assumption, Directions, Indices, MacSection, ModelSection, ProbeTrips, Report, RoundTrips, SCHEMA, SeriesReport,

@@ -34,13 +34,35 @@ impl MaxMin {
 
     /// The shares of `factor` times what `record` says was delivered: a remedy that takes from everybody is judged by what there was.
     pub fn of_multiple(scenario: &Scenario, record: &Record, factor: f64) -> Self {
-        let own = periods(scenario, record, factor);
-        let all: f64 = own.iter().map(|period| period.seconds).sum();
-        MaxMin::over(own.into_iter().map(|Period { seconds, shares, .. }| (seconds / all, shares)).collect())
+        Period::together(&periods(scenario, record, factor)).shares
     }
 }
 
 impl Period {
+    /// All periods of a replica as one.
+    pub fn together(periods: &[Period]) -> Period {
+        if let [one] = periods {
+            return one.clone();
+        }
+        let seconds: f64 = periods.iter().map(|own| own.seconds).sum();
+        let mean = |of: fn(&Period) -> &Vec<f64>| -> Vec<f64> {
+            let count = periods.first().map_or(0, |own| of(own).len());
+            (0..count).map(|index| periods.iter().map(|own| own.seconds / seconds * of(own)[index]).sum()).collect()
+        };
+        let shares = periods.iter().map(|own| (own.seconds / seconds, own.shares.clone())).collect();
+        Period {
+            seconds,
+            flows: mean(|own| &own.flows),
+            stations: mean(|own| &own.stations),
+            shares: MaxMin::over(shares),
+        }
+    }
+
+    /// Who is below `floor` of the max-min share.
+    pub fn starved(&self, floor: f64) -> Starved {
+        self.shares.starved(floor, &self.flows, &self.stations)
+    }
+
     /// The same without the shares of those who ask for files with pauses: a period is short for what they ask for at random.
     fn of_steady(mut self, scenario: &Scenario) -> Period {
         let pauses = |flow: &Flow| matches!(flow.traffic, Traffic::Files { idle, .. } if idle > Duration::ZERO);
@@ -54,24 +76,22 @@ impl Period {
     }
 }
 
-/// The periods of a replica in which nobody may starve, whatever it has in others: none where the same flows are there all the time, which the
-/// whole says all of.
-pub fn judged_periods(scenario: &Scenario, record: &Record, factor: f64) -> Vec<Period> {
-    let all = periods(scenario, record, factor);
-    if all.len() == 1 {
+/// Those of all `periods` of a replica in which nobody may starve, whatever it has in others: none where the same flows are there all the time,
+/// which the whole says all of.
+pub fn judged(scenario: &Scenario, periods: &[Period]) -> Vec<Period> {
+    if periods.len() == 1 {
         return Vec::new();
     }
-    let long = all.into_iter().filter(|period| period.seconds >= LONG_S);
-    long.map(|period| period.of_steady(scenario)).collect()
+    let long = periods.iter().filter(|period| period.seconds >= LONG_S);
+    long.map(|period| period.clone().of_steady(scenario)).collect()
 }
 
-/// Who is below `floor` of the max-min share in a replica, or in one of its [`judged_periods`].
+/// Who is below `floor` of the max-min share in a replica, or in one of its periods that are [`judged`].
 pub fn starved(scenario: &Scenario, record: &Record, floor: f64) -> Starved {
-    let whole = whole(scenario, record, 1.0);
-    let shares = MaxMin::of_replica(scenario, record);
-    let mut all = shares.starved(floor, &whole.flows, &whole.stations);
-    for Period { flows, stations, shares, .. } in judged_periods(scenario, record, 1.0) {
-        all.extend(shares.starved(floor, &flows, &stations));
+    let periods = periods(scenario, record, 1.0);
+    let mut all = Period::together(&periods).starved(floor);
+    for period in judged(scenario, &periods) {
+        all.extend(period.starved(floor));
     }
     all
 }
@@ -82,19 +102,14 @@ pub fn periods(scenario: &Scenario, record: &Record, factor: f64) -> Vec<Period>
     let periods = scenario.periods();
     let count = periods.len();
     if count == 1 || record.flows.iter().any(|flow| flow.periods.len() != count) {
-        return vec![whole(scenario, record, factor)];
+        let whole = scenario.run.warmup..scenario.run.duration;
+        return vec![one(scenario, record, (whole, record.measured), factor, &FlowRecord::whole)];
     }
     let of = |(number, period): (usize, Range<Duration>)| {
         let length = period.end - period.start;
         one(scenario, record, (period, length), factor, &|flow| flow.periods[number])
     };
     periods.into_iter().enumerate().map(of).collect()
-}
-
-/// The whole measured time as one period.
-fn whole(scenario: &Scenario, record: &Record, factor: f64) -> Period {
-    let period = scenario.run.warmup..scenario.run.duration;
-    one(scenario, record, (period, record.measured), factor, &FlowRecord::whole)
 }
 
 /// A period of so much time, and what flows show in it.

@@ -69,7 +69,8 @@ impl MaxMin {
             })
             .collect();
         let all = |own: &[Demand]| own.iter().filter_map(|(_, asked)| Some((*asked)?.at(f64::MAX))).sum::<f64>();
-        let carried = |capacity: f64| asked.iter().map(|(part, own)| part * capacity.min(all(own))).sum();
+        let demands: Vec<(f64, f64)> = asked.iter().map(|(part, own)| (*part, all(own))).collect();
+        let carried = |capacity: f64| demands.iter().map(|(part, all)| part * capacity.min(*all)).sum();
         // What nobody asks for is left over.
         let capacity = if asked.len() == 1 { total_bps } else { water_level(total_bps, carried) };
         let shares = asked.iter().map(|(part, own)| (*part, MaxMin::among(scenario, own, capacity)));

@@ -1,6 +1,6 @@
 //! Who gets how much beside whom: among those that are there at the same time and ask for all that they can get.
 
-use fairair_core::metrics::{Estimate, MaxMin};
+use fairair_core::metrics::{Estimate, MaxMin, Period};
 use fairair_core::packet::Direction;
 use fairair_core::scenario::{Flow, Traffic};
 
@@ -43,23 +43,24 @@ fn pooled<'a>(
 }
 
 impl Sample<'_> {
-    /// The periods of a replica. Where the same flows are there all the time, the scenario says who is greedy; else what was seen does.
-    fn stations_compared<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = Compared<'a>> {
+    /// The periods of a replica with the goodputs and the greedy that are asked for. Where the same flows are there all the time, the scenario
+    /// says who is greedy; else what was seen does.
+    fn compared<'a>(
+        &'a self,
+        seen: &'a Seen,
+        goodputs: fn(&Period) -> &Vec<f64>,
+        greedy: fn(&MaxMin) -> Vec<usize>,
+    ) -> impl Iterator<Item = Compared<'a>> {
         let is_one = seen.periods.len() == 1;
         seen.periods.iter().map(move |own| Compared {
             seconds: own.seconds,
-            goodputs: &own.stations,
-            greedy: greedy_stations(if is_one { &self.shares } else { &own.shares }),
+            goodputs: goodputs(own),
+            greedy: greedy(if is_one { &self.shares } else { &own.shares }),
         })
     }
 
-    fn flows_compared<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = Compared<'a>> {
-        let is_one = seen.periods.len() == 1;
-        seen.periods.iter().map(move |own| Compared {
-            seconds: own.seconds,
-            goodputs: &own.flows,
-            greedy: greedy_flows(if is_one { &self.shares } else { &own.shares }),
-        })
+    fn stations_compared<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = Compared<'a>> {
+        self.compared(seen, |own| &own.stations, greedy_stations)
     }
 
     /// Stations, and the goodput of each over the mean of the others that are there with it and not limited by themselves. A station that is
@@ -106,7 +107,7 @@ impl Sample<'_> {
             (1..self.scenario.stations.len()).filter(|index| self.shares.stations[*index].is_some()).collect();
         let sides = |own: &Compared<'_>| {
             let others = own.greedy.iter().filter(|other| **other != 0);
-            Some((own.goodputs[0], mean(own.goodputs, others.clone())?))
+            Some((own.goodputs[0], mean(own.goodputs, others)?))
         };
         Estimate::of_ratio(self.seen.iter().map(|seen| {
             let there = self.stations_compared(seen).zip(&seen.periods);
@@ -131,7 +132,8 @@ impl Sample<'_> {
             let side = |direction: Direction| {
                 mean(&seen.flows, all.iter().filter(|index| directions[**index] == direction)).unwrap_or(0.0)
             };
-            pooled(self.flows_compared(seen), sides).or_else(|| Some((side(Direction::Down), side(Direction::Up))))
+            pooled(self.compared(seen, |own| &own.flows, greedy_flows), sides)
+                .or_else(|| Some((side(Direction::Down), side(Direction::Up))))
         }))
     }
 }

@@ -3,6 +3,7 @@
 
 mod confirm;
 mod cross;
+mod others;
 mod proposals;
 mod rank;
 mod reading;

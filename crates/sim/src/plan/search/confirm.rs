@@ -1,101 +1,14 @@
 //! A last look, as long as the scenario, at what short proofs say.
 
-use fairair_core::rng::Rng;
-
-use super::proposals::{children, unseen};
-use super::rank::{CLOSEST, by_goodput, recommended, replace};
-use super::rung::{PROOF, SECOND, THIRD, WHOLE, outlasts_proof};
-use super::{Search, proposal, proposals, without};
-use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
+use super::rank::{recommended, replace};
+use super::rung::{WHOLE, outlasts_proof};
+use super::{Search, proposal, proposals};
+use crate::plan::outcome::Outcome;
 
 /// Most plans that are looked at.
 const CONFIRMED: usize = 4;
 
-/// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
-const OTHERS: usize = 2;
-const LOOKED_AT: usize = 3;
-
-/// Steps of children of what is to be tuned, and how many there are of each.
-const TUNED: [f64; 3] = [0.12, 0.06, 0.03];
-const CHILDREN: usize = 8;
-/// What has less than this share of the best's goodput is not tuned.
-const USEFUL: f64 = 0.7;
-
 impl Search<'_> {
-    /// Proves what the answer names beside the best: what has a short delay where the best has a long one, and what can be deployed today where
-    /// the best cannot. Where nothing meets the requirements it looks longer at what seems to, and proves what comes closest.
-    pub(super) fn prove_others(
-        &mut self,
-        as_is: f64,
-        seen: &[Outcome],
-        (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
-    ) -> Option<()> {
-        let aggregates = self.ranges.aggregates;
-        let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
-        let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
-        if let Some(best) = recommended(proved, as_is) {
-            let beside = self.beside(&best);
-            self.look(&unseen(beside.clone(), proved), PROOF, proved)?;
-            let best = recommended(proved, as_is).unwrap_or(best);
-            let wanted: [&dyn Fn(&Outcome) -> bool; 2] = [&is_short, &can_be_had];
-            for (is_wanted, is_tuned) in wanted.into_iter().zip([true, false]) {
-                if is_wanted(&best) || proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
-                    continue;
-                }
-                let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody() && o.risk.is_none() && is_wanted(o);
-                let known: Vec<Outcome> =
-                    third.iter().chain(second).chain(seen).filter(|o| seems(o)).cloned().collect();
-                let others: Vec<Proposal> = by_goodput(&known).into_iter().map(proposal).collect();
-                let others: Vec<Proposal> = unseen(others, proved).into_iter().take(OTHERS).collect();
-                self.look(&others, PROOF, proved)?;
-                if is_tuned && !proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
-                    let mut known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
-                    self.look(&unseen(beside.clone(), second), SECOND, &mut known)?;
-                    let tuned = self.tuned(known, USEFUL * best.goodput, is_wanted)?;
-                    self.look(&unseen(tuned, proved), PROOF, proved)?;
-                }
-            }
-            return Some(());
-        }
-        let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody();
-        let short: Vec<Outcome> = second.iter().chain(seen).filter(|o| seems(o)).cloned().collect();
-        let again = unseen(by_goodput(&short).into_iter().map(proposal).collect(), third);
-        self.look(&again[..again.len().min(LOOKED_AT)], THIRD, third)?;
-        let mut closest = without(third, proved);
-        closest.retain(|outcome| outcome.goodput >= CLOSEST * as_is && outcome.starved.is_nobody());
-        closest.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()));
-        let closest: Vec<Proposal> = closest.iter().take(OTHERS).map(proposal).collect();
-        self.look(&closest, PROOF, proved)
-    }
-
-    /// The same box with the live box's queue.
-    fn beside(&self, best: &Outcome) -> Vec<Proposal> {
-        let beside = best.of.and_then(|family| family.with_a_queue_of_time(&self.ranges, &best.at));
-        beside.map(|(at, change)| (best.of, at, change)).into_iter().collect()
-    }
-
-    /// What may meet the requirements, of children of those of `known` that come closest to them, are wanted, and have the `least` goodput.
-    fn tuned(
-        &mut self,
-        mut known: Vec<Outcome>,
-        least: f64,
-        is_wanted: &dyn Fn(&Outcome) -> bool,
-    ) -> Option<Vec<Proposal>> {
-        let mut rng = Rng::fork(self.scenario.run.seed, "plan, tuned");
-        let is_parent = |o: &Outcome| o.of.is_some() && o.starved.is_nobody() && o.goodput >= least && is_wanted(o);
-        let mut found = Vec::new();
-        for step in TUNED {
-            let mut parents: Vec<Outcome> = known.iter().filter(|own| is_parent(own)).cloned().collect();
-            parents.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()).then(b.goodput.total_cmp(&a.goodput)));
-            parents.truncate(OTHERS);
-            let near = unseen(children(&parents, &self.ranges, CHILDREN, step, &mut rng), &known);
-            self.look(&near, SECOND, &mut found)?;
-            known.extend(found.iter().cloned());
-        }
-        found.retain(|own| is_parent(own) && own.seems_met && own.risk.is_none());
-        Some(by_goodput(&found).into_iter().take(OTHERS).map(proposal).collect())
-    }
-
     /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
     /// then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
