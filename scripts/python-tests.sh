@@ -5,11 +5,17 @@ cd "$(dirname "$0")/../python" || exit
 
 export PATH="$PWD/../.venv/bin:$PATH" VIRTUAL_ENV="$PWD/../.venv"
 status=0
-maturin develop --quiet --profile dev --locked || status=$?
-ruff format --check . || status=$?
-ruff check . || status=$?
-mypy || status=$?
-basedpyright || status=$?
-python -m mypy.stubtest fairair._native || status=$?
-pytest -q || status=$?
+# step COMMAND...: all of them run; a failed one is named in the sum of scripts/test.sh.
+step() {
+    "$@" && return
+    status=1
+    echo "FAILED: $*"
+}
+step maturin develop --quiet --profile dev --locked
+step ruff format --check .
+step ruff check .
+step mypy
+step basedpyright
+step python -m mypy.stubtest fairair._native
+step pytest -q
 exit "$status"

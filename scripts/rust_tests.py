@@ -66,6 +66,8 @@ def run(name: str, command: list[str], folder: Path, capture: bool) -> tuple[int
         stderr=subprocess.STDOUT if capture else None,
     )
     tail = f"     {name}: {time.monotonic() - begin:.0f} s\n"
+    if done.returncode:
+        tail += f"FAILED: {name} (exit status {done.returncode})\n"
     if not capture:
         print(tail, flush=True)
     return done.returncode, head + (done.stdout or "") + tail

@@ -12,7 +12,7 @@ export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
 python3 scripts/rust_tests.py --beside "make --no-print-directory deny" --beside scripts/python-tests.sh 2>&1 | tee "$log" || status=$?
 
 # The page of the lab, on the command and the package that the tests above have built.
-scripts/lab.sh || status=$?
+scripts/lab.sh || { status=$? && echo "FAILED: scripts/lab.sh" | tee -a "$log"; }
 
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
      # pytest: "97 passed, 1 skipped in 14.18s".
@@ -24,4 +24,6 @@ awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
          }
      }
      END { printf "\n%d passed, %d failed, %d skipped\n", passed, failed, skipped }' "$log"
+# Lints and crashes are no failed tests.
+grep "^FAILED:" "$log" || true
 exit "$status"

@@ -98,8 +98,8 @@ class Candidate:
     result: Result = field(repr=False, compare=False)
     """What the simulation says."""
     paste: dict[str, list[str]] | None = None
-    """Lines to write or run: ``hostapd`` (hostapd.conf), ``uci`` (OpenWrt), ``linux`` (commands of the access point) and ``vsb``
-    (vsb.toml); None: nothing."""
+    """Lines to write or run: ``hostapd`` (hostapd.conf), ``uci`` (OpenWrt), ``linux`` (commands of the access point) and
+    ``vsb`` (vsb.toml); None: nothing."""
     not_today: str | None = None
     """What of it no access point and no box has today; None: all of it can be deployed."""
     in_doubt: bool = False
