@@ -66,14 +66,31 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let has_cap = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && own.cap.is_some());
     held.retain(|(name, _)| !has_cap(name));
     capped.retain(|name| !has_cap(name));
+    let most = weighed.iter().filter_map(|(_, least)| *least).max();
+    let is_lesser = |(name, least): &(String, Option<Bitrate>)| {
+        Some((name.clone(), (*least).filter(|least| Some(*least) < most)?))
+            .filter(|_| !has_cap(name) && !capped.contains(name))
+    };
+    let lesser = once(weighed.iter().filter_map(is_lesser).collect());
     let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
         names
     };
-    held.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.as_bps().cmp(&least.as_bps())));
-    held.dedup_by(|(a, _), (b, _)| a == b);
-    Classes { held, weighed: in_proportion(scenario, weighed), capped: sorted(capped), any: sorted(any) }
+    Classes {
+        lesser,
+        held: once(held),
+        weighed: in_proportion(scenario, weighed),
+        capped: sorted(capped),
+        any: sorted(any),
+    }
+}
+
+/// Each name once, with the largest of its rates.
+fn once(mut named: Vec<(String, Bitrate)>) -> Vec<(String, Bitrate)> {
+    named.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.cmp(least)));
+    named.dedup_by(|(a, _), (b, _)| a == b);
+    named
 }
 
 /// Names with their parts of a weight, each once: by the least goodput that a goal wants for it, or by the air that this takes, and all of it
@@ -243,6 +260,21 @@ mod tests {
         assert_eq!(of(&CELL.replace("\"vip\"", "\"vip\"\nframe_error = 0.1")), ["", ""]);
         // Who has no traffic needs no help.
         assert_eq!(of(&CELL.replace("\"idle\"", "\"idle\"\nrate = \"1 Mbit/s\"")), ["", ""]);
+    }
+
+    /// Who is to have something, but less than others, may be capped near that.
+    #[test]
+    fn a_lesser_goal_is_told_from_the_largest() {
+        let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+        let lesser = |goals: &[&str]| {
+            let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
+            let required = Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 };
+            of(&scenario, &required).lesser
+        };
+        assert_eq!(lesser(&["vip >= 4 Mbit/s", "web >= 1 Mbit/s"]), [("web".to_owned(), Bitrate::mbps(1))]);
+        assert_eq!(lesser(&["vip >= 4 Mbit/s"]), []);
+        // Where goals name all, all may have to leave something to each other, and are capped alike.
+        assert_eq!(lesser(&["vip >= 4 Mbit/s", "web >= 1 Mbit/s", "call >= 1 Mbit/s"]), []);
     }
 
     /// Who is weak and has to have something gets a cap near that.

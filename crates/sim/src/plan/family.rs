@@ -55,6 +55,19 @@ impl Family {
     }
 }
 
+impl Family {
+    /// The same box with the policy per station, which a live box has in any cell.
+    pub(crate) fn per_station(&self, ranges: &Ranges, at: &[f64]) -> Option<(Vec<f64>, Change)> {
+        let own = self.change(ranges, at).enforce?;
+        let mut at = at.to_vec();
+        // The parameter before the queue.
+        *at.get_mut(self.queue - 1)? = 0.1;
+        let change = self.change(ranges, &at);
+        let is_new = own.policy != Policy::PerStation;
+        change.enforce.is_some_and(|own| is_new && own.policy == Policy::PerStation).then_some((at, change))
+    }
+}
+
 const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges, &[f64]) -> Change) -> Family {
     Family { name, dims, first, usual: &[], queue: 1, make }
 }
@@ -281,6 +294,21 @@ const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
     ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
 })];
 
+/// A box with caps that differ; only where goals name stations. Others are capped and, near what a lesser goal wants for them, those that such
+/// goals name; without such goals one class of the others is.
+const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r, x| {
+    let (rate, classes) = (r.rate(0.01, 0.6, x[3]), &r.classes);
+    let caps = if classes.lesser.is_empty() {
+        vec![(pick_name(&classes.capped, x[4]), rate)]
+    } else {
+        let near = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.05, 3.0, x[4]));
+        let lesser = classes.lesser.iter().map(|(name, least)| (name.clone(), near(*least)));
+        classes.capped.iter().map(|name| (name.clone(), rate)).chain(lesser).collect()
+    };
+    Change { caps, ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2])) }
+})
+.usually(BY_STATIONS)];
+
 /// A cap that leaves a weak station little more than a goal wants for it, and the policy per station.
 const HARDLY_MORE: &[f64] = &[0.05, 0.1];
 
@@ -346,7 +374,8 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let any = of_box && classes.any.len() > 1;
     let held = of_box && !classes.held.is_empty();
     let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (HELD, held)];
-    sets.push((ANY, any));
+    let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
+    sets.extend([(SOME_CAPPED, caps && names_some), (ANY, any)]);
     if ranges.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }

@@ -50,8 +50,8 @@ pub(crate) struct Sample<'a> {
     delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
     pub(super) shares: MaxMin,
-    /// The longest retransmission timeout that expired in any of the replicas.
-    pub(crate) longest_timeout: Duration,
+    /// By flow, the longest retransmission timeout that expired in any of the replicas.
+    pub(crate) longest_timeouts: Vec<Duration>,
 }
 
 impl<'a> Sample<'a> {
@@ -61,8 +61,12 @@ impl<'a> Sample<'a> {
             delays.push(own);
             records.push(record);
         }
-        let flows_seen = records.iter().flat_map(|record: &Record| &record.flows);
-        let longest_timeout = flows_seen.filter_map(|flow| flow.longest_timeout).max().unwrap_or(Duration::ZERO);
+        let mut longest_timeouts = vec![Duration::ZERO; scenario.flows().count()];
+        for record in &records {
+            for (longest, flow) in longest_timeouts.iter_mut().zip(&record.flows) {
+                *longest = flow.longest_timeout.unwrap_or(Duration::ZERO).max(*longest);
+            }
+        }
         let provenance = Provenance {
             engine: "simulator".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -79,7 +83,7 @@ impl<'a> Sample<'a> {
             report,
             records,
             delays,
-            longest_timeout,
+            longest_timeouts,
         }
     }
 

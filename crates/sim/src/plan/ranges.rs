@@ -34,6 +34,8 @@ pub(crate) struct Classes {
     pub(crate) weighed: Vec<Weighed>,
     /// Those that have to leave something to whom a goal names; they have one cap.
     pub(crate) capped: Vec<String>,
+    /// Those that a goal wants to have a least goodput which is not the largest of all that goals want, and that.
+    pub(crate) lesser: Vec<(String, Bitrate)>,
     /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
     pub(crate) held: Vec<(String, Bitrate)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.

@@ -22,7 +22,7 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, leave_alone, prefer_useful, rank, replace};
+use rank::{best_goodput, by_goodput, closest_first, elites, leaders, rank, recommend, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady, settled_s};
 
@@ -151,9 +151,7 @@ impl<'a> Search<'a> {
         let finished = self.rungs(families, &mut looked, met_already).is_some();
         let Looked { first, second, third, mut proved } = looked;
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
-        rank(&mut proved, as_is);
-        prefer_useful(&mut proved);
-        leave_alone(&mut proved);
+        recommend(&mut proved, as_is, self.ranges.aggregates);
         if !proved.iter().any(|outcome| outcome.meets) {
             closest_first(&mut proved, as_is);
         }

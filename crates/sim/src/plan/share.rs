@@ -148,6 +148,14 @@ pub(super) fn risk(scenario: &Scenario, shares: &[Share], floor: f64, strict: bo
     Some(format!("{least}: its replicas differ by {:.0} %", differs(&risk) * 100.0))
 }
 
+/// Part of its share from which on in every replica a flow is not about to be cut off, however long it waits for a path of its own.
+const MUCH: f64 = 0.6;
+
+/// Whether a flow has little of its share in some replica.
+pub(super) fn has_little(shares: &[Share], flow: usize) -> bool {
+    shares.iter().any(|own| own.who.flows == [flow] && own.lowest() < MUCH)
+}
+
 /// Who of `shares` has least of its share.
 pub(super) fn least<'a>(scenario: &Scenario, shares: impl Iterator<Item = &'a Share>) -> Option<Least> {
     let least = shares.min_by(|a, b| a.mean().total_cmp(&b.mean()))?;

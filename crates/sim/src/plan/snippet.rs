@@ -239,6 +239,7 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let classes = Classes {
                 weighed: names().into_iter().map(|name| Weighed { name, part: 0.7, part_of_air: 1.0 }).collect(),
                 capped: names(),
+                lesser: Vec::new(),
                 held,
                 any: names(),
             };

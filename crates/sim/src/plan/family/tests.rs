@@ -35,11 +35,18 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
     let held = vec![("other".to_owned(), Bitrate::mbps(1))];
     let weighed = |(name, part)| Weighed { name, part, part_of_air: 1.0 };
     let weighed = sta().into_iter().zip([1.0, 0.4]).map(weighed).collect();
-    let classes = Classes { weighed, capped: sta(), held, any: sta() };
+    let classes = Classes { weighed, capped: sta()[..1].to_vec(), lesser: held.clone(), held, any: sta() };
     let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
     assert_eq!(
         left_out,
-        ["box with weights", "box with caps", "box, the weak capped", "box, a class weighted", "box, a class capped"]
+        [
+            "box with weights",
+            "box with caps",
+            "box, the weak capped",
+            "box, some capped",
+            "box, a class weighted",
+            "box, a class capped"
+        ]
     );
     let ranges = Ranges::new(&scenario, 800.0, classes);
     let (families, left_out) = families(None, &ranges);
@@ -152,7 +159,7 @@ fn every_box_has_one_with_the_live_queue_beside_it() {
         let weighed = vec![Weighed { name: "sta".to_owned(), part: 1.0, part_of_air: 1.0 }];
         let held = vec![("other".to_owned(), Bitrate::mbps(1))];
         let capped = vec!["other".to_owned()];
-        let ranges = Ranges::new(&scenario, 800.0, Classes { weighed, capped, held, any: Vec::new() });
+        let ranges = Ranges::new(&scenario, 800.0, Classes { weighed, capped, held, ..Classes::default() });
         let mut found = 0;
         for family in families(None, &ranges).0 {
             for n in 0..50 {

@@ -1,29 +1,37 @@
-//! A last look, as long as the scenario, at what short proofs say.
+//! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
 use super::rank::{recommended, replace};
-use super::rung::{WHOLE, outlasts_proof};
+use super::rung::{OWN, WHOLE, of_own_time};
 use super::{Search, proposal, proposals};
 use crate::plan::outcome::Outcome;
 
-/// Most plans that are looked at.
-const CONFIRMED: usize = 4;
+/// Most plans that are looked at for longer than the proof, and for less time than that.
+const CONFIRMED: (usize, usize) = (4, 12);
 
 impl Search<'_> {
     /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
     /// then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
-        if !outlasts_proof(self.scenario, self.pace) {
-            return Some(());
+        let Some(rung) = of_own_time(self.scenario, self.pace) else { return Some(()) };
+        let is_longer = rung.number == WHOLE.number;
+        if is_longer {
+            self.confirm_who_starves(proved)?;
         }
-        self.confirm_who_starves(proved)?;
-        for _ in 0..CONFIRMED {
-            let Some(best) = recommended(proved, as_is) else { return Some(()) };
+        for _ in 0..if is_longer { CONFIRMED.0 } else { CONFIRMED.1 } {
+            let Some(best) = recommended(proved, as_is, self.ranges.aggregates) else { return Some(()) };
             let mut whole = Vec::new();
-            self.look(&[proposal(&best)], WHOLE, &mut whole)?;
-            // What may happen by chance the proof has weighed, with more replicas.
-            let holds = |o: &Outcome| o.misses.iter().all(|miss| *miss <= 0.0) && o.starved.is_nobody();
+            self.look(&[proposal(&best)], rung, &mut whole)?;
+            // What may happen by chance the proof has weighed, with more replicas than the longer look has.
+            let holds = |o: &Outcome| {
+                o.misses.iter().all(|miss| *miss <= 0.0)
+                    && o.starved.is_nobody()
+                    && (rung.number != OWN.number || o.risk.is_none())
+            };
             if whole.iter().all(holds) {
                 return Some(());
+            }
+            for outcome in &mut whole {
+                outcome.meets = false;
             }
             replace(proved, whole);
         }

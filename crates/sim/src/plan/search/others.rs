@@ -20,7 +20,8 @@ const USEFUL: f64 = 0.7;
 
 impl Search<'_> {
     /// Proves what the answer names beside the best: what has a short delay where the best has a long one, and what can be deployed today where
-    /// the best cannot. Where nothing meets the requirements it looks longer at what seems to, and proves what comes closest.
+    /// the best cannot. Where nothing meets the requirements it looks beside what comes closest, then longer at what seems to meet them, and proves
+    /// the closest.
     pub(super) fn prove_others(
         &mut self,
         as_is: f64,
@@ -30,10 +31,10 @@ impl Search<'_> {
         let aggregates = self.ranges.aggregates;
         let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
         let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
-        if let Some(best) = recommended(proved, as_is) {
+        if let Some(best) = recommended(proved, as_is, aggregates) {
             let beside = self.beside(&best);
             self.look(&unseen(beside.clone(), proved), PROOF, proved)?;
-            let best = recommended(proved, as_is).unwrap_or(best);
+            let best = recommended(proved, as_is, aggregates).unwrap_or(best);
             let wanted: [&dyn Fn(&Outcome) -> bool; 2] = [&is_short, &can_be_had];
             for (is_wanted, is_tuned) in wanted.into_iter().zip([true, false]) {
                 if is_wanted(&best) || proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
@@ -54,6 +55,12 @@ impl Search<'_> {
             }
             return Some(());
         }
+        let known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
+        let tuned = self.tuned(known, CLOSEST * as_is, &|_| true)?;
+        self.look(&unseen(tuned, proved), PROOF, proved)?;
+        if recommended(proved, as_is, aggregates).is_some() {
+            return Some(());
+        }
         let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody();
         let short: Vec<Outcome> = second.iter().chain(seen).filter(|o| seems(o)).cloned().collect();
         let again = unseen(by_goodput(&short).into_iter().map(proposal).collect(), third);
@@ -65,10 +72,14 @@ impl Search<'_> {
         self.look(&closest, PROOF, proved)
     }
 
-    /// The same box with the live box's queue.
+    /// The same box with the live box's queue, and with a policy that can be deployed.
     fn beside(&self, best: &Outcome) -> Vec<Proposal> {
-        let beside = best.of.and_then(|family| family.with_a_queue_of_time(&self.ranges, &best.at));
-        beside.map(|(at, change)| (best.of, at, change)).into_iter().collect()
+        let Some(family) = best.of else { return Vec::new() };
+        let is_of_today = best.change.not_today(self.ranges.aggregates).is_none();
+        let policy =
+            Some(family).filter(|_| !is_of_today).and_then(|family| family.per_station(&self.ranges, &best.at));
+        let queue = family.with_a_queue_of_time(&self.ranges, &best.at);
+        queue.into_iter().chain(policy).map(|(at, change)| (Some(family), at, change)).collect()
     }
 
     /// What may meet the requirements, of children of those of `known` that come closest to them, are wanted, and have the `least` goodput.

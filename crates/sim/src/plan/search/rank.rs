@@ -106,7 +106,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
 
 /// Among those that meet the requirements, those within [`BAND`] of the best goodput go first, by utility, and those with a short queue within
 /// [`LONG`] of it; the others by goodput.
-pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
+fn prefer_useful(ranked: &mut [Outcome]) {
     let met = ranked.iter().take_while(|outcome| outcome.meets).count();
     let best = best_goodput(ranked);
     ranked[..met].sort_by(|a, b| {
@@ -127,7 +127,7 @@ pub(super) fn prefer_useful(ranked: &mut [Outcome]) {
 const GAIN: f64 = 1.02;
 
 /// The cell as it is goes first where it meets the requirements and nothing brings more.
-pub(super) fn leave_alone(ranked: &mut [Outcome]) {
+fn leave_alone(ranked: &mut [Outcome]) {
     let Some(place) = ranked.iter().position(|outcome| outcome.meets && outcome.of.is_none()) else { return };
     let (first, as_is) = (&ranked[0], &ranked[place]);
     let is_shorter = as_is.delay_s > SHORT_S && first.delay_s <= SHORT_S;
@@ -136,12 +136,33 @@ pub(super) fn leave_alone(ranked: &mut [Outcome]) {
     }
 }
 
+/// What can be deployed goes before what exists in simulation only from this share of its goodput on.
+const AS_GOOD: f64 = 0.99;
+
+/// Where what goes first cannot be deployed in a cell that aggregates or not, what can and is as good does.
+fn prefer_deployable(ranked: &mut [Outcome], aggregates: bool) {
+    let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+    let Some(first) = ranked.first().filter(|first| first.meets && !can_be_had(first)) else { return };
+    let is_as_good = |o: &Outcome| {
+        o.meets && can_be_had(o) && o.goodput >= AS_GOOD * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
+    };
+    if let Some(place) = ranked.iter().position(is_as_good) {
+        ranked[..=place].rotate_right(1);
+    }
+}
+
+/// What meets the requirements first, in the order of recommendation.
+pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, aggregates: bool) {
+    rank(ranked, as_is);
+    prefer_useful(ranked);
+    prefer_deployable(ranked, aggregates);
+    leave_alone(ranked);
+}
+
 /// What meets the requirements and goes first.
-pub(super) fn recommended(proved: &[Outcome], as_is: f64) -> Option<Outcome> {
+pub(super) fn recommended(proved: &[Outcome], as_is: f64, aggregates: bool) -> Option<Outcome> {
     let mut ranked = proved.to_vec();
-    rank(&mut ranked, as_is);
-    prefer_useful(&mut ranked);
-    leave_alone(&mut ranked);
+    recommend(&mut ranked, as_is, aggregates);
     ranked.into_iter().next().filter(|outcome| outcome.meets)
 }
 

@@ -1,12 +1,15 @@
 //! What a look says of a candidate.
 
+use fairair_core::metrics::Starved;
+use fairair_core::units::Duration;
+
 use super::rung::Rung;
 use super::{PROOF, Search};
 use crate::plan::goal::Goal;
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
-use crate::plan::share::{least, of, risk};
-use crate::starved::in_any;
+use crate::plan::share::{has_little, least, of, risk};
+use crate::starved::{in_any, names};
 
 /// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
 /// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
@@ -29,12 +32,18 @@ impl Search<'_> {
         let judged = sample.beside(if family.is_some() { self.as_is_bps } else { 0.0 });
         let starved = in_any(&judged, floor);
         let run = &if rung.number < PROOF.number { sample.scenario } else { self.scenario }.run;
-        let silence = sample.longest_timeout.as_secs_f64() / (run.duration - run.warmup).as_secs_f64();
+        let is_silence =
+            |timeout: Duration| timeout.as_secs_f64() > SILENCE * (run.duration - run.warmup).as_secs_f64();
         let shares = of(sample.scenario, &judged);
         // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.
         let close = risk(sample.scenario, &shares, required.floor, rung.number >= PROOF.number);
-        let silent = Some(sample.longest_timeout).filter(|_| rung.replicas >= 6 && silence > SILENCE);
-        let silent = silent.map(|for_so_long| format!("a flow was silent for {:.1} s", for_so_long.as_secs_f64()));
+        let weighs = rung.replicas >= 6 && !rung.is_second_opinion();
+        let is_silent = |(timeout, flow): &(Duration, usize)| is_silence(*timeout) && has_little(&shares, *flow);
+        let timeouts = sample.longest_timeouts.iter().enumerate().map(|(flow, timeout)| (*timeout, flow));
+        let silent = timeouts.filter(|own| weighs && is_silent(own)).max().and_then(|(timeout, flow)| {
+            let who = names(sample.scenario, &Starved { flows: vec![flow], stations: Vec::new() }).pop()?;
+            Some(format!("{who} was silent for {:.1} s", timeout.as_secs_f64()))
+        });
         let risk = close.or(silent);
         let below = (starved.flows.len() + starved.stations.len()).min(10);
         // Who starves is further from any requirement than a ratio that is off by ten tolerances.

@@ -37,7 +37,10 @@ pub(super) const LONGER: Rung = Rung { number: 4, replicas: 64, least: 0, ..PROO
 /// The scenario's own length, where the proof's is shorter: what grows slowly, such as a queue above a box that lets a little too much pass,
 /// shows only then. It is a second opinion on what is proved already.
 pub(super) const WHOLE: Rung = Rung { number: 5, replicas: 6, until: 1.0, least: 1, ..PROOF };
-/// Most frames of such a look.
+/// The scenario's own time, where the proof's is longer: what its start does to the means, and who starves while windows grow. The proof has
+/// weighed what is rare.
+pub(super) const OWN: Rung = Rung { number: 6, until: 1.0, least: 1, ..PROOF };
+/// Most frames of a look as long as the scenario.
 const WHOLE_FRAMES: f64 = 10e6;
 /// What is longer than the proof by less than this factor is no news.
 const LENGTHENED: f64 = 1.2;
@@ -89,6 +92,13 @@ impl Rung {
             _ if self.number < PROOF.number => 1.0,
             replicas => (1.0 + f64::from(replicas) / OTHERS).sqrt(),
         }
+    }
+}
+
+impl Rung {
+    /// Whether it looks at what is proved in another time.
+    pub(super) fn is_second_opinion(self) -> bool {
+        self.number == WHOLE.number || self.number == OWN.number
     }
 }
 
@@ -149,6 +159,10 @@ pub(crate) fn settled_s(scenario: &Scenario) -> f64 {
 fn lengths(scenario: &Scenario, rung: Rung, pace: f64) -> (f64, f64) {
     let (warmup, measured) = seconds(rung, pace, round_trip_s(scenario));
     let warmup = settled_s(scenario) + warmup;
+    if rung.number == OWN.number {
+        let run = &scenario.run;
+        return (run.warmup.as_secs_f64(), (run.duration - run.warmup).as_secs_f64());
+    }
     if rung.number != WHOLE.number {
         return (warmup, measured);
     }
@@ -166,9 +180,15 @@ fn in_less_time(scenario: &Scenario, rung: Rung, pace: f64) -> Option<(f64, f64)
     squeezed(scenario, warmup, measured)
 }
 
-/// Whether `scenario` lasts longer than its proof.
-pub(super) fn outlasts_proof(scenario: &Scenario, pace: f64) -> bool {
-    is_steady(scenario) && lengths(scenario, WHOLE, pace).1 > LENGTHENED * lengths(scenario, PROOF, pace).1
+/// The rung of the scenario's own time, where that is longer than its proof or shorter.
+pub(super) fn of_own_time(scenario: &Scenario, pace: f64) -> Option<Rung> {
+    let measured = |rung: Rung| lengths(scenario, rung, pace).1;
+    let proof = measured(PROOF);
+    match (is_steady(scenario), measured(WHOLE), measured(OWN)) {
+        (true, whole, _) if whole > LENGTHENED * proof => Some(WHOLE),
+        (true, _, own) if LENGTHENED * own < proof => Some(OWN),
+        _ => None,
+    }
 }
 
 /// `scenario` with the rung's length and seeds.
@@ -231,8 +251,11 @@ mod tests {
         };
         let of = |duration: u32| Scenario::from_toml(&text(duration), "test").unwrap();
         let close = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-9 && (b - d).abs() < 1e-9;
-        assert!(outlasts_proof(&of(60), 16_000.0), "12.5 s are proved");
-        assert!(!outlasts_proof(&of(15), 16_000.0) && !outlasts_proof(&of(60), 800.0), "no longer than the proof");
+        let number = |duration: u32, pace: f64| of_own_time(&of(duration), pace).map(|rung| rung.number);
+        assert_eq!(number(60, 16_000.0), Some(WHOLE.number), "12.5 s are proved");
+        assert_eq!((number(17, 16_000.0), number(105, 800.0)), (None, None), "as long as the proof");
+        assert_eq!(number(60, 800.0), Some(OWN.number), "100 s are proved");
+        assert!(close(lengths(&of(60), OWN, 800.0), (5.0, 55.0)), "what the file says");
         assert!(close(lengths(&of(60), WHOLE, 16_000.0), (7.5, 52.5)), "the warm-up of the proof, and the rest");
         assert!(close(lengths(&of(3600), WHOLE, 16_000.0), (7.5, WHOLE_FRAMES / 96_000.0 - 7.5)), "bounded");
     }
