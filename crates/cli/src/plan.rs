@@ -1,8 +1,6 @@
 //! `fairair plan`: flags in, `fairair_sim::plan` does the work, a table or JSON out.
 
-use std::fs::OpenOptions;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::io::Write;
 
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
@@ -12,6 +10,7 @@ use crate::args::{Deployment, Format, PlanArgs};
 use crate::error::{CliError, Exit};
 use crate::output::files::spared;
 use crate::output::{self, Page};
+use crate::sink::Sink;
 use crate::{output::plan as print, work};
 
 /// How many times the default's work `--thorough` spends.
@@ -30,10 +29,11 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
     if let Some(mistake) = required.mistake(&scenario) {
         return Err(usage(mistake));
     }
-    if let Some(file) = &args.svg {
+    let opened = |file| -> Result<_, CliError> {
         spared(&args.scenario, "--svg", file, "front.svg")?;
-        can_write(file).map_err(|error| CliError::unwritable(file, &error))?;
-    }
+        Ok((file, Sink::open(file).map_err(|error| CliError::unwritable(file, &error))?))
+    };
+    let svg = args.svg.as_deref().map(opened).transpose()?;
     let pool = work::pool(args.jobs)?;
     let found =
         work::watched_as("parts", |watch, say| plan_and_tell(&scenario, &required, &pool, watch, &|| say(MET_ALREADY)));
@@ -53,25 +53,15 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
         Format::Csv => print::csv(&plan),
     })?;
     // After the table: what the search found is not lost with a file that cannot be written.
-    if let Some(file) = &args.svg {
+    if let Some((file, mut sink)) = svg {
         let drawn = output::front::svg(&plan);
-        std::fs::write(file, drawn).map_err(|error| CliError::write(file, &error))?;
+        let written = sink.write_all(drawn.as_bytes()).and_then(|()| sink.finish());
+        written.map_err(|error| CliError::write(file, &error))?;
     }
     if plan.interrupted {
         return Ok(Exit::Interrupted);
     }
     Ok(if plan.met { Exit::Success } else { Exit::Unmet })
-}
-
-/// Whether a file can be written; what is in it stays, and where there is none there is none after it.
-fn can_write(file: &Path) -> std::io::Result<()> {
-    match OpenOptions::new().append(true).open(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            OpenOptions::new().write(true).create_new(true).open(file)?;
-            std::fs::remove_file(file)
-        }
-        opened => opened.map(drop),
-    }
 }
 
 /// What the flags require.

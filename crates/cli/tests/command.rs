@@ -262,7 +262,7 @@ fn a_wish_that_the_cell_meets_already_changes_nothing() {
     let directory = said(&["--max-delay", "100s", "--svg", "."], 2);
     assert!(directory.0.is_empty() && directory.1.contains("directory"), "{directory:?}");
     let (unmet, early) = said(&["--max-delay", "1us", "--deploy", "box"], 3);
-    assert!(unmet.contains("No candidate meets this") && early.is_empty(), "{unmet}{early}");
+    assert!(unmet.contains("candidates meets this") && early.is_empty(), "{unmet}{early}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use fairair_core::metrics::quantity::CELL;
 use fairair_core::metrics::{Estimate, exact_per_cent, per_cent as share_told};
+use fairair_core::scenario::Run;
+use fairair_core::units::Duration;
 use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row, SHORT_S};
 
 use super::comparison::pasted;
@@ -14,8 +16,8 @@ use super::{Page, listed};
 const AS_IS: &str = "as it is";
 /// The rung of a proof.
 const PROVED: u64 = 3;
-/// A remedy that leaves less than this share of the goodput is recommended with a warning.
-const DEAR: f64 = 0.75;
+/// What a remedy costs is told where it leaves less than this share of the goodput.
+const DEAR: f64 = 0.95;
 /// A goal costs something where there is more goodput without it by this share and by the doubt about it.
 const PRICE: f64 = 0.03;
 /// Who has less than this part of its max-min share under what is recommended is named.
@@ -32,7 +34,8 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
         exact_per_cent(plan.floor)
     );
     let mut lines = page.wrapped(&title);
-    lines.push(style.dim(&format!("{} candidates tried, the last {} at length", plan.tried, plan.rows.len())));
+    let tried = format!("{} candidates tried, the last {} at length{}", plan.tried, plan.rows.len(), at_length(plan));
+    lines.extend(page.wrapped(&tried).iter().map(|line| style.dim(line)));
     if plan.interrupted {
         lines.push(style.bold("INTERRUPTED: the search is not finished; this is what it knew by then"));
     }
@@ -82,13 +85,25 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
 }
 
 /// What a change is good for where none is needed.
+/// How long and how often the first row was simulated.
+fn at_length(plan: &Plan) -> String {
+    let run = plan.rows.first().and_then(|row| serde_json::from_value::<Run>(row.report.scenario["run"].clone()).ok());
+    let seconds =
+        |time: Duration| format!("{:.3}", time.as_secs_f64()).trim_end_matches('0').trim_end_matches('.').to_owned();
+    run.map_or_else(String::new, |run| {
+        let (duration, warmup) = (seconds(run.duration), seconds(run.warmup));
+        format!(" ({} replicas of {duration} s, the first {warmup} s not counted)", run.replicas)
+    })
+}
+
 fn already_met(plan: &Plan) -> String {
     let met = "The cell as it is meets this already";
     match plan.rows.first().filter(|row| row.meets && !row.snippet.is_empty()) {
         Some(row) => {
             let goodput = row.report.totals.goodput_bps.mean.unwrap_or(0.0);
             let more = (goodput / plan.as_is_goodput_bps.max(1.0) - 1.0) * 100.0;
-            format!("{met}; the first row has {more:+.0} % goodput.")
+            let more = if more.abs() < 0.5 { "the same".to_owned() } else { format!("{more:+.0} %") };
+            format!("{met}; the first row has {more} goodput.")
         }
         None => format!("{met}: leave it."),
     }
@@ -227,7 +242,8 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(row.paste.iter().flat_map(pasted));
     if let Some(what) = &row.not_today {
         lines.push(String::new());
-        lines.extend(bold(page, &format!("It cannot be deployed today: {what} exists in simulation only.")));
+        let exist = if what.contains(" and the ") || what.contains(" and an ") { "exist" } else { "exists" };
+        lines.extend(bold(page, &format!("It cannot be deployed today: {what} {exist} in simulation only.")));
         lines.extend(today(plan, page));
     }
     lines.push(String::new());
@@ -326,7 +342,11 @@ fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
 
 /// What is missing, and what each goal costs.
 fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
-    let none = if plan.interrupted { "Nothing that was proved yet meets this." } else { "No candidate meets this." };
+    let none = if plan.interrupted {
+        "Nothing that was proved yet meets this.".to_owned()
+    } else {
+        format!("None of the {} candidates meets this.", plan.tried)
+    };
     let mut lines = bold(page, &format!("{none} The first row is the closest; it is not recommended."));
     if !row.starved.is_empty() {
         lines.extend(bold(page, &format!("It starves {}.", listed(&row.starved))));

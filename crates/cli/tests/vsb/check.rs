@@ -135,6 +135,24 @@ fn what_the_kernel_refuses_is_found() {
     assert_eq!(found.contains("write leaf = \"auto\""), !has_it, "{found}");
 }
 
+/// In routed mode a port of a bridge carries what is bridged unseen: `check` fails, and `run` refuses.
+#[test]
+fn a_port_in_routed_mode_is_told_with_both_remedies() {
+    needs_root!();
+    let bench = Bench::light(1);
+    bench.configure(&OPEN.replace("\"lan\"", "\"lan0\""));
+    let (found, _, code) = check(&bench);
+    assert!(code == Some(2) && found.contains("FAIL lan0 is a port of lan"), "{found}");
+    let run = bench.vsb(&["run"]);
+    let told = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert!(
+        !run.status.success()
+            && told.contains("write `mode = \"bridged\"`")
+            && told.contains("name lan in place of lan0"),
+        "{told}"
+    );
+}
+
 /// In bridged mode interfaces of no bridge, or of two, carry nothing that could be shaped: `check` fails, `run` refuses, and a port that
 /// leaves its bridge is told.
 #[test]

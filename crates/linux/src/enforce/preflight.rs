@@ -128,15 +128,23 @@ fn all_may_read(file: &str) -> bool {
     fs::metadata(file).is_ok_and(|data| data.permissions().mode() & 0o004 != 0)
 }
 
-/// What keeps the box from shaping in bridged mode: interfaces that are ports of no bridge, or of several. `check` lists
-/// missing interfaces on lines of their own.
+/// What keeps the box from shaping: in bridged mode interfaces that are ports of no bridge, or of several, and in routed mode ports of a
+/// bridge. `check` lists missing interfaces on lines of their own.
 pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
-    if config.mode != Mode::Bridged {
-        return Vec::new();
-    }
     let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
     let ports: Vec<_> = names.filter_map(|name| links.iter().find(|link| link.name == *name)).collect();
     let bridge_of = |port: &Link| links.iter().find(|link| link.is_bridge && Some(link.index) == port.master);
+    if config.mode == Mode::Routed {
+        let fault = |(port, bridge): (&Link, &Link)| {
+            let (port, bridge) = (&port.name, &bridge.name);
+            format!(
+                "{port} is a port of {bridge}, and in routed mode what passes a bridge is not shaped: write `mode = \"bridged\"` where \
+                 the box sits in the cable, or name {bridge} in place of {port} where it is the router"
+            )
+        };
+        let faults: BTreeSet<_> = ports.iter().filter_map(|port| Some(fault((port, bridge_of(port)?)))).collect();
+        return faults.into_iter().collect();
+    }
     let first = ports.iter().find_map(|port| Some((port, bridge_of(port)?)));
     let wanted = first.map_or("br0", |(_, bridge)| bridge.name.as_str());
     let mut faults = BTreeSet::new();

@@ -177,7 +177,7 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
         goals: required.goals.iter().map(ToString::to_string).collect(),
         tolerance: required.tolerance,
         floor: required.floor,
-        as_is_starved: names(scenario, &as_is.starved),
+        as_is_starved: starved(scenario, as_is),
         already_met: as_is.meets && as_is.rung >= PROOF.number,
         met: rows.first().is_some_and(|row| row.meets),
         tried: found.all.len(),
@@ -221,7 +221,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         least: outcome.least.clone(),
         deploy: outcome.change.deploy(),
         family: outcome.family,
-        starved: names(scenario, &outcome.starved),
+        starved: starved(scenario, outcome),
         snippet: outcome.change.snippet(scenario),
         paste: files(scenario, &changed, &outcome.change),
         not_today: not_today(scenario, outcome),
@@ -263,6 +263,15 @@ fn alternative(found: &Found) -> Option<&Outcome> {
         let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
         more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)
     }
+}
+
+/// Who starves, with the cap that the file has for a station: no search raises it.
+fn starved(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
+    let with_cap = |name: String| {
+        let own = scenario.stations.iter().find(|own| name == format!("station {}", own.name));
+        own.and_then(|own| own.cap).map_or(name.clone(), |cap| format!("{name} (the file caps it at {cap})"))
+    };
+    names(scenario, &outcome.starved).into_iter().map(with_cap).collect()
 }
 
 /// What of a candidate exists in simulation only.

@@ -133,17 +133,21 @@ enum Risk {
     Wild { differ: f64 },
 }
 
+/// Who has hardly more than `floor` in some replica, and least of its share.
+pub(super) fn low(scenario: &Scenario, shares: &[Share], floor: f64) -> Option<String> {
+    let low = shares.iter().filter(|share| share.risk(floor, false) == Some(Risk::Low));
+    least(scenario, low).map(|least| least.to_string())
+}
+
 /// Why somebody may be below `floor` with other seeds, by who has least of its share for that reason: first who is close to the floor, then
 /// whose replicas differ too much.
 pub(super) fn risk(scenario: &Scenario, shares: &[Share], floor: f64, strict: bool) -> Option<String> {
-    let risky: Vec<(&Share, Risk)> =
-        shares.iter().filter_map(|share| Some((share, share.risk(floor, strict)?))).collect();
-    let low = risky.iter().filter(|(_, risk)| *risk == Risk::Low).map(|(share, _)| *share);
-    if let Some(least) = least(scenario, low) {
-        return Some(least.to_string());
+    if let Some(low) = low(scenario, shares, floor) {
+        return Some(low);
     }
+    let risky = shares.iter().filter_map(|share| Some((share, share.risk(floor, strict)?)));
     let differs = |risk: &Risk| if let Risk::Wild { differ } = risk { *differ } else { 0.0 };
-    let (share, risk) = risky.into_iter().max_by(|a, b| differs(&a.1).total_cmp(&differs(&b.1)))?;
+    let (share, risk) = risky.max_by(|a, b| differs(&a.1).total_cmp(&differs(&b.1)))?;
     let least = least(scenario, std::iter::once(share))?;
     Some(format!("{least}: its replicas differ by {:.0} %", differs(&risk) * 100.0))
 }

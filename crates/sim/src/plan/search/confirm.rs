@@ -1,7 +1,7 @@
 //! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
 use super::rank::{recommended, replace};
-use super::rung::{OWN, WHOLE, of_own_time};
+use super::rung::{WHOLE, of_own_time};
 use super::{Search, proposal, proposals};
 use crate::plan::outcome::Outcome;
 
@@ -21,12 +21,9 @@ impl Search<'_> {
             let Some(best) = recommended(proved, as_is, self.ranges.aggregates) else { return Some(()) };
             let mut whole = Vec::new();
             self.look(&[proposal(&best)], rung, &mut whole)?;
-            // What may happen by chance the proof has weighed, with more replicas than the longer look has.
-            let holds = |o: &Outcome| {
-                o.misses.iter().all(|miss| *miss <= 0.0)
-                    && o.starved.is_nobody()
-                    && (rung.number != OWN.number || o.risk.is_none())
-            };
+            // Who is close to the floor the proof has weighed, but for the start of a shorter run.
+            let is_safe = |o: &Outcome| o.starved.is_nobody() && (is_longer || o.risk.is_none());
+            let holds = |o: &Outcome| o.misses.iter().all(|miss| *miss <= 0.0) && is_safe(o);
             if whole.iter().all(holds) {
                 return Some(());
             }

@@ -8,7 +8,7 @@ use super::{PROOF, Search};
 use crate::plan::goal::Goal;
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
-use crate::plan::share::{has_little, least, of, risk};
+use crate::plan::share::{has_little, least, low, of, risk};
 use crate::starved::{in_any, names};
 
 /// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
@@ -36,7 +36,12 @@ impl Search<'_> {
             |timeout: Duration| timeout.as_secs_f64() > SILENCE * (run.duration - run.warmup).as_secs_f64();
         let shares = of(sample.scenario, &judged);
         // A short look that seems to starve somebody may err, but it is no reason to prefer what it shows.
-        let close = risk(sample.scenario, &shares, required.floor, rung.number >= PROOF.number);
+        // What differs by chance the proof has weighed.
+        let close = if rung.is_second_opinion() {
+            low(sample.scenario, &shares, required.floor)
+        } else {
+            risk(sample.scenario, &shares, required.floor, rung.number >= PROOF.number)
+        };
         let weighs = rung.replicas >= 6 && !rung.is_second_opinion();
         let is_silent = |(timeout, flow): &(Duration, usize)| is_silence(*timeout) && has_little(&shares, *flow);
         let timeouts = sample.longest_timeouts.iter().enumerate().map(|(flow, timeout)| (*timeout, flow));
