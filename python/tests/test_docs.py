@@ -6,9 +6,11 @@ A block in a page is preceded by a comment where it needs one:
     <!-- file: NAME -->                 the block is this file, for the blocks below
     <!-- file: NAME = OTHER with -->    OTHER with its line of the same key replaced by the block
     <!-- file: NAME = OTHER and -->     OTHER with the block at its end
+    <!-- printed: COMMAND -->           lines that COMMAND prints, with the scenarios as the page has them
     <!-- box: eth0 eth1 -->             a configuration of `fairair vsb`: checked on a box with these interfaces
 
-Scenarios are shortened and have one replica: the text of a page says how the long run came out.
+Scenarios are shortened and have one replica, but for what is said to be printed: the text of a page says how the long
+run came out.
 """
 
 from __future__ import annotations
@@ -206,6 +208,25 @@ def test_the_blocks_of_a_page(page: Path, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+
+
+PRINTED = [page for page in PAGES if "<!-- printed: " in page.read_text()]
+
+
+@pytest.mark.parametrize("page", PRINTED, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_a_page_shows_what_the_command_prints(page: Path, tmp_path: Path) -> None:
+    """To the last digit: a scenario and a seed give the same bytes anywhere."""
+    shutil.copytree(REPOSITORY / "scenarios", tmp_path / "scenarios")
+    for block in blocks(page):
+        if named := re.fullmatch(r"file: (\S+)(?: = (\S+) (with|and))?", block.note):
+            text = changed((tmp_path / named[2]).read_text(), named[3], block.text) if named[2] else block.text
+            (tmp_path / named[1]).write_text(text)
+        elif block.note.startswith("printed: fairair "):
+            words = shlex.split(block.note.removeprefix("printed: fairair "))
+            done = subprocess.run([*FAIRAIR, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+            printed = [line.rstrip() for line in done.stdout.splitlines()]
+            missing = [line for line in block.text.splitlines() if line.rstrip() not in printed]
+            assert not missing, f"{block.place}: these lines are not printed: {missing}\n{done.stdout}{done.stderr}"
 
 
 def test_the_docs_stay_short() -> None:

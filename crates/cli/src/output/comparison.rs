@@ -112,7 +112,7 @@ fn cautions(rows: &[Row]) -> Vec<String> {
 /// Which remedies leave flows or stations with next to nothing. Of one that was not simulated nothing is said.
 fn last_line(rows: &[Row]) -> String {
     let (ran, left): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.report.replicas > 0);
-    let names = |rows: &[&Row]| rows.iter().map(|row| row.remedy).collect::<Vec<_>>().join(", ");
+    let names = |rows: &[&Row]| rows.iter().map(|row| format!("`{}`", row.remedy)).collect::<Vec<_>>().join(", ");
     let unknown = if left.is_empty() { String::new() } else { format!("Not simulated: {}.", names(&left)) };
     let starving: Vec<&Row> = ran.iter().copied().filter(|row| !row.starved.is_empty()).collect();
     let known = match starving.len() {
