@@ -80,6 +80,7 @@ def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
         ({"ap.queue.limit": 10}, "not several"),
         ({"ap.queue.kind": "droptail"}, "not several"),
         ({"ap.queue.limit": [10, 10]}, "twice"),
+        ({"station": [[{"name": "a"}], [{"name": "b"}]]}, "cannot vary the whole list of stations"),
     ],
 )
 def test_a_wrong_grid_is_refused_before_anything_runs(

@@ -90,6 +90,13 @@ class Grid:
 def _axis(path: str, values: object) -> Axis:
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         raise FairAirError(path, f"{values!r} is one value, not several", f"write a list: {{{path!r}: [...]}}")
+    if path == "station":
+        # The stations' names are a dimension of what a sweep returns.
+        raise FairAirError(
+            path,
+            "a sweep cannot vary the whole list of stations",
+            'vary keys of stations, as {"station.*.count": [1, 2, 4]}, or run a Scenario for each list',
+        )
     texts = [_to_json(value, path) for value in values]
     if not texts:
         raise FairAirError(path, "there is no value, so the grid is empty", "give at least one value")
