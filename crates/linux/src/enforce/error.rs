@@ -81,7 +81,7 @@ impl VsbError {
                 "`fairair vsb check CONFIG` shows what this kernel lacks"
             }
             VsbError::Datapath(DatapathError::Netlink(reason)) | VsbError::System { reason, .. } => system(reason),
-            VsbError::NoBridge(_) => "make them ports of one bridge; `fairair vsb check` shows what is there",
+            VsbError::NoBridge(_) => "`fairair vsb check` shows what is there",
             VsbError::NoInterface(_) => "name interfaces that `ip link` shows",
             VsbError::Metrics { reason, .. } => port(reason),
             VsbError::Unconfirmed(_) => "run `fairair vsb confirm` in time if all is well",
