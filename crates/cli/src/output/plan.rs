@@ -89,7 +89,7 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
 fn at_length(plan: &Plan) -> String {
     let run = plan.rows.first().and_then(|row| serde_json::from_value::<Run>(row.report.scenario["run"].clone()).ok());
     let seconds =
-        |time: Duration| format!("{:.3}", time.as_secs_f64()).trim_end_matches('0').trim_end_matches('.').to_owned();
+        |time: Duration| format!("{:.1}", time.as_secs_f64()).trim_end_matches('0').trim_end_matches('.').to_owned();
     run.map_or_else(String::new, |run| {
         let (duration, warmup) = (seconds(run.duration), seconds(run.warmup));
         format!(" ({} replicas of {duration} s, the first {warmup} s not counted)", run.replicas)
@@ -342,11 +342,8 @@ fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
 
 /// What is missing, and what each goal costs.
 fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
-    let none = if plan.interrupted {
-        "Nothing that was proved yet meets this.".to_owned()
-    } else {
-        format!("None of the {} candidates meets this.", plan.tried)
-    };
+    let none = format!("None of the {} candidates meets this.", plan.tried);
+    let none = if plan.interrupted { "Nothing that was proved yet meets this." } else { &none };
     let mut lines = bold(page, &format!("{none} The first row is the closest; it is not recommended."));
     if !row.starved.is_empty() {
         lines.extend(bold(page, &format!("It starves {}.", listed(&row.starved))));

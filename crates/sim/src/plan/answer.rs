@@ -6,7 +6,7 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
 
-use super::outcome::{Outcome, SHORT_S};
+use super::outcome::{self, Outcome, SHORT_S};
 use super::prediction::Prediction;
 use super::requirements::Requirements;
 use super::search::{Found, PROOF};
@@ -281,9 +281,7 @@ fn not_today(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
 
 /// What can be deployed today, where the recommended one cannot.
 fn deployable<'a>(scenario: &Scenario, found: &'a Found) -> Option<&'a Outcome> {
-    found.proved.first().filter(|first| first.meets && not_today(scenario, first).is_some())?;
-    let today = found.proved.iter().filter(|outcome| outcome.meets && not_today(scenario, outcome).is_none());
-    today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+    outcome::deployable(found.proved.first()?, &found.proved, scenario.radio.qos.is_some())
 }
 
 /// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.

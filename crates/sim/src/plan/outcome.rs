@@ -71,3 +71,13 @@ impl Outcome {
         self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - delay - effort
     }
 }
+
+/// What meets the requirements with the most goodput of what can be deployed, where `first`, which meets them, cannot.
+pub(super) fn deployable<'a>(first: &Outcome, proved: &'a [Outcome], aggregates: bool) -> Option<&'a Outcome> {
+    let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+    if !first.meets || can_be_had(first) {
+        return None;
+    }
+    let today = proved.iter().filter(|outcome| outcome.meets && can_be_had(outcome));
+    today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+}

@@ -1,29 +1,45 @@
 //! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
 use super::rank::{recommended, replace};
-use super::rung::{WHOLE, of_own_time};
+use super::rung::{Rung, WHOLE, of_own_time};
 use super::{Search, proposal, proposals};
-use crate::plan::outcome::Outcome;
+use crate::plan::outcome::{Outcome, deployable};
 
 /// Most plans that are looked at for longer than the proof, and for less time than that.
 const CONFIRMED: (usize, usize) = (4, 12);
 
 impl Search<'_> {
-    /// Looks at what would be recommended for as long as the scenario lasts, and at the next one where that fails. What has had no such look by
-    /// then is not called met.
+    /// Looks at what would be recommended, and then at what is named in its place where it cannot be deployed, for as long as the scenario
+    /// lasts, and at the next one where that fails. What has had no such look by then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
         let Some(rung) = of_own_time(self.scenario, self.pace) else { return Some(()) };
-        let is_longer = rung.number == WHOLE.number;
-        if is_longer {
+        if rung.number == WHOLE.number {
             self.confirm_who_starves(proved)?;
         }
+        let aggregates = self.ranges.aggregates;
+        self.confirm_each(rung, proved, |proved| recommended(proved, as_is, aggregates))?;
+        let of_today = |proved: &[Outcome]| {
+            let best = recommended(proved, as_is, aggregates)?;
+            deployable(&best, proved, aggregates).cloned()
+        };
+        self.confirm_each(rung, proved, of_today)
+    }
+
+    /// Looks at what `next` names until one of them holds; where none of several does, nothing that it could name is called met.
+    fn confirm_each(
+        &mut self,
+        rung: Rung,
+        proved: &mut Vec<Outcome>,
+        next: impl Fn(&[Outcome]) -> Option<Outcome>,
+    ) -> Option<()> {
+        let is_longer = rung.number == WHOLE.number;
+        // Who is close to the floor the proof has weighed, but for the start of a shorter run.
+        let is_safe = |o: &Outcome| o.starved.is_nobody() && (is_longer || o.risk.is_none());
+        let holds = |o: &Outcome| o.misses.iter().all(|miss| *miss <= 0.0) && is_safe(o);
         for _ in 0..if is_longer { CONFIRMED.0 } else { CONFIRMED.1 } {
-            let Some(best) = recommended(proved, as_is, self.ranges.aggregates) else { return Some(()) };
+            let Some(best) = next(proved) else { return Some(()) };
             let mut whole = Vec::new();
             self.look(&[proposal(&best)], rung, &mut whole)?;
-            // Who is close to the floor the proof has weighed, but for the start of a shorter run.
-            let is_safe = |o: &Outcome| o.starved.is_nobody() && (is_longer || o.risk.is_none());
-            let holds = |o: &Outcome| o.misses.iter().all(|miss| *miss <= 0.0) && is_safe(o);
             if whole.iter().all(holds) {
                 return Some(());
             }
@@ -32,8 +48,8 @@ impl Search<'_> {
             }
             replace(proved, whole);
         }
-        for outcome in proved.iter_mut() {
-            outcome.meets = false;
+        while let Some(best) = next(proved) {
+            proved.iter_mut().filter(|outcome| outcome.change == best.change).for_each(|outcome| outcome.meets = false);
         }
         Some(())
     }
