@@ -182,7 +182,7 @@ mod tests {
             let comparison = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch);
             (last_line(&comparison.rows), header(&comparison, Style::Plain))
         };
-        let names: Vec<&str> = remedies.iter().map(|remedy| remedy.name).collect();
+        let names: Vec<String> = remedies.iter().map(|remedy| format!("`{}`", remedy.name)).collect();
         assert_eq!(said(0).0, format!("Not simulated: {}.", names.join(", ")));
         let (line, head) = said(1);
         assert_eq!(
