@@ -7,7 +7,10 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
+
+from fairair._extras import need
 
 __all__ = ["bar", "in_notebook"]
 
@@ -35,12 +38,17 @@ def bar(title: str, total: int, done: int = 0, *, wanted: bool | None = None) ->
     total, done : int
         Of how many, and how many before this.
     wanted : bool, optional
-        True or False; by default only where somebody looks: a terminal, a notebook.
+        True or False; by default only where somebody looks: a terminal (where rich is installed), a notebook.
 
     Yields
     ------
     callable
         To be told how many are done and how many are planned by now.
+
+    Raises
+    ------
+    MissingExtraError
+        It is wanted on a terminal, and rich is not installed.
     """
     if wanted is not False and in_notebook():
         notebook = _Notebook(title, total, done)
@@ -48,7 +56,7 @@ def bar(title: str, total: int, done: int = 0, *, wanted: bool | None = None) ->
             yield notebook.tell
         finally:
             notebook.close()
-    elif wanted or (wanted is None and sys.stderr.isatty()):
+    elif wanted or (wanted is None and sys.stderr.isatty() and find_spec("rich") is not None):
         with _terminal(title, total, done) as tell:
             yield tell
     else:
@@ -57,6 +65,7 @@ def bar(title: str, total: int, done: int = 0, *, wanted: bool | None = None) ->
 
 @contextmanager
 def _terminal(title: str, total: int, done: int) -> Iterator[Told]:
+    need("rich")
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -244,6 +244,18 @@ def _kept(store: Path) -> int:
     return int(np.sum([pq.ParquetFile(part).metadata.num_rows for part in store.glob("part-*.parquet")]))
 
 
+def test_without_rich_a_terminal_has_no_bar(
+    short: Scenario, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`pip install fairair` brings no rich: nothing fails that did not ask for a bar."""
+    monkeypatch.setitem(sys.modules, "rich", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    fairair.compare(short, ["vsb"], replicas=1)
+    assert not capsys.readouterr().err
+    with pytest.raises(fairair.MissingExtraError, match="rich"):
+        fairair.compare(short, ["vsb"], replicas=1, progress=True)
+
+
 @pytest.mark.usefixtures("testbed")
 def test_the_testbed_is_swept_and_kept(cell: Scenario, tmp_path: Path) -> None:
     short = cell.with_({"run.duration": "4 s", "run.warmup": "1 s", "run.replicas": 1})
