@@ -2,14 +2,7 @@
 
 use crate::bench::{Bench, Place, needs_root};
 use crate::operator::{in_box, open, reload, two};
-use crate::worker::{Transfer, down, goodputs, up};
-
-/// Goodput of station a (its transfers first) and of station b.
-fn share(bench: &Bench, a: &[Transfer], b: &[Transfer]) -> (f64, f64) {
-    let all: Vec<_> = a.iter().chain(b).copied().collect();
-    let rates = goodputs(bench, &all, 5, 5);
-    (rates[..a.len()].iter().sum(), rates[a.len()..].iter().sum())
-}
+use crate::worker::{down, goodputs, share, up};
 
 /// The claim of the whole box: equal shares of one capacity, whatever the number and direction of connections.
 #[test]

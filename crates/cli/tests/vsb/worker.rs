@@ -43,10 +43,27 @@ pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, sec
     start(bench, transfers, skip, seconds).finish()
 }
 
+/// Goodput in bit/s of the transfers `a` and of the transfers `b`, all at once from second 5 on: of three times of four seconds,
+/// the one between the others by the ratio of `a` to `b`. What stops one sender for a moment is in one of the three only.
+pub(crate) fn share(bench: &Bench, a: &[Transfer<'_>], b: &[Transfer<'_>]) -> (f64, f64) {
+    let all: Vec<_> = a.iter().chain(b).copied().collect();
+    let rates = begin(bench, &all, 5, 4, 3).counted();
+    let sum = |of: &[Vec<f64>], window: usize| of.iter().map(|rates| rates[window]).sum::<f64>();
+    let mut windows = [0, 1, 2].map(|window| (sum(&rates[..a.len()], window), sum(&rates[a.len()..], window)));
+    windows.sort_by(|(a, b), (c, d)| (a / b).total_cmp(&(c / d)));
+    windows[1]
+}
+
 /// Starts all transfers at once. Their time begins when all are connected, however long that takes, and they send until
 /// [`Transfers::finish`].
 #[track_caller]
 pub(crate) fn start(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64) -> Transfers {
+    begin(bench, transfers, skip, seconds, 1)
+}
+
+/// [`start`] with `windows` times to count in, one after the other.
+#[track_caller]
+fn begin(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, seconds: u64, windows: u64) -> Transfers {
     let ends = |transfer: &Transfer<'_>| {
         let host = if transfer.station.contains(':') { "fd02::2" } else { "10.2.0.2" };
         let device = if transfer.station.starts_with("10.1.9.") { Place::Other } else { Place::Stations };
@@ -71,7 +88,7 @@ pub(crate) fn start(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, second
         source.said("CONNECTED");
     }
     for sink in &mut sinks {
-        sink.tell(&format!("{skip} {seconds}"));
+        sink.tell(&format!("{skip} {seconds} {windows}"));
     }
     for source in &mut sources {
         source.tell("send");
@@ -82,8 +99,15 @@ pub(crate) fn start(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, second
 impl Transfers {
     /// Waits until all have counted; their goodputs in bit/s. None ends before, for the others would get its share.
     #[track_caller]
-    pub(crate) fn finish(mut self) -> Vec<f64> {
-        self.sinks.iter_mut().map(|sink| sink.said("GOODPUT").parse().expect("a number")).collect()
+    pub(crate) fn finish(self) -> Vec<f64> {
+        self.counted().iter().map(|windows| windows[0]).collect()
+    }
+
+    /// The same, by transfer and time.
+    #[track_caller]
+    fn counted(mut self) -> Vec<Vec<f64>> {
+        let numbers = |said: String| said.split(' ').map(|word| word.parse().expect("a number")).collect();
+        self.sinks.iter_mut().map(|sink| numbers(sink.said("GOODPUT"))).collect()
     }
 }
 
@@ -191,17 +215,17 @@ pub(crate) fn end() -> Arc<AtomicBool> {
 fn sink(at: SocketAddr) {
     let listener = TcpListener::bind(at).expect("bound");
     say("LISTENS");
-    let times = order();
-    let Some((skip, seconds)) = times.split_once(' ') else { return };
-    let [skip, seconds] = [skip, seconds].map(|text| Duration::from_secs(number(text)));
+    let times: Vec<_> = order().split_whitespace().map(number).collect();
+    let [skip, seconds, windows] = times[..] else { return };
+    let [skip, seconds] = [skip, seconds].map(Duration::from_secs);
     let (is_over, begin) = (end(), Instant::now());
     listener.set_nonblocking(true).expect("set");
     let mut stream = loop {
         if let Ok((stream, _)) = listener.accept() {
             break stream;
         }
-        if begin.elapsed() > skip + seconds {
-            return say("GOODPUT 0");
+        if begin.elapsed() > skip + seconds * windows as u32 {
+            return say(&format!("GOODPUT{}", " 0".repeat(windows as usize)));
         }
         std::thread::sleep(Duration::from_millis(10));
     };
@@ -225,9 +249,14 @@ fn sink(at: SocketAddr) {
             }
         }
     };
-    let (_, from) = read_until(begin + skip);
-    let (bytes, to) = read_until(from + seconds);
-    say(&format!("GOODPUT {}", bytes as f64 * 8.0 / (to - from).as_secs_f64()));
+    let (_, mut from) = read_until(begin + skip);
+    let mut goodputs = Vec::new();
+    for _ in 0..windows {
+        let (bytes, to) = read_until(from + seconds);
+        goodputs.push((bytes as f64 * 8.0 / (to - from).as_secs_f64()).to_string());
+        from = to;
+    }
+    say(&format!("GOODPUT {}", goodputs.join(" ")));
     while !is_over.load(Ordering::SeqCst) {
         read_until(Instant::now());
     }
