@@ -332,8 +332,9 @@ impl<'a> Search<'a> {
             }
             let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
             self.frames += frames;
-            self.spent += frames * cost_of_frame(scenario, self.pace);
-            self.seconds += f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
+            let seconds = f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
+            self.spent += frames * cost_of_frame(scenario, self.pace) + seconds * rung::datagrams(scenario);
+            self.seconds += seconds;
             into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
         (!stopped).then_some(())
@@ -347,7 +348,8 @@ impl<'a> Search<'a> {
 
     /// Frames of a candidate in a rung, as those before it had them.
     fn cost(&self, rung: Rung) -> f64 {
-        let pace = if self.seconds > 0.0 { self.spent / self.seconds } else { self.pace };
+        let reckoned = || self.pace + rung::datagrams(self.scenario);
+        let pace = if self.seconds > 0.0 { self.spent / self.seconds } else { reckoned() };
         (pace * rung::seconds_of(self.scenario, rung, self.pace)).max(1.0)
     }
 

@@ -1,7 +1,8 @@
 //! How long and how often candidates are simulated, and what that may cost.
 
+use fairair_core::packet::Direction;
 use fairair_core::record::Record;
-use fairair_core::scenario::{Flow, Scenario, Traffic};
+use fairair_core::scenario::{Flow, Scenario, Station, Traffic};
 use fairair_core::units::Duration;
 
 use super::squeeze::{squeeze, squeezed};
@@ -219,6 +220,22 @@ pub(super) fn seconds_of(scenario: &Scenario, rung: Rung, pace: f64) -> f64 {
     f64::from(rung.replicas) * own
 }
 
+/// What a datagram costs before it is on the air, in frames: many of a flow that does not answer congestion are dropped before.
+const DATAGRAM: f64 = 0.3;
+
+/// What the datagrams of a second cost before they are on the air, in frames. Greedy downloads offer twice the station's rate.
+pub(super) fn datagrams(scenario: &Scenario) -> f64 {
+    let per_s = |station: &Station, flow: &Flow| match flow.traffic {
+        Traffic::UdpCbr { payload, rate } => payload.time_at(rate).as_secs_f64().recip(),
+        Traffic::UdpGreedy { payload } if flow.direction == Direction::Down => {
+            2.0 / payload.time_at(station.rate).as_secs_f64()
+        }
+        _ => 0.0,
+    };
+    let all = scenario.flows().map(|(station, flow)| per_s(&scenario.stations[station], flow));
+    DATAGRAM * all.sum::<f64>()
+}
+
 /// Frames on the air in the whole replica, as the measured time has them: what a simulation costs.
 pub(super) fn frames(scenario: &Scenario, record: &Record) -> f64 {
     let transmitters = record.stations.iter().map(|station| &station.mac).chain([&record.ap_mac]);
@@ -240,6 +257,15 @@ mod tests {
             [SECOND, PROOF].iter().all(|rung| rung.strictness(8e5).to_bits() == 1.0_f64.to_bits()),
             "several replicas"
         );
+    }
+
+    #[test]
+    fn datagrams_cost_before_they_are_on_the_air() {
+        let text = "name = \"x\"\n[run]\nduration = \"30 s\"\n[radio]\nphy = \"802.11b\"\n[[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }, \
+                    { direction = \"down\", kind = \"udp\", payload = \"1000 B\" }, { direction = \"up\", kind = \"udp\", payload = \"1000 B\" }, \
+                    { direction = \"up\", kind = \"udp\", payload = \"100 B\", rate = \"80 kbit/s\" }]\n";
+        let cost = datagrams(&Scenario::from_toml(text, "test").unwrap());
+        assert!((cost / DATAGRAM - (2.0 * 11e6 / 8000.0 + 100.0)).abs() < 1e-6, "{cost}");
     }
 
     #[test]
