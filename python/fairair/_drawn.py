@@ -12,6 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
+from fairair._arguments import checked
 from fairair._style import COLOURS, axes, style
 from fairair.frames import Air
 from fairair.planner import Plan
@@ -117,6 +118,7 @@ def _front(ax: Axes, plan: Plan) -> None:
     ax.figure.colorbar(drawn, ax=ax, label="fairness: Jain's index of max-min shares", extend="min")
 
 
+@checked
 def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     """Every PPDU in the lane of its sender over time in s: as high as it has data frames, in the colour of its rate.
 
@@ -153,6 +155,7 @@ def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def front(plan: Plan, *, ax: Axes | None = None) -> Axes:
     """Front of a plan: goodput in Mbit/s against delay in ms, fairness as colour, a ring around what is recommended.
 

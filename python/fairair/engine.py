@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 from fairair._export import html_table
 from fairair._extras import need
@@ -25,6 +26,7 @@ __all__ = ["Comparison", "Remedy", "compare", "remedies", "run"]
 Engine = Literal["sim", "model", "testbed"]
 
 
+@checked
 def run(
     scenario: Scenario | str | PathLike[str],
     engine: Engine = "sim",
@@ -93,8 +95,6 @@ def run(
     2.0
     """
     cell = _scenario(scenario, replicas, seed)
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     if model is not None and engine != "model":
         raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
     precision = _percent(until_ci, engine, cell, max_replicas)
@@ -186,6 +186,7 @@ class Comparison(NamedTuple):
         return f"<div>{head}{html_table(('remedy', *shown), rows)}</div>"
 
 
+@checked
 def compare(
     scenario: Scenario | str | PathLike[str],
     names: Iterable[str] | None = None,
@@ -235,8 +236,6 @@ def compare(
         if name not in [*known, "none"]:
             raise FairAirError("names", f"there is no remedy called {name!r}", f"use one of: {', '.join(known)}")
     names = ["none", *(name for name in chosen if name != "none")]
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     with bar("replicas", len(names) * cell.replicas, wanted=progress) as tell:
         reports = _native.compare(cell._json(), names, jobs, tell)
     return Comparison(cell, {name: Result(report) for name, report in zip(names, reports, strict=True)})

@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 from fairair._extras import need
 from fairair._progress import bar
@@ -53,6 +54,7 @@ class Point:
     paste: dict[str, list[str]] | None = None
     """As of a `Candidate`, of what can be deployed in place of the recommended one; None: of any other."""
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
 
@@ -109,6 +111,7 @@ class Candidate:
     least: dict[str, Any] | None = None
     """``who`` has least of its max-min share, its mean ``share`` over the replicas, and the ``lowest`` of them."""
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
 
@@ -191,6 +194,7 @@ class Plan:
     _json: str = field(repr=False)
 
     @classmethod
+    @checked
     def from_json(cls, text: str) -> Plan:
         """Read what ``fairair plan --format json`` prints, or `to_json`.
 
@@ -206,11 +210,23 @@ class Plan:
         Raises
         ------
         FairAirError
-            The text is a plan of another schema.
+            The text is no plan, or one of another schema.
         """
-        raw = json.loads(text)
-        if raw.get("schema") != "fairair.plan/2":
-            raise FairAirError("plan", f"its schema is {raw.get('schema')!r}", "give a plan of this version")
+        fix = "give what `Plan.to_json` of this version returned"
+        try:
+            raw = json.loads(text)
+        except ValueError as error:
+            raise FairAirError("plan", f"this is no JSON: {error}", fix) from None
+        schema = raw.get("schema") if isinstance(raw, dict) else None
+        if schema != "fairair.plan/2":
+            raise FairAirError("plan", f"its schema is {schema!r}", fix)
+        try:
+            return cls._of(raw, text)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise FairAirError("plan", f"this is not the whole of a plan: {error}", fix) from None
+
+    @classmethod
+    def _of(cls, raw: dict[str, Any], text: str) -> Plan:
 
         def candidate(row: dict[str, Any]) -> Candidate:
             result = Result.from_json(json.dumps(row["report"]), "plan")
@@ -245,6 +261,7 @@ class Plan:
         """The candidate to take; None when nothing meets the requirements without starving somebody."""
         return self.candidates[0] if self.met else None
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with the recommended change.
 
@@ -298,6 +315,7 @@ class Plan:
         return answer
 
 
+@checked
 def plan(
     scenario: Scenario | str | PathLike[str],
     goals: str | Goal | Iterable[str | Goal] = "level=1",
@@ -370,8 +388,6 @@ def plan(
     cell = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if seed is not None:
         cell = cell.with_({"run.seed": seed})
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     wanted = [str(goal) for goal in ([goals] if isinstance(goals, str | Goal) else goals)]
     effort = 5.0 if thorough else 1.0
     with bar("parts", 0, wanted=progress) as tell:

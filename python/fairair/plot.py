@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
+from fairair._arguments import checked
 from fairair._drawn import air, front
 from fairair._errors import FairAirError
 from fairair._style import COLOURS, axes, style
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 
+@checked
 def save(ax: Axes, path: str | PathLike[str]) -> Path:
     """Write the figure that `ax` belongs to.
 
@@ -78,6 +80,7 @@ def save(ax: Axes, path: str | PathLike[str]) -> Path:
     return target
 
 
+@checked
 def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     """Bars of each station's goodput in Mbit/s, uploads and downloads, with 95 % confidence intervals.
 
@@ -126,6 +129,7 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = False, ax: Axes | None = None) -> Axes:
     """Curves of a swept measure against a parameter, with 95 % confidence intervals; other parameters become curves.
 
@@ -191,6 +195,7 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     return ax
 
 
+@checked
 def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Axes:
     """Cumulative distribution of the transfer times of files in s.
 
@@ -240,6 +245,7 @@ def _sampled(result: Result) -> Any:
     return table
 
 
+@checked
 def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     """Packets in the AP's queue over time in s, in replica 0.
 
@@ -276,6 +282,7 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = None) -> Axes:
     """Congestion windows in segments over time in s, in replica 0.
 
@@ -295,7 +302,7 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     Raises
     ------
     FairAirError
-        The result has no samples.
+        The result has no samples, or no such flow.
 
     Examples
     --------
@@ -305,10 +312,12 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     >>> cwnd(fairair.run(cell), [0]).get_ylabel()
     'congestion window, segments'
     """
-    table = _sampled(result)
+    table, rows = _sampled(result), result.flows
+    for flow in flows or ():
+        if flow not in rows.index:
+            raise FairAirError("flows", f"there is no flow {flow}", f"give numbers from 0 to {len(rows) - 1}")
     with style():
         ax = axes(ax)
-        rows = result.flows
         for flow in flows if flows is not None else range(len(rows)):
             label = ", ".join(str(rows.loc[flow, column]) for column in ("station", "direction"))
             ax.plot(table.index, table[f"cwnd_{flow}"], marker="", label=label)
@@ -318,6 +327,7 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     return ax
 
 
+@checked
 def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """Total goodput and Jain's index over stations, one row a remedy, with 95 % confidence intervals.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from fairair._arguments import checked
 from fairair._executors import each
 from fairair._progress import bar
 from fairair.goals import Goal
@@ -34,6 +35,7 @@ class Problem(NamedTuple):
     """Seed of all randomness instead of the scenario's."""
 
 
+@checked
 def plans(
     problems: Iterable[Problem], *, executor: Any = None, jobs: int = 0, progress: bool | None = None
 ) -> list[Plan]:

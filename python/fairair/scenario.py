@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 
 __all__ = ["Scenario"]
@@ -40,11 +41,13 @@ class Scenario:
 
     __slots__ = ("_checked", "_document")
 
+    @checked
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document: dict[str, Any] = copy.deepcopy(dict(document))
         self._checked: dict[str, Any] = json.loads(_native.check(_to_json(self._document)))
 
     @classmethod
+    @checked
     def load(cls, path: str | PathLike[str]) -> Scenario:
         """Read a scenario file.
 
@@ -84,6 +87,7 @@ class Scenario:
         return cls.from_toml(text, place)
 
     @classmethod
+    @checked
     def from_toml(cls, text: str, file: str = "scenario.toml") -> Scenario:
         """Read a scenario from the text of a file.
 
@@ -114,6 +118,7 @@ class Scenario:
         return cls(json.loads(_native.read_toml(text, file)))
 
     @classmethod
+    @checked
     def from_dict(cls, document: Mapping[str, Any]) -> Scenario:
         """Make a scenario of the tables that its file would have.
 
@@ -141,6 +146,7 @@ class Scenario:
         """
         return cls(document)
 
+    @checked
     def with_(self, changes: Mapping[str, Any] | None = None, /, **tables: Any) -> Scenario:
         """Return a copy with other values.
 

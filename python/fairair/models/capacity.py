@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairair.models._rows import Floats, Radio, call, document, sized
+from fairair.models._rows import Floats, Radio, call, document, fitting, sized
 
 __all__ = ["Load", "carry"]
 
@@ -80,8 +80,9 @@ def carry(
     streams, (t, s) = sized("capacity.carry", packets, ip_len, rate, error, depth=2)
     (counts, priorities), _ = sized("capacity.carry", count, priority)
     # One call takes one row: counts and priorities of T, then four tables of T x S.
-    batch = np.broadcast_shapes(*(a.shape[:-2] for a in streams), *(a.shape[:-1] for a in (counts, priorities)))
-    flat = [np.broadcast_to(a, (*batch, t)) for a in (counts, priorities)]
+    with fitting("capacity.carry"):
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in streams), *(a.shape[:-1] for a in (counts, priorities)))
+        flat = [np.broadcast_to(a, (*batch, t)) for a in (counts, priorities)]
     flat += [np.broadcast_to(a, (*batch, t, s)).reshape(*batch, t * s) for a in streams]
     row = np.concatenate(flat, axis=-1)
     answer = call("capacity.carry", [], [row], (row.shape[-1],), document(radio), (t, s))

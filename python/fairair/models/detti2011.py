@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairair._arguments import checked
+from fairair._errors import FairAirError
 from fairair.models._rows import Floats, call, sized
 
 __all__ = ["Solution", "backlog", "nsr", "solve", "tn"]
@@ -35,6 +37,7 @@ class Solution(NamedTuple):
     goodput_dw: Floats
     """Downloads likewise."""
 
+    @checked
     def fairness_level(self, i: int, j: int | None = None) -> Floats:
         """``eta_ij``, Eq. 3: goodput of station i over that of j, or over the mean of the others without `j`.
 
@@ -52,7 +55,7 @@ class Solution(NamedTuple):
 
         Raises
         ------
-        IndexError
+        FairAirError
             There is no such station.
 
         References
@@ -67,12 +70,17 @@ class Solution(NamedTuple):
         True
         """
         goodput = self.goodput_up + self.goodput_dw
+        stations = goodput.shape[-1]
+        for name, place in (("i", i), ("j", j)):
+            if place is not None and not -stations <= place < stations:
+                raise FairAirError(name, f"there is no station {place}", f"give 0 to {stations - 1}")
         if j is not None:
             return goodput[..., i] / goodput[..., j]
         others = np.delete(goodput, i, axis=-1)
         return np.asarray(goodput[..., i] / others.mean(axis=-1))
 
 
+@checked
 def solve(
     n_up: ArrayLike,
     n_dw: ArrayLike,

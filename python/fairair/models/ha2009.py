@@ -9,9 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairair.models._rows import Floats, call, sized
+from fairair._arguments import checked
+from fairair._errors import FairAirError
+from fairair.models._rows import Floats, call, fitting, sized
 
 __all__ = ["downloads", "modified_p", "optimal_p", "ratio", "uploads"]
+
+_MOST = 1_000_000
+"""Flows of a direction."""
 
 
 def downloads(
@@ -111,6 +116,7 @@ def uploads(
     return _rates("ha2009.uploads", tau_d, tau_u, [window, q_d, q_a, p, rate])
 
 
+@checked
 def ratio(
     m: int, n: int, p: ArrayLike, *, window: ArrayLike = 42.0, q_d: ArrayLike = 50.0, q_a: ArrayLike = 50.0
 ) -> Floats:
@@ -143,6 +149,9 @@ def ratio(
     >>> float(ratio(4, 4, optimal_p(4, 4)).round(3))
     1.0
     """
+    for symbol, flows in (("m", m), ("n", n)):
+        if not 1 <= flows <= _MOST:
+            raise FairAirError(symbol, f"{flows} flows have no ratio", f"give 1 to {_MOST}")
     return _rates("ha2009.ratio", np.zeros(m), np.zeros(n), [window, q_d, q_a, p, 1.0])[..., 0]
 
 
@@ -215,6 +224,7 @@ def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayL
 def _rates(name: str, tau_d: ArrayLike, tau_u: ArrayLike, scalars: list[ArrayLike]) -> Floats:
     (down,), (m,) = sized(name, tau_d)
     (up,), (n,) = sized(name, tau_u)
-    batch = np.broadcast_shapes(down.shape[:-1], up.shape[:-1])
+    with fitting(name):
+        batch = np.broadcast_shapes(down.shape[:-1], up.shape[:-1])
     both = np.concatenate([np.broadcast_to(down, (*batch, m)), np.broadcast_to(up, (*batch, n))], axis=-1)
     return call(name, scalars, [both], (m + n,), sizes=(m, n))

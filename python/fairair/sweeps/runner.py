@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._engine_id import commit, digest
 from fairair._errors import FairAirError
 from fairair._progress import bar
@@ -35,6 +36,7 @@ _LOOK_S = 0.1
 """How often the threads are looked at, and Ctrl-C is seen."""
 
 
+@checked
 def sweep(
     scenario: Scenario | str | PathLike[str],
     grid: Mapping[str, object],
@@ -101,8 +103,6 @@ def sweep(
     >>> bool((data["fairness_level"].sel({"ap.queue.limit": 10}) > 1).all())
     True
     """
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number, or 0 for the default")
     if engine == "testbed" and executor is not None:
         raise FairAirError(
             "executor", "the testbed does not run elsewhere", "leave `executor` out; `jobs` runs several"
