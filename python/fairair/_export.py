@@ -39,11 +39,13 @@ def units(table: str, columns: Iterable[str], catalogue: Sequence[Quantity]) -> 
 
 
 def origin(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what made a result: version, engine, schema, seed, fingerprint, and the scenario as JSON text."""
+    """Return what made a result: version, engine, model, schema, seed, fingerprint, and the scenario as JSON text."""
     scenario = report["scenario"]
     return {
         "name": scenario["name"],
         "engine": report["engine"],
+        # Attributes of netCDF have no null.
+        "model": (report["model"] or {}).get("name", ""),
         "version": report["version"],
         "schema": report["schema"],
         "seed": scenario["run"]["seed"],

@@ -64,6 +64,18 @@ def test_models_tables_and_texts_can_be_swept(short: Scenario) -> None:
     assert model["goodput_bps_ci95"].isnull().all()
 
 
+def test_what_a_model_answered_names_it(short: Scenario) -> None:
+    assert fairair.run(short, "model").to_xarray().attrs["model"] == "unified"
+    assert fairair.run(short, "model").stations.attrs["origin"]["model"] == "unified"
+    assert fairair.run(short).to_xarray().attrs["model"] == ""
+    limits = {"ap.queue.limit": [20, 75]}
+    assert fairair.sweep(short, limits, engine="model").attrs["model"] == "unified"
+    assert fairair.sweep(short, limits, engine="model", model="detti2011").attrs["model"] == "detti2011"
+    assert fairair.sweep(short, limits, replicas=1).attrs["model"] == ""
+    kinds = {"ap.queue.limit": [20, 75], "ap.queue.kind": ["per-flow-fq", "droptail"]}
+    assert fairair.sweep(short, kinds, engine="model").attrs["model"] == "shares, unified"
+
+
 def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
     data = fairair.sweep(short, {"station.other.count": [2, 4]}, replicas=1)
     assert data["station_goodput_bps"].sel(station="other-4").isnull().values.tolist() == [True, False]

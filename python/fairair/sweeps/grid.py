@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair.engine import run
 from fairair.scenario import Scenario, _to_json
 
 __all__ = ["Axis", "Grid"]
@@ -23,6 +25,11 @@ class Axis(NamedTuple):
     path: str
     values: list[str]
     """As JSON text, which tells 1 from "1" and compares tables."""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all values are numbers."""
+        return all(isinstance(json.loads(value), int | float) for value in self.values)
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -74,6 +81,16 @@ class Grid:
         """Seed of all points; None where it is swept."""
         swept = any(axis.path in ("run", "run.seed") for axis in self.axes)
         return None if swept else int(self.scenario.expanded["run"]["seed"])
+
+    def answered_by(self) -> str:
+        """Return the name of the model that answers, of several with commas between them; empty for other engines."""
+        if self.engine != "model" or self.model is not None:
+            return self.model or ""
+        # Which one is the default no number decides: one value of an axis of numbers stands for all.
+        axes = [range(1 if axis.is_numeric else len(axis.values)) for axis in self.axes]
+        points = np.array([np.ravel_multi_index(indices, self.shape) for indices in product(*axes)])
+        names = (run(self.scenario_at(int(point)), "model", jobs=1).origin["model"] for point in points)
+        return ", ".join(dict.fromkeys(names))
 
     def batch(self, points: npt.NDArray[np.int64]) -> _native.Batch:
         """Return `points` ready to run; those of the testbed only to be checked, as what runs here is the simulator."""

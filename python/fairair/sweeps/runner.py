@@ -82,7 +82,8 @@ def sweep(
     xarray.Dataset
         One dimension a path, in order; variables by measure, with ``units`` and ``long_name``, the half-width of the 95 %
         confidence interval as ``..._ci95``; ``station_...`` by station too. What does not exist is NaN. Attributes say
-        what made it: ``version``, ``engine_digest``, ``commit`` (empty outside a checkout), ``seed``, and the day, ``date``.
+        what made it: ``engine``, ``model`` (the names of those that answered), ``version``, ``engine_digest``, ``commit``
+        (empty outside a checkout), ``seed``, and the day, ``date``.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
     about: dict[str, Any] = {
         "scenario": grid.scenario.to_toml(),
         "engine": grid.engine,
-        "model": grid.model or "",
+        "model": grid.answered_by(),
         # Attributes of netCDF have no null.
         "seed": "swept" if grid.seed is None else grid.seed,
         "version": _native.VERSION,
