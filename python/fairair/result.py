@@ -230,7 +230,7 @@ class Result:
 
     @cached_property
     def origin(self) -> dict[str, Any]:
-        """What made this: name, engine, model (or empty), version, schema, seed, replicas, fingerprint, scenario as JSON text."""
+        """What made this: name, engine, model, version, schema, seed, replicas, fingerprint, scenario as JSON text."""
         return _export.origin(self._report)
 
     def _frame(

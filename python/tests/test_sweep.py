@@ -76,6 +76,19 @@ def test_what_a_model_answered_names_it(short: Scenario) -> None:
     assert fairair.sweep(short, kinds, engine="model").attrs["model"] == "shares, unified"
 
 
+def test_what_stays_beside_a_swept_kind_is_a_coordinate(short: Scenario) -> None:
+    kinds = {"ap.queue.kind": ["droptail", "fq-codel"]}
+    kept = fairair.sweep(short, kinds, replicas=1)
+    assert kept["ap.queue.limit"].item() == 75
+    assert kept["ap.queue.limit"].dims == ()
+    assert "ap.queue.limit" not in fairair.sweep(short.with_({"ap.queue.limit": None}), kinds, replicas=1).coords
+    both = fairair.sweep(short, {**kinds, "ap.queue.limit": [75]}, replicas=1)
+    assert both["ap.queue.limit"].dims == ("ap.queue.limit",)
+    assert both["goodput_bps"].values.ravel().tolist() == kept["goodput_bps"].values.tolist()
+    tables = fairair.sweep(short, {"ap.queue": [{"kind": "droptail"}, {"kind": "fq-codel"}]}, replicas=1)
+    assert "ap.queue.limit" not in tables.coords
+
+
 def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
     data = fairair.sweep(short, {"station.other.count": [2, 4]}, replicas=1)
     assert data["station_goodput_bps"].sel(station="other-4").isnull().values.tolist() == [True, False]

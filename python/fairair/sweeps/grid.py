@@ -82,6 +82,22 @@ class Grid:
         swept = any(axis.path in ("run", "run.seed") for axis in self.axes)
         return None if swept else int(self.scenario.expanded["run"]["seed"])
 
+    def kept(self) -> dict[str, str | float]:
+        """Return what stands beside a swept ``kind`` and stays as it is for all kinds, by path."""
+        found: dict[str, str | float] = {}
+        for axis in self.axes:
+            *above, last = axis.path.split(".")
+            table: Any = self.scenario.to_dict()
+            for key in above:
+                table = table.get(key) if isinstance(table, dict) else None
+            if last == "kind" and isinstance(table, dict):
+                found |= {
+                    ".".join([*above, key]): value
+                    for key, value in table.items()
+                    if isinstance(value, str | int | float)
+                }
+        return {path: value for path, value in found.items() if all(axis.path != path for axis in self.axes)}
+
     def answered_by(self) -> str:
         """Return the name of the model that answers, of several with commas between them; empty for other engines."""
         if self.engine != "model" or self.model is not None:

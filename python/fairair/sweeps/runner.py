@@ -59,6 +59,9 @@ def sweep(
         What all points share.
     grid : mapping from dotted path to values
         Paths as in `Scenario.with_`, one dimension each; values may be tables (``{"ap.queue": [{...}, {...}]}``).
+        A path changes its key alone: under ``"ap.queue.kind"`` each kind has the scenario's ``limit``, which the dataset
+        then has as a coordinate without a dimension. For each kind with its own defaults sweep tables:
+        ``{"ap.queue": [{"kind": "droptail"}, {"kind": "fq-codel"}]}``.
     replicas, seed : int, optional
         Instead of the scenario's. Every point has the same seed: differences between points are then the parameters'.
     engine, model : str
@@ -229,6 +232,7 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
 
     coordinates: dict[str, Any] = {axis.path: axis.labels for axis in grid.axes}
     coordinates["station"] = names
+    coordinates |= grid.kept()
     about: dict[str, Any] = {
         "scenario": grid.scenario.to_toml(),
         "engine": grid.engine,
