@@ -146,7 +146,7 @@ def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> air(fairair.air(cell, 0.05)).get_xlabel()
+    >>> fairair.plot.air(fairair.air(cell, 0.05)).get_xlabel()
     'time, s'
     """
     with style():
@@ -182,7 +182,7 @@ def front(plan: Plan, *, ax: Axes | None = None) -> Axes:
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
     ...     "radio": {"rate": "1 Mbit/s", "basic_rate": "1 Mbit/s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> front(fairair.plan(cell, "a >= 100 kbit/s", deploy="ap")).get_xlabel()
+    >>> fairair.plot.front(fairair.plan(cell, "a >= 100 kbit/s", deploy="ap")).get_xlabel()
     'goodput of the cell, Mbit/s'
     """
     with style():

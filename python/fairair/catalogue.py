@@ -52,7 +52,8 @@ class Estimate(NamedTuple):
 
         Examples
         --------
-        >>> print(Estimate.of({"mean": 2.0, "ci95": 0.1, "n": 5}))
+        >>> import fairair
+        >>> print(fairair.Estimate.of({"mean": 2.0, "ci95": 0.1, "n": 5}))
         2 ± 0.1
         """
         try:
@@ -94,7 +95,8 @@ def quantities() -> tuple[Quantity, ...]:
 
     Examples
     --------
-    >>> next(quantity.unit for quantity in quantities() if quantity.name == "goodput_bps")
+    >>> import fairair
+    >>> next(quantity.unit for quantity in fairair.quantities() if quantity.name == "goodput_bps")
     'bit/s'
     """
     return tuple(Quantity(*row) for row in _native.quantities())
@@ -120,7 +122,8 @@ def quantity(name: str) -> Quantity:
 
     Examples
     --------
-    >>> quantity("goodput_bps").unit
+    >>> import fairair
+    >>> fairair.catalogue.quantity("goodput_bps").unit
     'bit/s'
     """
     of_cell = [quantity for quantity in quantities() if quantity.level == "cell"]

@@ -150,7 +150,8 @@ def remedies() -> list[Remedy]:
 
     Examples
     --------
-    >>> "vsb" in [remedy.name for remedy in remedies()]
+    >>> import fairair
+    >>> "vsb" in [remedy.name for remedy in fairair.remedies()]
     True
     """
     return [Remedy(*row) for row in _native.remedies()]

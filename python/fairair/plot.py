@@ -63,10 +63,12 @@ def save(ax: Axes, path: str | PathLike[str]) -> Path:
 
     Examples
     --------
-    >>> import tempfile
-    >>> with style():
-    ...     axes = plt.subplots()[1]
-    >>> save(axes, Path(tempfile.mkdtemp()) / "plot.svg").suffix
+    >>> import fairair
+    >>> import pathlib, tempfile
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> axes = fairair.plot.goodput(fairair.run(cell))
+    >>> fairair.plot.save(axes, pathlib.Path(tempfile.mkdtemp()) / "plot.svg").suffix
     '.svg'
     """
     target, canvas = Path(path), ax.figure
@@ -106,7 +108,7 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> goodput(fairair.run(cell)).get_xlabel()
+    >>> fairair.plot.goodput(fairair.run(cell)).get_xlabel()
     'goodput, Mbit/s'
     """
     with style():
@@ -162,7 +164,7 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     ...     "ap": {"queue": {"kind": "droptail"}},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
     >>> data = fairair.sweep(cell, {"ap.queue.limit": [10, 50]})
-    >>> against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
+    >>> fairair.plot.against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
     'goodput bps, bit/s'
     """
     # Intervals have measures of their own, and replicas none.
@@ -220,7 +222,7 @@ def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Ax
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up", "kind": "files", "size": "10 kB"}]}]})
-    >>> transfer_cdf({"10 kB": fairair.run(cell)}).get_xlabel()
+    >>> fairair.plot.transfer_cdf({"10 kB": fairair.run(cell)}).get_xlabel()
     'transfer time, s'
     """
     with style():
@@ -270,7 +272,7 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> queue(fairair.run(cell)).get_ylabel()
+    >>> fairair.plot.queue(fairair.run(cell)).get_ylabel()
     'AP queue, packets'
     """
     table = _sampled(result)
@@ -309,7 +311,7 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> cwnd(fairair.run(cell), [0]).get_ylabel()
+    >>> fairair.plot.cwnd(fairair.run(cell), [0]).get_ylabel()
     'congestion window, segments'
     """
     table, rows = _sampled(result), result.flows
@@ -352,7 +354,7 @@ def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> remedies(fairair.compare(cell, ["vsb"])).get_ylabel()
+    >>> fairair.plot.remedies(fairair.compare(cell, ["vsb"])).get_ylabel()
     'remedy'
     """
     table = comparison.table.sort_values("jain_stations")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import importlib
 import inspect
 import pickle
+import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from doctest import DocTestFinder
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -82,6 +86,33 @@ def test_every_function_says_what_it_takes_gives_and_refuses(function: Callable[
     assert all("shape (" in line for line in described), described
     # An example that runs: its own, or that of another function which calls it. Doctests run them.
     assert re.search(rf"\b{function.__name__}\(", EXAMPLES), "no example calls it"
+
+
+OF_USERS = [
+    module.name
+    for module in pkgutil.walk_packages(fairair.__path__, "fairair.")
+    if not re.match(r"fairair\.(_native|__main__|demo|gallery)", module.name)
+]
+
+
+@pytest.mark.parametrize("name", ["fairair", *OF_USERS])
+def test_examples_run_where_nothing_is_imported_yet(name: str) -> None:
+    # Doctests have the names of their module; who pastes an example has none. A wrong answer is theirs to find.
+    for doctest in DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
+        if not doctest.examples:
+            continue
+        nodes = list(ast.walk(ast.parse("".join(example.source for example in doctest.examples))))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in nodes
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        unknown = names - made - set(dir(builtins))
+        assert not unknown, doctest.name
+        assert re.match(r"import fairair\n|from fairair(\.\w+)* import ", doctest.examples[0].source), doctest.name
 
 
 def test_nothing_public_is_left_out_of_the_walk() -> None:

@@ -72,7 +72,8 @@ def carry(
     --------
     A download with an ACK for every second segment: segments from the AP, half as many ACKs from the station.
 
-    >>> load = carry([[2], [1]], [[1500], [40]], 11e6)
+    >>> from fairair.models import capacity
+    >>> load = capacity.carry([[2], [1]], [[1500], [40]], 11e6)
     >>> mbps = load.mixes_per_s * 2 * 1460 * 8 / 1e6
     >>> bool(5 < mbps < 6)
     True

@@ -65,7 +65,8 @@ class Solution(NamedTuple):
 
         Examples
         --------
-        >>> solution = solve([3, 0], [0, 1], 42)
+        >>> from fairair.models import detti2011
+        >>> solution = detti2011.solve([3, 0], [0, 1], 42)
         >>> bool(solution.fairness_level(0, 1) > 2)
         True
         """
@@ -128,8 +129,10 @@ def solve(
     --------
     Fig. 5: one to six uploads at station 1 against four stations with a download each.
 
+    >>> from fairair.models import detti2011
+    >>> import numpy as np
     >>> n_up = np.zeros((6, 5)); n_up[:, 0] = range(1, 7)
-    >>> solve(n_up, [0, 1, 1, 1, 1]).fairness_level(0).round(1)
+    >>> detti2011.solve(n_up, [0, 1, 1, 1, 1]).fairness_level(0).round(1)
     array([ 3.2, 10.5, 12.4, 12.4, 12.4, 12.4])
     """
     groups, core = sized("detti2011.solve", n_up, n_dw, window, beta)
@@ -168,7 +171,8 @@ def backlog(
 
     Examples
     --------
-    >>> float(backlog(0, [3, 0], [0, 1], 42))
+    >>> from fairair.models import detti2011
+    >>> float(detti2011.backlog(0, [3, 0], [0, 1], 42))
     42.0
     """
     groups, core = sized("detti2011.backlog", n_up, n_dw, window, beta)
@@ -202,7 +206,8 @@ def nsr(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Examples
     --------
-    >>> float(nsr(0.0, 42))
+    >>> from fairair.models import detti2011
+    >>> float(detti2011.nsr(0.0, 42))
     42.0
     """
     return call("detti2011.nsr", [p, window])[..., 0]
@@ -235,7 +240,8 @@ def tn(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Examples
     --------
-    >>> bool(tn(0.01) < nsr(0.01))
+    >>> from fairair.models import detti2011
+    >>> bool(detti2011.tn(0.01) < detti2011.nsr(0.01))
     True
     """
     return call("detti2011.tn", [p, window])[..., 0]

@@ -61,7 +61,8 @@ def downloads(
 
     Examples
     --------
-    >>> rates = downloads([0.01, 0.02], [0.01], p=0.667, rate=100.0)
+    >>> from fairair.models import ha2009
+    >>> rates = ha2009.downloads([0.01, 0.02], [0.01], p=0.667, rate=100.0)
     >>> bool(rates[0] > rates[1])
     True
     """
@@ -110,7 +111,8 @@ def uploads(
 
     Examples
     --------
-    >>> uploads([0.01], [0.01, 0.01], p=0.5, rate=100.0).shape
+    >>> from fairair.models import ha2009
+    >>> ha2009.uploads([0.01], [0.01, 0.01], p=0.5, rate=100.0).shape
     (2,)
     """
     return _rates("ha2009.uploads", tau_d, tau_u, [window, q_d, q_a, p, rate])
@@ -146,7 +148,8 @@ def ratio(
 
     Examples
     --------
-    >>> float(ratio(4, 4, optimal_p(4, 4)).round(3))
+    >>> from fairair.models import ha2009
+    >>> float(ha2009.ratio(4, 4, ha2009.optimal_p(4, 4)).round(3))
     1.0
     """
     for symbol, flows in (("m", m), ("n", n)):
@@ -182,7 +185,8 @@ def optimal_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLi
 
     Examples
     --------
-    >>> optimal_p(4, [1, 4]).round(3)
+    >>> from fairair.models import ha2009
+    >>> ha2009.optimal_p(4, [1, 4]).round(3)
     array([0.8 , 0.771])
     """
     return call("ha2009.optimal_p", [m, n, window, q_a])[..., 0]
@@ -215,7 +219,8 @@ def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayL
 
     Examples
     --------
-    >>> (modified_p(4, [4, 5, 8]) / optimal_p(4, [4, 5, 8])).round(2)
+    >>> from fairair.models import ha2009
+    >>> (ha2009.modified_p(4, [4, 5, 8]) / ha2009.optimal_p(4, [4, 5, 8])).round(2)
     array([1. , 0.9, 0.8])
     """
     return call("ha2009.modified_p", [m, n, window, q_a])[..., 0]

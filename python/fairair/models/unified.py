@@ -95,7 +95,8 @@ def solve(
     --------
     Three uploads at one station against four stations with a download each:
 
-    >>> answer = solve(up=[[1], [0]], flows=[[3], [1]], stations=[1, 4], beta=[1.2, 1.2], buffer=75)
+    >>> from fairair.models import unified
+    >>> answer = unified.solve(up=[[1], [0]], flows=[[3], [1]], stations=[1, 4], beta=[1.2, 1.2], buffer=75)
     >>> level = 3 * answer.goodput[0, 0] / answer.goodput[1, 0]
     >>> bool(level > 3)
     True
