@@ -5,6 +5,7 @@ Every function draws into `ax` or a new figure and returns the axes: ``plot.save
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -21,9 +22,11 @@ from fairair._errors import FairAirError
 from fairair._style import COLOURS, axes, style
 from fairair.engine import Comparison
 from fairair.result import Result
+from fairair.scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = [
     "COLOURS",
@@ -140,9 +143,9 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     data : xarray.Dataset
         From `fairair.sweep`.
     x : str
-        The parameter on the x axis, a path of the sweep.
+        The parameter on the x axis, a path of the sweep. Quantities of one unit (``"2 Mbit/s"``) are numbers there.
     y : str, default "fairness_level"
-        The measure, for instance ``"jain_flows"``; its unit stands on the axis.
+        The measure, for instance ``"jain_flows"``; its unit stands on the axis, Mbit/s for bit/s.
     log : bool
         A logarithmic y axis.
     ax : Axes, optional
@@ -165,7 +168,7 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
     >>> data = fairair.sweep(cell, {"ap.queue.limit": [10, 50]})
     >>> fairair.plot.against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
-    'goodput bps, bit/s'
+    'goodput, Mbit/s'
     """
     # Intervals have measures of their own, and replicas none.
     measures = [str(name) for name in data.data_vars if f"{name}_ci95" in data]
@@ -176,25 +179,53 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
         ax = axes(ax)
         others = [str(name) for name in data[y].dims if name != x]
         stacked = data[[y, f"{y}_ci95"]].stack(curve=others) if others else data[[y, f"{y}_ci95"]].expand_dims("curve")
-        places = data[x].values
-        numbers = np.issubdtype(places.dtype, np.number)
-        at = places if numbers else np.arange(len(places))
+        at, x_unit, names = _places(x, data[x].values)
+        y_unit = data[y].attrs.get("units", "1")
+        shown, factor = ("Mbit/s", 1e-6) if y_unit == "bit/s" else (y_unit, 1.0)
+        # The last key, unless another parameter has the same.
+        last = [name.rpartition(".")[2] for name in others]
+        short = {name: key if last.count(key) == 1 else name for name, key in zip(others, last, strict=True)}
         for index in range(stacked.sizes["curve"]):
             one = stacked.isel(curve=index).transpose(x, ...)
-            label = ", ".join(f"{name.rpartition('.')[2]} = {one[name].item()}" for name in others)
-            error = np.nan_to_num(one[f"{y}_ci95"].values)
-            ax.errorbar(at, one[y].values, yerr=error, capsize=2, label=label or None)
-        if not numbers:
-            ax.set_xticks(at, [str(place) for place in places])
-        ax.set_xlabel(x)
-        unit = data[y].attrs.get("units", "1")
-        name = data[y].attrs.get("long_name", y)
-        ax.set_ylabel(name if unit == "1" else f"{name}, {unit}")
+            label = ", ".join(f"{name} = {one[path].item()}" for path, name in short.items())
+            error = np.nan_to_num(one[f"{y}_ci95"].values) * factor
+            # One curve: several calls may draw several cells into the same axes.
+            ax.errorbar(at, one[y].values * factor, yerr=error, capsize=2, label=label or _cell_of(data) or y)
+        if names:
+            ax.set_xticks(at, names)
+        ax.set_xlabel(f"{x}, {x_unit}" if x_unit else x)
+        what = y.removesuffix("_bps").removesuffix("_s").replace("_", " ")
+        ax.set_ylabel(what if shown == "1" else f"{what}, {shown}")
         if log:
             ax.set_yscale("log")
-        if others:
-            ax.legend()
+        ax.legend()
     return ax
+
+
+_UNITS = {"limit": "packets", "data": "packets", "ack": "packets", "other": "packets", "window": "segments"}
+"""Of the parameters that are numbers without a unit, by their last key."""
+_QUANTITY = re.compile(r"([0-9.]+) ?(\D.*)")
+
+
+def _places(path: str, values: NDArray[Any]) -> tuple[NDArray[Any], str, list[str]]:
+    """Return where the values of a parameter stand on an axis, its unit, and the ticks' names where it is no number."""
+    if np.issubdtype(values.dtype, np.number):
+        return values, _UNITS.get(path.rpartition(".")[2], ""), []
+    names = list(map(str, values))
+    quantities = [_QUANTITY.fullmatch(name) for name in names]
+    units = {quantity and quantity[2] for quantity in quantities}
+    if len(units) == 1 and (unit := units.pop()):
+        try:
+            return np.array([float(quantity[1]) for quantity in quantities if quantity]), unit, []
+        except ValueError:
+            pass
+    return np.arange(len(names)), "", names
+
+
+def _cell_of(data: xr.Dataset) -> str:
+    """Return the name of the scenario of a sweep; empty where the dataset has lost it."""
+    scenario = data.attrs.get("scenario")
+    return Scenario.from_toml(scenario).name if isinstance(scenario, str) else ""
 
 
 @checked
