@@ -283,9 +283,9 @@ class Result:
         Returns
         -------
         xarray.Dataset
-            The quantities of the whole cell without a dimension, ``station_...`` by ``station``, ``flow_...`` by
-            ``flow``; each with ``units`` and ``long_name``, and its half-width as ``..._ci95``. Attributes say what
-            made the result.
+            The quantities of the whole cell without a dimension, as a sweep has them, ``station_...`` by ``station``,
+            ``flow_...`` by ``flow``; each with ``units`` and ``long_name``, and its half-width as ``..._ci95``. Attributes
+            say what made the result.
 
         Raises
         ------

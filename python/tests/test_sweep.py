@@ -64,6 +64,20 @@ def test_models_tables_and_texts_can_be_swept(short: Scenario) -> None:
     assert model["goodput_bps_ci95"].isnull().all()
 
 
+def test_a_sweep_a_result_and_the_catalogue_have_one_name_for_a_quantity(short: Scenario) -> None:
+    swept = fairair.sweep(short, {"run.seed": [1]}).squeeze("run.seed", drop=True)
+    single = fairair.run(short).to_xarray()
+    assert set(swept.data_vars) - {"replicas"} <= set(single.data_vars)
+    for name in set(swept.data_vars) - {"replicas"}:
+        np.testing.assert_array_equal(swept[name], single[name])
+        assert swept[name].attrs["units"] == single[name].attrs["units"]
+    known = {(quantity.level, quantity.name) for quantity in fairair.quantities()}
+    means = [str(name) for name in single.data_vars if not str(name).endswith("_ci95")]
+    for name in means:
+        level = "cell" if not single[name].dims else str(single[name].dims[0])
+        assert (level, name.removeprefix("" if level == "cell" else f"{level}_")) in known
+
+
 def test_what_a_model_answered_names_it(short: Scenario) -> None:
     assert fairair.run(short, "model").to_xarray().attrs["model"] == "unified"
     assert fairair.run(short, "model").stations.attrs["origin"]["model"] == "unified"

@@ -32,6 +32,11 @@ __all__ = ["sweep"]
 
 _FLUSH_S = 1.0
 """Finished points wait at most this long for their place in the store."""
+_CATALOGUED = {
+    "uplink_queue_packets": "uplink_queue_mean_packets",
+    "uplink_queue_packets_ci95": "uplink_queue_mean_packets_ci95",
+}
+"""Columns of stores that have another name in docs/results.md, and so in datasets."""
 _LOOK_S = 0.1
 """How often the threads are looked at, and Ctrl-C is seen."""
 
@@ -227,8 +232,13 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
     for name, unit in _with_ci(of_station):
         full = np.full((grid.size, len(names)), np.nan)
         full[row, station] = table[f"station.{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        attributes = {"units": unit, "long_name": f"station {name.replace('_', ' ')}"}
-        data[f"station_{name}"] = ([*dims, "station"], full.reshape(*grid.shape, len(names)), attributes)
+        shown = _CATALOGUED.get(name, name).replace("_", " ")
+        attributes = {"units": unit, "long_name": f"station {shown}"}
+        data[f"station_{_CATALOGUED.get(name, name)}"] = (
+            [*dims, "station"],
+            full.reshape(*grid.shape, len(names)),
+            attributes,
+        )
 
     coordinates: dict[str, Any] = {axis.path: axis.labels for axis in grid.axes}
     coordinates["station"] = names
