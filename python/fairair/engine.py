@@ -65,11 +65,12 @@ def run(
     jobs : int, default 0
         Threads; 0 is one a processor. For the testbed, replicas side by side; 0 is one after the other.
     until_ci : float or str, optional
-        Simulate on until the 95 % half-widths of the total goodput and of the mean flow goodput of each direction that
-        is not starved are below this part of their means: ``0.02`` or ``"2 %"``. The first batch has the scenario's
-        replicas, at least 5. ``.to_dict()["until_ci"]`` says whether it was reached.
+        How sure goodputs shall be: ``0.02`` or ``"2 %"`` adds replicas until the half-width of the 95 % confidence
+        interval is below 2 % of the mean, for the total goodput and for the mean goodput of a flow in each direction (one
+        that is starved aside). There are at least as many as without it, and 5; at most `max_replicas`.
+        ``.to_dict()["until_ci"]`` says whether it was reached.
     max_replicas : int, default 1000
-        Most replicas that `until_ci` may take.
+        Most replicas that `until_ci` may take; no fewer than the scenario's.
     pcap : path-like, optional
         Where to write the frames on the air in replica 0, with radiotap headers, for Wireshark. The simulator's only.
     progress : bool, optional
