@@ -14,7 +14,7 @@ from fairair import _native
 from fairair._arguments import checked
 from fairair._errors import FairAirError
 
-__all__ = ["Scenario"]
+__all__ = ["Scenario", "scenarios"]
 
 
 class Scenario:
@@ -270,6 +270,23 @@ class Scenario:
             f"Scenario({self.name!r}: {stations} station{'s' * (stations != 1)}, {self.flow_count} flows, "
             f"{self._document['run']['duration']}, {replicas} replica{'s' * (replicas != 1)})"
         )
+
+
+def scenarios() -> dict[str, Path]:
+    """Return the scenario files that come with the package: those of ``scenarios/`` in the repository.
+
+    Returns
+    -------
+    dict from str to Path
+        Files by name, for `Scenario.load`, or wherever a scenario may be a path.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> fairair.Scenario.load(fairair.scenarios()["detti2011-five-stations"]).station_names[:2]
+    ['sta1', 'other-1']
+    """
+    return {path.stem: path for path in sorted((Path(__file__).parent / "_scenarios").glob("*.toml"))}
 
 
 def _described(station: dict[str, Any]) -> str:
