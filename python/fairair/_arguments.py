@@ -95,6 +95,10 @@ def _named(value: Any) -> str:
         return "no number"
     if isinstance(value, str) and not value:
         return "empty"
+    if isinstance(value, str | PathLike) and "\0" in str(value):
+        return "no path"
+    if isinstance(value, str) and not _is_unicode(value):
+        return "no Unicode text"
     too_large = _is_number(value, numbers.Integral) and not _fits(value, int)
     return "too large" if too_large else _a(type(value).__name__)
 
@@ -128,9 +132,11 @@ def _fits(value: Any, wanted: Any) -> bool:
     if isinstance(wanted, str):
         return any(one.__name__ == wanted for one in type(value).__mro__)
     if origin in (Union, UnionType):
-        # No file is called "".
+        # No file is called "", and none has a zero byte in its name.
         is_path = any(get_origin(one) is PathLike for one in inner)
-        return any(_fits(value, one) for one in inner) and not (is_path and isinstance(value, str) and not value)
+        if is_path and isinstance(value, str | PathLike) and (value == "" or "\0" in str(value)):
+            return False
+        return any(_fits(value, one) for one in inner)
     if origin is Literal:
         # Which of them: the function says so, as the command does.
         return isinstance(value, tuple({type(one) for one in inner}))
@@ -145,12 +151,22 @@ def _fits(value: Any, wanted: Any) -> bool:
         return True
     if not isinstance(value, kind) or (isinstance(value, str | bytes) and kind is not str):
         return False
+    if isinstance(value, str):
+        return _is_unicode(value)
     if kind is PathLike:
         return True
     if inner and isinstance(value, Mapping):
         return all(_fits(key, inner[0]) and _fits(one, inner[-1]) for key, one in value.items())
     if inner and isinstance(value, Collection):
         return all(_fits(one, inner[0]) for one in value)
+    return True
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
     return True
 
 

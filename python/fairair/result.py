@@ -375,10 +375,12 @@ class Result:
         try:
             text = (source / "result.json").read_text(encoding="utf-8")
             table = parquet.read_table(source / "transfers.parquet")
-        except OSError as error:
+            transfers = {name: table[name].to_numpy() for name in ("replica", "flow", "duration_s")}
+        # What pyarrow cannot read is a ValueError, a column that is not there a KeyError.
+        except (OSError, ValueError, KeyError) as error:
             fix = "name a directory that `Result.to_parquet` wrote"
-            raise FairAirError(fspath(path), f"cannot read a result: {error.strerror or error}", fix) from None
-        transfers = {name: table[name].to_numpy() for name in ("replica", "flow", "duration_s")}
+            why = getattr(error, "strerror", None) or error
+            raise FairAirError(fspath(path), f"cannot read a result: {why}", fix) from None
         return cls(_native.Report.from_json(text, fspath(path)), transfers)
 
     def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:

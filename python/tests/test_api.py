@@ -231,6 +231,19 @@ def test_tables_carry_units_and_origin_into_parquet(result: fairair.Result, tmp_
     assert data["goodput_bps"].attrs["units"] == "bit/s"
 
 
+@pytest.mark.parametrize("name", ["result.json", "transfers.parquet"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}"])
+def test_a_damaged_result_is_refused(result: fairair.Result, tmp_path: Path, name: str, content: bytes) -> None:
+    result.to_parquet(tmp_path / "result")
+    (tmp_path / "result" / name).write_bytes(content)
+    with pytest.raises(FairAirError, match="result: "):
+        fairair.Result.load(tmp_path / "result")
+    (tmp_path / "result" / "result.json").write_text(result.to_json())
+    (tmp_path / "result" / "flows.parquet").replace(tmp_path / "result" / "transfers.parquet")
+    with pytest.raises(FairAirError, match=r"cannot read a result: .*replica"):
+        fairair.Result.load(tmp_path / "result")
+
+
 def test_a_result_is_pickled_with_its_transfers_and_shown_without_markup(result: fairair.Result) -> None:
     again = pickle.loads(pickle.dumps(result))  # noqa: S301 # our own
     assert again.to_json() == result.to_json()

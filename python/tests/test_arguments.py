@@ -170,6 +170,8 @@ def test_wrong_arguments_of_a_model_are_refused_in_words(function: Callable[...,
         (lambda: plot.goodput(3), "result: 3 is an int\n.*fairair.run"),  # type: ignore[arg-type]
         (lambda: plot.against(3, "x"), "data: 3 is an int\n.*fairair.sweep"),  # type: ignore[arg-type]
         (lambda: Scenario.load(["a"]), r"path: \['a'\] is a list\n.*a text or a path"),  # type: ignore[arg-type]
+        (lambda: Scenario.load("a\0b"), r"path: 'a\\x00b' is no path"),
+        (lambda: Scenario.from_toml("name = '\udce4'"), "text: .* is no Unicode text"),
         (lambda: plot.cwnd(fairair.run(CELL), [7]), "there is no flow 7\n.*0 to 1"),
         (lambda: fairair.Plan.from_json('{"schema": "fairair.plan/2"}'), "plan: this is not the whole of a plan"),
     ],

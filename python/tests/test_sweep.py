@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
@@ -117,6 +118,8 @@ def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
         ({"station.sta7.rate": ["2 Mbit/s"]}, "use one of: sta1, other"),
         ({"ap.queue.limit": [10, 0]}, "sweep point ap.queue.limit = 0"),
         ({"ap.queue.limit": 10}, "not several"),
+        ({"ap.queue.limit": [10], "ap.queue": [{"kind": "las"}]}, "name ap.queue before ap.queue.limit"),
+        ({"station.sta1.rate": ["2 Mbit/s"], "station.*.rate": ["1 Mbit/s"]}, "before station.sta1.rate"),
         ({"ap.queue.kind": "droptail"}, "not several"),
         ({"ap.queue.limit": [10, 10]}, "twice"),
         ({"station": [[{"name": "a"}], [{"name": "b"}]]}, "cannot vary the whole list of stations"),
@@ -360,3 +363,15 @@ def test_the_testbed_tells_who_is_not_root(short: Scenario) -> None:
     told = done.stderr.strip().splitlines()[-2:]
     assert told[0].startswith("fairair._errors.FairAirError: testbed: ")
     assert "run it as root" in told[1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
+def test_a_part_that_is_none_is_named(short: Scenario, tmp_path: Path, content: bytes | None) -> None:
+    fairair.sweep(short, {"ap.queue.limit": [20]}, replicas=1, store=tmp_path / "store")
+    (part,) = (tmp_path / "store").glob("part-*")
+    if content is None:
+        pq.write_table(pa.table({"other": [1]}), part)
+    else:
+        part.write_bytes(content)
+    with pytest.raises(FairAirError, match=f"{part.name}: cannot read this part"):
+        fairair.sweep(short, {"ap.queue.limit": [20]}, replicas=1, store=tmp_path / "store")

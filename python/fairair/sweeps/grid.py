@@ -72,6 +72,11 @@ class Grid:
         self.engine = engine
         self.model = model
         self.axes = [_axis(path, values) for path, values in axes.items()]
+        for place, axis in enumerate(self.axes):
+            for earlier in self.axes[:place]:
+                if _overwrites(axis.path, earlier.path):
+                    problem = f"{axis.path} is set after it and takes it away"
+                    raise FairAirError(earlier.path, problem, f"name {axis.path} before {earlier.path}")
         self.shape = tuple(len(axis.values) for axis in self.axes)
         self.size = math.prod(self.shape)
         self.batch(np.empty(0, dtype=np.int64)).check()
@@ -118,6 +123,12 @@ class Grid:
         indices = np.unravel_index(point, self.shape)
         chosen = zip(self.axes, indices, strict=True)
         return self.scenario.with_({axis.path: json.loads(axis.values[index]) for axis, index in chosen})
+
+
+def _overwrites(later: str, earlier: str) -> bool:
+    """Whether setting a path takes away what was set by another."""
+    new, old = later.split("."), earlier.split(".")
+    return len(new) <= len(old) and all(one in ("*", other) for one, other in zip(new, old, strict=False))
 
 
 def _axis(path: str, values: object) -> Axis:
