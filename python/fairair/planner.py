@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fairair import _native
 from fairair._arguments import checked
 from fairair._errors import FairAirError
+from fairair._export import html_table
 from fairair._extras import need
 from fairair._progress import bar
 from fairair.goals import Goal
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Constraint", "Plan", "Point", "plan"]
 
+_HEAD = ("remedy", "deploy", "Mbit/s", "fairness", "delay, ms", "meets", "scenario file")
 Deploy = Literal["any", "ap", "box"]
 
 
@@ -154,7 +157,7 @@ class Constraint:
     """Whether the mean meets it, but not the far end of its confidence interval."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What was proved, the recommended candidate first, and what else can be had."""
 
@@ -293,6 +296,38 @@ class Plan:
             [{name: getattr(point, name) for name in columns} for point in self.front]
         )
         return table
+
+    def _shown(self) -> tuple[str, list[tuple[str, ...]]]:
+        """Return a line about the whole, and a row of texts a candidate, the recommended one first."""
+        wishes = " and ".join(self.goals) or "the delay"
+        what = "recommended first" if self.met else "nothing meets it; the closest first"
+        rows: list[tuple[str, ...]] = [
+            (
+                one.family,
+                one.deploy,
+                f"{one.result._native.summary()[0][1] / 1e6:.3g}",
+                f"{one.fairness:.2f}",
+                f"{one.delay_s * 1e3:.3g}",
+                "yes" if one.meets else "no",
+                " ".join(one.snippet.split()),
+            )
+            for one in self.candidates
+        ]
+        now = ", met already" if self.already_met else ""
+        return f"{wishes}{now}, {self.tried} candidates tried, {what}", rows
+
+    def __repr__(self) -> str:
+        line, rows = self._shown()
+        table = [_HEAD, *rows]
+        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
+        texts = (
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table
+        )
+        return "\n".join([f"<fairair.Plan {self.name!r}: {line}>", *texts])
+
+    def _repr_html_(self) -> str:
+        line, rows = self._shown()
+        return f"<div><b>{html.escape(self.name)}</b>: {html.escape(line)}{html_table(_HEAD, rows)}</div>"
 
     def to_json(self) -> str:
         """Return the plan as ``fairair plan --format json`` has it.

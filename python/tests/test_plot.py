@@ -95,6 +95,10 @@ def test_a_front_has_a_point_a_candidate_and_a_ring() -> None:
     plan = fairair.plan(two, "a >= 100 kbit/s", deploy="ap")
     best = plan.recommended
     assert best is not None
+    # In a terminal and in a notebook it is a table, not the whole of what it holds.
+    assert repr(plan).startswith("<fairair.Plan 'two': a >= 100 kbit/s")
+    assert len(repr(plan).splitlines()) == len(plan.candidates) + 2
+    assert plan._repr_html_().count("<tr>") == len(plan.candidates) + 1
     points, ring = plot.front(plan).collections
     expected = [(point.goodput_bps / 1e6, max(1.0, 1e3 * point.delay_s)) for point in plan.front]
     assert np.allclose(points.get_offsets(), expected)
