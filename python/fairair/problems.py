@@ -33,6 +33,8 @@ class Problem(NamedTuple):
     """Look at five times as many candidates."""
     seed: int | None = None
     """Seed of all randomness instead of the scenario's."""
+    today: bool = False
+    """Only what access points and the live box have today."""
 
 
 @checked
@@ -89,6 +91,7 @@ def _solved(problem: Problem, jobs: int) -> str:
         tolerance=problem.tolerance,
         floor=problem.floor,
         deploy=problem.deploy,
+        today=problem.today,
         thorough=problem.thorough,
         seed=problem.seed,
         jobs=jobs,

@@ -287,6 +287,11 @@ def test_plans_are_made_on_an_executor() -> None:
         fairair.plans([wrong], executor=pool)
 
 
+def test_a_problem_has_every_wish_of_a_plan() -> None:
+    wishes = set(inspect.signature(fairair.plan).parameters) - {"jobs", "progress"}
+    assert set(fairair.Problem._fields) == wishes
+
+
 def test_hints_can_be_read() -> None:
     for function in FUNCTIONS:
         if function.__module__.startswith("fairair.models"):
