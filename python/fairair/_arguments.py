@@ -43,7 +43,7 @@ _MOST = 2**64
 """Of whole numbers: what Rust takes."""
 _WORDS: dict[Any, str] = {
     bool: "True or False",
-    float: "a finite number",
+    float: "a number",
     int: "a whole number",
     str: "a text",
     NoneType: "None",
@@ -74,6 +74,10 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 def check_fields(made: Any) -> None:
     """Check the fields of a dataclass likewise, as its ``__post_init__``."""
     _check(type(made).__init__, vars(made), f"{type(made).__name__}.")
+    for name, value in vars(made).items():
+        # An argument may say "to the end"; a wish has to be a number of the files that it is written into.
+        if isinstance(value, float) and math.isinf(value):
+            raise FairAirError(f"{type(made).__name__}.{name}", f"{value} is no number", "give a finite number")
 
 
 def _check(function: Callable[..., Any], given: Mapping[str, Any], prefix: str = "") -> None:
@@ -142,7 +146,7 @@ def _fits(value: Any, wanted: Any) -> bool:
         return isinstance(value, tuple({type(one) for one in inner}))
     kind = origin or wanted
     if kind is float:
-        return _is_number(value, numbers.Real) and math.isfinite(value)
+        return _is_number(value, numbers.Real) and not math.isnan(value)
     if kind is int:
         return _is_number(value, numbers.Integral) and -_MOST <= value < _MOST
     if kind is bool:
