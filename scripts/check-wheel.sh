@@ -42,6 +42,7 @@ PYTHON
     )
     awk "BEGIN { exit !($seconds < 0.3) }" || { echo "  import takes $seconds s" >&2; exit 1; }
     (cd "$room" && "$bin/python" -c 'import fairair; print(repr(fairair.run(fairair.Scenario.from_dict({"name": "a", "run": {"duration": "5 s"}, "station": [{"name": "a", "flows": [{"direction": "up"}]}]}))))' >/dev/null)
+    "$bin/python" -c 'import fairair; assert len([fairair.Scenario.load(path) for path in fairair.scenarios().values()]) > 20'
     "$bin/pip" install --quiet --disable-pip-version-check "fairair[plot] @ file://$wheel"
     (cd "$room" && MPLBACKEND=agg "$bin/python" plot.py && [ -s plot.svg ] && rm plot.svg)
     echo "  Python $version: NumPy alone, import in $seconds s, a plot"

@@ -30,7 +30,7 @@ from fairair.frames import Air, air
 from fairair.planner import Plan, plan
 from fairair.problems import Problem, plans
 from fairair.result import Result
-from fairair.scenario import Scenario
+from fairair.scenario import Scenario, scenarios
 
 __version__ = _native.VERSION
 
@@ -62,6 +62,7 @@ __all__ = [
     "quantities",
     "remedies",
     "run",
+    "scenarios",
     "sweep",
     "tables",
 ]

@@ -12,6 +12,7 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.patches import Patch
 
+from fairair._arguments import checked
 from fairair._style import COLOURS, axes, style
 from fairair.frames import Air
 from fairair.planner import Plan
@@ -117,6 +118,7 @@ def _front(ax: Axes, plan: Plan) -> None:
     ax.figure.colorbar(drawn, ax=ax, label="fairness: Jain's index of max-min shares", extend="min")
 
 
+@checked
 def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     """Every PPDU in the lane of its sender over time in s: as high as it has data frames, in the colour of its rate.
 
@@ -144,7 +146,7 @@ def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> air(fairair.air(cell, 0.05)).get_xlabel()
+    >>> fairair.plot.air(fairair.air(cell, 0.05)).get_xlabel()
     'time, s'
     """
     with style():
@@ -153,6 +155,7 @@ def air(seen: Air, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def front(plan: Plan, *, ax: Axes | None = None) -> Axes:
     """Front of a plan: goodput in Mbit/s against delay in ms, fairness as colour, a ring around what is recommended.
 
@@ -179,7 +182,7 @@ def front(plan: Plan, *, ax: Axes | None = None) -> Axes:
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
     ...     "radio": {"rate": "1 Mbit/s", "basic_rate": "1 Mbit/s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> front(fairair.plan(cell, "a >= 100 kbit/s", deploy="ap")).get_xlabel()
+    >>> fairair.plot.front(fairair.plan(cell, "a >= 100 kbit/s", deploy="ap")).get_xlabel()
     'goodput of the cell, Mbit/s'
     """
     with style():

@@ -16,11 +16,23 @@ _RETRIES = 10
 
 
 def _checked(wanted: str, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Call on a worker, unless it has another engine; `wanted` is the digest."""
+    """Call on a worker, unless it has another engine; `wanted` is the digest.
+
+    Bad input is an answer: Dask would try what is raised again and again.
+    """
     if digest() != wanted:
         what = f"this worker has another engine: {version()}, not {wanted}"
         raise FairAirError("executor", what, "install the same build of FairAir on all workers")
-    return function(*arguments)
+    try:
+        return function(*arguments)
+    except FairAirError as error:
+        return error
+
+
+def _answer(answer: Any) -> Any:
+    if isinstance(answer, FairAirError):
+        raise answer
+    return answer
 
 
 def _is_dask(executor: Any) -> bool:
@@ -38,6 +50,8 @@ def threads_of(executor: Any) -> int:
     if isinstance(executor, Executor):
         return max(1, int(getattr(executor, "_max_workers", 1)))
     if _is_dask(executor):
+        if executor.status != "running":
+            raise FairAirError("executor", f"this client is {executor.status}", "give a Client that is connected")
         return max(1, int(sum(executor.nthreads().values())))
     what = f"{type(executor).__name__} runs nothing of FairAir"
     raise FairAirError("executor", what, "give a concurrent.futures.Executor, a dask.distributed.Client, or None")
@@ -54,15 +68,19 @@ def each(executor: Any, function: Callable[..., Any], calls: Sequence[tuple[Any,
         place = {future.key: index for index, future in enumerate(futures)}
         try:
             for future in ended(futures):
-                yield place[future.key], future.result()
+                yield place[future.key], _answer(future.result())
                 future.release()
         finally:
             executor.cancel(futures)
         return
-    waiting = {executor.submit(_checked, digest(), function, call): index for index, call in enumerate(calls)}
+    try:
+        waiting = {executor.submit(_checked, digest(), function, call): index for index, call in enumerate(calls)}
+    except RuntimeError as error:
+        # Shut down, or its processes died.
+        raise FairAirError("executor", f"this executor takes no calls: {error}", "give a new one") from None
     try:
         for future in as_completed(waiting):
-            yield waiting[future], future.result()
+            yield waiting[future], _answer(future.result())
     finally:
         for future in waiting:
             future.cancel()

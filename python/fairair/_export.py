@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairair import _native
 from fairair._extras import need
 
 if TYPE_CHECKING:
@@ -39,11 +40,13 @@ def units(table: str, columns: Iterable[str], catalogue: Sequence[Quantity]) -> 
 
 
 def origin(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what made a result: version, engine, schema, seed, fingerprint, and the scenario as JSON text."""
+    """Return what made a result: version, engine, model, schema, seed, fingerprint, and the scenario as JSON text."""
     scenario = report["scenario"]
     return {
         "name": scenario["name"],
         "engine": report["engine"],
+        # Attributes of netCDF have no null.
+        "model": (report["model"] or {}).get("name", ""),
         "version": report["version"],
         "schema": report["schema"],
         "seed": scenario["run"]["seed"],
@@ -68,11 +71,11 @@ def arrow(frame: pd.DataFrame) -> pa.Table:
 def dataset(result: Result, catalogue: Sequence[Quantity]) -> xr.Dataset:
     """Return a result as a dataset: quantities of the cell, ``station_...`` by station, ``flow_...`` by flow."""
     data: dict[str, Any] = {}
-    whole = result.summary
-    for name, row in whole.iterrows():
-        for suffix, column in (("", "mean"), ("_ci95", "ci95")):
-            about = {"units": row["unit"], "long_name": f"{name}{suffix}".replace("_", " ")}
-            data[f"{name}{suffix}"] = ((), float(row[column]), about)
+    # What a sweep has of a point, by the same names.
+    measures = result._native.measures(0)
+    for measure, unit in _native.measures()[0]:
+        for name in (measure, f"{measure}_ci95"):
+            data[name] = ((), float(measures[name][0]), {"units": unit, "long_name": name.replace("_", " ")})
     flows = result.flows
     coordinates: dict[str, Any] = {"station": list(map(str, result.stations.index)), "flow": flows.index.to_numpy()}
     for name in ("station", "direction", "transport"):

@@ -47,8 +47,9 @@ def style() -> Iterator[None]:
 
     Examples
     --------
+    >>> import fairair
     >>> from matplotlib import pyplot as plt
-    >>> with style():
+    >>> with fairair.plot.style():
     ...     figure, axes = plt.subplots()
     """
     with mpl.rc_context(_STYLE):

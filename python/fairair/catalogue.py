@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 
 __all__ = ["Estimate", "Quantity", "quantities", "quantity"]
@@ -31,6 +32,7 @@ class Estimate(NamedTuple):
     n: int
 
     @classmethod
+    @checked
     def of(cls, value: Mapping[str, Any]) -> Estimate:
         """Read ``{"mean": ..., "ci95": ..., "n": ...}``.
 
@@ -45,16 +47,21 @@ class Estimate(NamedTuple):
 
         Raises
         ------
-        KeyError
-            One of the three is missing.
+        FairAirError
+            One of the three is missing, or is no number.
 
         Examples
         --------
-        >>> print(Estimate.of({"mean": 2.0, "ci95": 0.1, "n": 5}))
+        >>> import fairair
+        >>> print(fairair.Estimate.of({"mean": 2.0, "ci95": 0.1, "n": 5}))
         2 ± 0.1
         """
-        mean, ci95 = value["mean"], value["ci95"]
-        return cls(math.nan if mean is None else mean, math.nan if ci95 is None else ci95, value["n"])
+        try:
+            mean, ci95 = (math.nan if value[key] is None else float(value[key]) for key in ("mean", "ci95"))
+            return cls(mean, ci95, int(value["n"]))
+        except (KeyError, TypeError, ValueError):
+            fix = 'give {"mean": ..., "ci95": ..., "n": ...} with numbers'
+            raise FairAirError("value", f"{value!r} is no estimate", fix) from None
 
     def __str__(self) -> str:
         return f"{self.mean:.4g}" if math.isnan(self.ci95) else f"{self.mean:.4g} ± {self.ci95:.2g}"
@@ -88,12 +95,14 @@ def quantities() -> tuple[Quantity, ...]:
 
     Examples
     --------
-    >>> next(quantity.unit for quantity in quantities() if quantity.name == "goodput_bps")
+    >>> import fairair
+    >>> next(quantity.unit for quantity in fairair.quantities() if quantity.name == "goodput_bps")
     'bit/s'
     """
     return tuple(Quantity(*row) for row in _native.quantities())
 
 
+@checked
 def quantity(name: str) -> Quantity:
     """Return the quantity of the whole cell with this name.
 
@@ -113,7 +122,8 @@ def quantity(name: str) -> Quantity:
 
     Examples
     --------
-    >>> quantity("goodput_bps").unit
+    >>> import fairair
+    >>> fairair.catalogue.quantity("goodput_bps").unit
     'bit/s'
     """
     of_cell = [quantity for quantity in quantities() if quantity.level == "cell"]

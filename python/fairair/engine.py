@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 from fairair._export import html_table
 from fairair._extras import need
@@ -25,6 +26,7 @@ __all__ = ["Comparison", "Remedy", "compare", "remedies", "run"]
 Engine = Literal["sim", "model", "testbed"]
 
 
+@checked
 def run(
     scenario: Scenario | str | PathLike[str],
     engine: Engine = "sim",
@@ -63,11 +65,12 @@ def run(
     jobs : int, default 0
         Threads; 0 is one a processor. For the testbed, replicas side by side; 0 is one after the other.
     until_ci : float or str, optional
-        Simulate on until the 95 % half-widths of the total goodput and of the mean flow goodput of each direction that
-        is not starved are below this part of their means: ``0.02`` or ``"2 %"``. The first batch has the scenario's
-        replicas, at least 5. ``.to_dict()["until_ci"]`` says whether it was reached.
+        How sure goodputs shall be: ``0.02`` or ``"2 %"`` adds replicas until the half-width of the 95 % confidence
+        interval is below 2 % of the mean, for the total goodput and for the mean goodput of a flow in each direction (one
+        that is starved aside). There are at least as many as without it, and 5; at most `max_replicas`.
+        ``.to_dict()["until_ci"]`` says whether it was reached.
     max_replicas : int, default 1000
-        Most replicas that `until_ci` may take.
+        Most replicas that `until_ci` may take; no fewer than the scenario's.
     pcap : path-like, optional
         Where to write the frames on the air in replica 0, with radiotap headers, for Wireshark. The simulator's only.
     progress : bool, optional
@@ -93,8 +96,6 @@ def run(
     2.0
     """
     cell = _scenario(scenario, replicas, seed)
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     if model is not None and engine != "model":
         raise FairAirError("model", f"engine={engine!r} has no model", 'write engine="model", or leave `model` out')
     precision = _percent(until_ci, engine, cell, max_replicas)
@@ -150,7 +151,8 @@ def remedies() -> list[Remedy]:
 
     Examples
     --------
-    >>> "vsb" in [remedy.name for remedy in remedies()]
+    >>> import fairair
+    >>> "vsb" in [remedy.name for remedy in fairair.remedies()]
     True
     """
     return [Remedy(*row) for row in _native.remedies()]
@@ -186,6 +188,7 @@ class Comparison(NamedTuple):
         return f"<div>{head}{html_table(('remedy', *shown), rows)}</div>"
 
 
+@checked
 def compare(
     scenario: Scenario | str | PathLike[str],
     names: Iterable[str] | None = None,
@@ -235,8 +238,6 @@ def compare(
         if name not in [*known, "none"]:
             raise FairAirError("names", f"there is no remedy called {name!r}", f"use one of: {', '.join(known)}")
     names = ["none", *(name for name in chosen if name != "none")]
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     with bar("replicas", len(names) * cell.replicas, wanted=progress) as tell:
         reports = _native.compare(cell._json(), names, jobs, tell)
     return Comparison(cell, {name: Result(report) for name, report in zip(names, reports, strict=True)})

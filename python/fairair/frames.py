@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._extras import need
 from fairair.scenario import Scenario
 
@@ -60,6 +61,7 @@ class Air:
         return dict(zip(self.nodes, (sums / (self.to_s - self.from_s)).tolist(), strict=True))
 
 
+@checked
 def air(
     scenario: Scenario | str | PathLike[str],
     seconds: float = 0.1,

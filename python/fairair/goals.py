@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from fairair._arguments import check_fields
+
 __all__ = ["Delay", "DownUp", "Files", "Goal", "Goodput", "Level", "UpDown"]
 
 
@@ -13,6 +15,9 @@ class Level:
     """Goodput of the first station over the mean of the others; 1 asks for the same at every station."""
 
     value: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"level={_number(self.value)}"
@@ -24,6 +29,9 @@ class DownUp:
 
     value: float = 1.0
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __str__(self) -> str:
         return f"down/up={_number(self.value)}"
 
@@ -33,6 +41,9 @@ class UpDown:
     """Mean goodput of an upload over that of a download."""
 
     value: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"up/down={_number(self.value)}"
@@ -44,6 +55,9 @@ class Goodput:
 
     who: str
     at_least_bps: float
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         return f"{self.who} >= {round(self.at_least_bps)} bit/s"
@@ -57,6 +71,9 @@ class Delay:
     who: str = ""
     """A station or a group; empty: the whole cell."""
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __str__(self) -> str:
         who = f"({self.who})" if self.who else ""
         return f"delay{who} <= {_number(self.at_most_s * 1e3)} ms"
@@ -69,6 +86,9 @@ class Files:
     at_most_s: float
     who: str = ""
     """A station or a group; empty: the smallest files of the cell."""
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def __str__(self) -> str:
         who = f"({self.who})" if self.who else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +10,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
+from fairair._export import html_table
 from fairair._extras import need
 from fairair._progress import bar
 from fairair.goals import Goal
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Candidate", "Constraint", "Plan", "Point", "plan"]
 
+_HEAD = ("remedy", "deploy", "Mbit/s", "fairness", "delay, ms", "meets", "scenario file")
 Deploy = Literal["any", "ap", "box"]
 
 
@@ -53,6 +57,7 @@ class Point:
     paste: dict[str, list[str]] | None = None
     """As of a `Candidate`, of what can be deployed in place of the recommended one; None: of any other."""
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
 
@@ -109,6 +114,7 @@ class Candidate:
     least: dict[str, Any] | None = None
     """``who`` has least of its max-min share, its mean ``share`` over the replicas, and the ``lowest`` of them."""
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with this change.
 
@@ -151,7 +157,7 @@ class Constraint:
     """Whether the mean meets it, but not the far end of its confidence interval."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """What was proved, the recommended candidate first, and what else can be had."""
 
@@ -191,6 +197,7 @@ class Plan:
     _json: str = field(repr=False)
 
     @classmethod
+    @checked
     def from_json(cls, text: str) -> Plan:
         """Read what ``fairair plan --format json`` prints, or `to_json`.
 
@@ -206,11 +213,23 @@ class Plan:
         Raises
         ------
         FairAirError
-            The text is a plan of another schema.
+            The text is no plan, or one of another schema.
         """
-        raw = json.loads(text)
-        if raw.get("schema") != "fairair.plan/2":
-            raise FairAirError("plan", f"its schema is {raw.get('schema')!r}", "give a plan of this version")
+        fix = "give what `Plan.to_json` of this version returned"
+        try:
+            raw = json.loads(text)
+        except ValueError as error:
+            raise FairAirError("plan", f"this is no JSON: {error}", fix) from None
+        schema = raw.get("schema") if isinstance(raw, dict) else None
+        if schema != "fairair.plan/2":
+            raise FairAirError("plan", f"its schema is {schema!r}", fix)
+        try:
+            return cls._of(raw, text)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise FairAirError("plan", f"this is not the whole of a plan: {error}", fix) from None
+
+    @classmethod
+    def _of(cls, raw: dict[str, Any], text: str) -> Plan:
 
         def candidate(row: dict[str, Any]) -> Candidate:
             result = Result.from_json(json.dumps(row["report"]), "plan")
@@ -245,6 +264,7 @@ class Plan:
         """The candidate to take; None when nothing meets the requirements without starving somebody."""
         return self.candidates[0] if self.met else None
 
+    @checked
     def apply(self, scenario: Scenario) -> Scenario:
         """Return `scenario` with the recommended change.
 
@@ -277,6 +297,38 @@ class Plan:
         )
         return table
 
+    def _shown(self) -> tuple[str, list[tuple[str, ...]]]:
+        """Return a line about the whole, and a row of texts a candidate, the recommended one first."""
+        wishes = " and ".join(self.goals) or "the delay"
+        what = "recommended first" if self.met else "nothing meets it; the closest first"
+        rows: list[tuple[str, ...]] = [
+            (
+                one.family,
+                one.deploy,
+                f"{one.result._native.summary()[0][1] / 1e6:.3g}",
+                f"{one.fairness:.2f}",
+                f"{one.delay_s * 1e3:.3g}",
+                "yes" if one.meets else "no",
+                " ".join(one.snippet.split()),
+            )
+            for one in self.candidates
+        ]
+        now = ", met already" if self.already_met else ""
+        return f"{wishes}{now}, {self.tried} candidates tried, {what}", rows
+
+    def __repr__(self) -> str:
+        line, rows = self._shown()
+        table = [_HEAD, *rows]
+        widths = [max(len(row[column]) for row in table) for column in range(len(_HEAD))]
+        texts = (
+            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in table
+        )
+        return "\n".join([f"<fairair.Plan {self.name!r}: {line}>", *texts])
+
+    def _repr_html_(self) -> str:
+        line, rows = self._shown()
+        return f"<div><b>{html.escape(self.name)}</b>: {html.escape(line)}{html_table(_HEAD, rows)}</div>"
+
     def to_json(self) -> str:
         """Return the plan as ``fairair plan --format json`` has it.
 
@@ -298,6 +350,7 @@ class Plan:
         return answer
 
 
+@checked
 def plan(
     scenario: Scenario | str | PathLike[str],
     goals: str | Goal | Iterable[str | Goal] = "level=1",
@@ -370,8 +423,6 @@ def plan(
     cell = scenario if isinstance(scenario, Scenario) else Scenario.load(scenario)
     if seed is not None:
         cell = cell.with_({"run.seed": seed})
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number of threads, or 0 for one a processor")
     wanted = [str(goal) for goal in ([goals] if isinstance(goals, str | Goal) else goals)]
     effort = 5.0 if thorough else 1.0
     with bar("parts", 0, wanted=progress) as tell:

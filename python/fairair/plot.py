@@ -5,6 +5,7 @@ Every function draws into `ax` or a new figure and returns the axes: ``plot.save
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -15,14 +16,17 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import SubFigure
 
+from fairair._arguments import checked
 from fairair._drawn import air, front
 from fairair._errors import FairAirError
 from fairair._style import COLOURS, axes, style
 from fairair.engine import Comparison
 from fairair.result import Result
+from fairair.scenario import Scenario
 
 if TYPE_CHECKING:
     import xarray as xr
+    from numpy.typing import NDArray
 
 __all__ = [
     "COLOURS",
@@ -39,6 +43,7 @@ __all__ = [
 ]
 
 
+@checked
 def save(ax: Axes, path: str | PathLike[str]) -> Path:
     """Write the figure that `ax` belongs to.
 
@@ -61,10 +66,12 @@ def save(ax: Axes, path: str | PathLike[str]) -> Path:
 
     Examples
     --------
-    >>> import tempfile
-    >>> with style():
-    ...     axes = plt.subplots()[1]
-    >>> save(axes, Path(tempfile.mkdtemp()) / "plot.svg").suffix
+    >>> import fairair
+    >>> import pathlib, tempfile
+    >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
+    ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
+    >>> axes = fairair.plot.goodput(fairair.run(cell))
+    >>> fairair.plot.save(axes, pathlib.Path(tempfile.mkdtemp()) / "plot.svg").suffix
     '.svg'
     """
     target, canvas = Path(path), ax.figure
@@ -78,6 +85,7 @@ def save(ax: Axes, path: str | PathLike[str]) -> Path:
     return target
 
 
+@checked
 def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     """Bars of each station's goodput in Mbit/s, uploads and downloads, with 95 % confidence intervals.
 
@@ -103,7 +111,7 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "replicas": 2},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> goodput(fairair.run(cell)).get_xlabel()
+    >>> fairair.plot.goodput(fairair.run(cell)).get_xlabel()
     'goodput, Mbit/s'
     """
     with style():
@@ -126,6 +134,7 @@ def goodput(result: Result, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = False, ax: Axes | None = None) -> Axes:
     """Curves of a swept measure against a parameter, with 95 % confidence intervals; other parameters become curves.
 
@@ -134,9 +143,9 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     data : xarray.Dataset
         From `fairair.sweep`.
     x : str
-        The parameter on the x axis, a path of the sweep.
+        The parameter on the x axis, a path of the sweep. Quantities of one unit (``"2 Mbit/s"``) are numbers there.
     y : str, default "fairness_level"
-        The measure, for instance ``"jain_flows"``; its unit stands on the axis.
+        The measure, for instance ``"jain_flows"``; its unit stands on the axis, Mbit/s for bit/s.
     log : bool
         A logarithmic y axis.
     ax : Axes, optional
@@ -158,8 +167,8 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
     ...     "ap": {"queue": {"kind": "droptail"}},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
     >>> data = fairair.sweep(cell, {"ap.queue.limit": [10, 50]})
-    >>> against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
-    'goodput bps, bit/s'
+    >>> fairair.plot.against(data, "ap.queue.limit", "goodput_bps").get_ylabel()
+    'goodput, Mbit/s'
     """
     # Intervals have measures of their own, and replicas none.
     measures = [str(name) for name in data.data_vars if f"{name}_ci95" in data]
@@ -170,27 +179,56 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
         ax = axes(ax)
         others = [str(name) for name in data[y].dims if name != x]
         stacked = data[[y, f"{y}_ci95"]].stack(curve=others) if others else data[[y, f"{y}_ci95"]].expand_dims("curve")
-        places = data[x].values
-        numbers = np.issubdtype(places.dtype, np.number)
-        at = places if numbers else np.arange(len(places))
+        at, x_unit, names = _places(x, data[x].values)
+        y_unit = data[y].attrs.get("units", "1")
+        shown, factor = ("Mbit/s", 1e-6) if y_unit == "bit/s" else (y_unit, 1.0)
+        # The last key, unless another parameter has the same.
+        last = [name.rpartition(".")[2] for name in others]
+        short = {name: key if last.count(key) == 1 else name for name, key in zip(others, last, strict=True)}
         for index in range(stacked.sizes["curve"]):
             one = stacked.isel(curve=index).transpose(x, ...)
-            label = ", ".join(f"{name.rpartition('.')[2]} = {one[name].item()}" for name in others)
-            error = np.nan_to_num(one[f"{y}_ci95"].values)
-            ax.errorbar(at, one[y].values, yerr=error, capsize=2, label=label or None)
-        if not numbers:
-            ax.set_xticks(at, [str(place) for place in places])
-        ax.set_xlabel(x)
-        unit = data[y].attrs.get("units", "1")
-        name = data[y].attrs.get("long_name", y)
-        ax.set_ylabel(name if unit == "1" else f"{name}, {unit}")
+            label = ", ".join(f"{name} = {one[path].item()}" for path, name in short.items())
+            error = np.nan_to_num(one[f"{y}_ci95"].values) * factor
+            # One curve: several calls may draw several cells into the same axes.
+            ax.errorbar(at, one[y].values * factor, yerr=error, capsize=2, label=label or _cell_of(data) or y)
+        if names:
+            ax.set_xticks(at, names)
+        ax.set_xlabel(f"{x}, {x_unit}" if x_unit else x)
+        what = y.removesuffix("_bps").removesuffix("_s").replace("_", " ")
+        ax.set_ylabel(what if shown == "1" else f"{what}, {shown}")
         if log:
             ax.set_yscale("log")
-        if others:
-            ax.legend()
+        ax.legend()
     return ax
 
 
+_UNITS = {"limit": "packets", "data": "packets", "ack": "packets", "other": "packets", "window": "segments"}
+"""Of the parameters that are numbers without a unit, by their last key."""
+_QUANTITY = re.compile(r"([0-9.]+) ?(\D.*)")
+
+
+def _places(path: str, values: NDArray[Any]) -> tuple[NDArray[Any], str, list[str]]:
+    """Return where the values of a parameter stand on an axis, its unit, and the ticks' names where it is no number."""
+    if np.issubdtype(values.dtype, np.number):
+        return values, _UNITS.get(path.rpartition(".")[2], ""), []
+    names = list(map(str, values))
+    quantities = [_QUANTITY.fullmatch(name) for name in names]
+    units = {quantity and quantity[2] for quantity in quantities}
+    if len(units) == 1 and (unit := units.pop()):
+        try:
+            return np.array([float(quantity[1]) for quantity in quantities if quantity]), unit, []
+        except ValueError:
+            pass
+    return np.arange(len(names)), "", names
+
+
+def _cell_of(data: xr.Dataset) -> str:
+    """Return the name of the scenario of a sweep; empty where the dataset has lost it."""
+    scenario = data.attrs.get("scenario")
+    return Scenario.from_toml(scenario).name if isinstance(scenario, str) else ""
+
+
+@checked
 def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Axes:
     """Cumulative distribution of the transfer times of files in s.
 
@@ -215,7 +253,7 @@ def transfer_cdf(results: Mapping[str, Result], *, ax: Axes | None = None) -> Ax
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up", "kind": "files", "size": "10 kB"}]}]})
-    >>> transfer_cdf({"10 kB": fairair.run(cell)}).get_xlabel()
+    >>> fairair.plot.transfer_cdf({"10 kB": fairair.run(cell)}).get_xlabel()
     'transfer time, s'
     """
     with style():
@@ -240,6 +278,7 @@ def _sampled(result: Result) -> Any:
     return table
 
 
+@checked
 def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     """Packets in the AP's queue over time in s, in replica 0.
 
@@ -264,7 +303,7 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> queue(fairair.run(cell)).get_ylabel()
+    >>> fairair.plot.queue(fairair.run(cell)).get_ylabel()
     'AP queue, packets'
     """
     table = _sampled(result)
@@ -276,6 +315,7 @@ def queue(result: Result, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+@checked
 def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = None) -> Axes:
     """Congestion windows in segments over time in s, in replica 0.
 
@@ -295,20 +335,22 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     Raises
     ------
     FairAirError
-        The result has no samples.
+        The result has no samples, or no such flow.
 
     Examples
     --------
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> cwnd(fairair.run(cell), [0]).get_ylabel()
+    >>> fairair.plot.cwnd(fairair.run(cell), [0]).get_ylabel()
     'congestion window, segments'
     """
-    table = _sampled(result)
+    table, rows = _sampled(result), result.flows
+    for flow in flows or ():
+        if flow not in rows.index:
+            raise FairAirError("flows", f"there is no flow {flow}", f"give numbers from 0 to {len(rows) - 1}")
     with style():
         ax = axes(ax)
-        rows = result.flows
         for flow in flows if flows is not None else range(len(rows)):
             label = ", ".join(str(rows.loc[flow, column]) for column in ("station", "direction"))
             ax.plot(table.index, table[f"cwnd_{flow}"], marker="", label=label)
@@ -318,6 +360,7 @@ def cwnd(result: Result, flows: list[int] | None = None, *, ax: Axes | None = No
     return ax
 
 
+@checked
 def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     """Total goodput and Jain's index over stations, one row a remedy, with 95 % confidence intervals.
 
@@ -342,7 +385,7 @@ def remedies(comparison: Comparison, *, ax: Axes | None = None) -> Axes:
     >>> import fairair
     >>> cell = fairair.Scenario.from_dict({"name": "cell", "run": {"duration": "5 s", "sample_interval": "1 s"},
     ...     "station": [{"name": "a", "flows": [{"direction": "up"}]}]})
-    >>> remedies(fairair.compare(cell, ["vsb"])).get_ylabel()
+    >>> fairair.plot.remedies(fairair.compare(cell, ["vsb"])).get_ylabel()
     'remedy'
     """
     table = comparison.table.sort_values("jain_stations")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from fairair._arguments import checked
 from fairair._executors import each
 from fairair._progress import bar
 from fairair.goals import Goal
@@ -32,8 +33,11 @@ class Problem(NamedTuple):
     """Look at five times as many candidates."""
     seed: int | None = None
     """Seed of all randomness instead of the scenario's."""
+    today: bool = False
+    """Only what access points and the live box have today."""
 
 
+@checked
 def plans(
     problems: Iterable[Problem], *, executor: Any = None, jobs: int = 0, progress: bool | None = None
 ) -> list[Plan]:
@@ -87,6 +91,7 @@ def _solved(problem: Problem, jobs: int) -> str:
         tolerance=problem.tolerance,
         floor=problem.floor,
         deploy=problem.deploy,
+        today=problem.today,
         thorough=problem.thorough,
         seed=problem.seed,
         jobs=jobs,

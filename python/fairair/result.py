@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairair import _export, _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 from fairair._extras import need
 from fairair.catalogue import Estimate, quantities
@@ -41,12 +42,14 @@ class Result:
     Get one from `run`, or from `load` what `to_parquet` wrote.
     """
 
+    @checked
     def __init__(self, native: _native.Report, transfers: dict[str, Any] | None = None) -> None:
         self._native = native
         # Finished files as columns: a report's JSON has means of them only.
         self._transfers = native.transfers() if transfers is None else transfers
 
     @classmethod
+    @checked
     def from_json(cls, text: str, place: str = "result") -> Result:
         """Read the JSON that ``fairair run --format json`` prints, or `to_json`.
 
@@ -185,6 +188,7 @@ class Result:
         model = self._report["model"]
         return None if model is None else need("pandas").DataFrame(model["assumptions"])
 
+    @checked
     def fairness_level(self, station: str, other: str | None = None) -> Estimate:
         """Goodput of a station over another's (detti2011 Eq. 3), or over the mean of the others.
 
@@ -226,7 +230,7 @@ class Result:
 
     @cached_property
     def origin(self) -> dict[str, Any]:
-        """What made this: name, engine, version, schema, seed, replicas, fingerprint, and the scenario as JSON text."""
+        """What made this: name, engine, model, version, schema, seed, replicas, fingerprint, scenario as JSON text."""
         return _export.origin(self._report)
 
     def _frame(
@@ -240,6 +244,7 @@ class Result:
         frame.attrs = {"units": _export.units(table, columns, quantities()), "origin": self.origin}
         return frame
 
+    @checked
     def to_arrow(self, table: str = "stations") -> pa.Table:
         """Return one table as an Arrow table.
 
@@ -278,9 +283,9 @@ class Result:
         Returns
         -------
         xarray.Dataset
-            The quantities of the whole cell without a dimension, ``station_...`` by ``station``, ``flow_...`` by
-            ``flow``; each with ``units`` and ``long_name``, and its half-width as ``..._ci95``. Attributes say what
-            made the result.
+            The quantities of the whole cell without a dimension, as a sweep has them, ``station_...`` by ``station``,
+            ``flow_...`` by ``flow``; each with ``units`` and ``long_name``, and its half-width as ``..._ci95``. Attributes
+            say what made the result.
 
         Raises
         ------
@@ -298,6 +303,7 @@ class Result:
         """
         return _export.dataset(self, quantities())
 
+    @checked
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write all tables as Parquet files, and ``result.json``, to a new directory.
 
@@ -335,6 +341,7 @@ class Result:
             raise
 
     @classmethod
+    @checked
     def load(cls, path: str | PathLike[str]) -> Result:
         """Read what `to_parquet` wrote.
 
@@ -368,10 +375,12 @@ class Result:
         try:
             text = (source / "result.json").read_text(encoding="utf-8")
             table = parquet.read_table(source / "transfers.parquet")
-        except OSError as error:
+            transfers = {name: table[name].to_numpy() for name in ("replica", "flow", "duration_s")}
+        # What pyarrow cannot read is a ValueError, a column that is not there a KeyError.
+        except (OSError, ValueError, KeyError) as error:
             fix = "name a directory that `Result.to_parquet` wrote"
-            raise FairAirError(fspath(path), f"cannot read a result: {error.strerror or error}", fix) from None
-        transfers = {name: table[name].to_numpy() for name in ("replica", "flow", "duration_s")}
+            why = getattr(error, "strerror", None) or error
+            raise FairAirError(fspath(path), f"cannot read a result: {why}", fix) from None
         return cls(_native.Report.from_json(text, fspath(path)), transfers)
 
     def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
 
-__all__ = ["Scenario"]
+__all__ = ["Scenario", "scenarios"]
 
 
 class Scenario:
@@ -40,11 +41,13 @@ class Scenario:
 
     __slots__ = ("_checked", "_document")
 
+    @checked
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document: dict[str, Any] = copy.deepcopy(dict(document))
         self._checked: dict[str, Any] = json.loads(_native.check(_to_json(self._document)))
 
     @classmethod
+    @checked
     def load(cls, path: str | PathLike[str]) -> Scenario:
         """Read a scenario file.
 
@@ -84,6 +87,7 @@ class Scenario:
         return cls.from_toml(text, place)
 
     @classmethod
+    @checked
     def from_toml(cls, text: str, file: str = "scenario.toml") -> Scenario:
         """Read a scenario from the text of a file.
 
@@ -114,6 +118,7 @@ class Scenario:
         return cls(json.loads(_native.read_toml(text, file)))
 
     @classmethod
+    @checked
     def from_dict(cls, document: Mapping[str, Any]) -> Scenario:
         """Make a scenario of the tables that its file would have.
 
@@ -141,6 +146,7 @@ class Scenario:
         """
         return cls(document)
 
+    @checked
     def with_(self, changes: Mapping[str, Any] | None = None, /, **tables: Any) -> Scenario:
         """Return a copy with other values.
 
@@ -264,6 +270,23 @@ class Scenario:
             f"Scenario({self.name!r}: {stations} station{'s' * (stations != 1)}, {self.flow_count} flows, "
             f"{self._document['run']['duration']}, {replicas} replica{'s' * (replicas != 1)})"
         )
+
+
+def scenarios() -> dict[str, Path]:
+    """Return the scenario files that come with the package: those of ``scenarios/`` in the repository.
+
+    Returns
+    -------
+    dict from str to Path
+        Files by name, for `Scenario.load`, or wherever a scenario may be a path.
+
+    Examples
+    --------
+    >>> import fairair
+    >>> fairair.Scenario.load(fairair.scenarios()["detti2011-five-stations"]).station_names[:2]
+    ['sta1', 'other-1']
+    """
+    return {path.stem: path for path in sorted((Path(__file__).parent / "_scenarios").glob("*.toml"))}
 
 
 def _described(station: dict[str, Any]) -> str:

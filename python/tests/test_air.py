@@ -74,11 +74,17 @@ def test_its_table_names_nodes_and_units(cell: Scenario) -> None:
     assert set(table.loc[table["kind"] == "data", "rate_bps"]) == {11e6}
 
 
+def test_a_part_without_end_ends_with_the_run(cell: Scenario) -> None:
+    assert fairair.air(cell, float("inf"), from_s=11.5).to_s == 12.0
+
+
 def test_what_is_no_part_of_the_run_is_refused(cell: Scenario) -> None:
-    for from_s in (-1.0, 12.0, float("nan")):
+    for from_s in (-1.0, 12.0):
         with pytest.raises(FairAirError, match="no time of a run of 12 s"):
             fairair.air(cell, from_s=from_s)
-    for seconds in (0.0, -1.0, float("nan")):
+    with pytest.raises(FairAirError, match="from_s: nan is no number"):
+        fairair.air(cell, from_s=float("nan"))
+    for seconds in (0.0, -1.0):
         with pytest.raises(FairAirError, match="not above 0"):
             fairair.air(cell, seconds)
     with pytest.raises(FairAirError, match="use one of"):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import importlib
 import inspect
 import pickle
+import pkgutil
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from doctest import DocTestFinder
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -82,6 +86,33 @@ def test_every_function_says_what_it_takes_gives_and_refuses(function: Callable[
     assert all("shape (" in line for line in described), described
     # An example that runs: its own, or that of another function which calls it. Doctests run them.
     assert re.search(rf"\b{function.__name__}\(", EXAMPLES), "no example calls it"
+
+
+OF_USERS = [
+    module.name
+    for module in pkgutil.walk_packages(fairair.__path__, "fairair.")
+    if not re.match(r"fairair\.(_native|__main__|demo|gallery)", module.name)
+]
+
+
+@pytest.mark.parametrize("name", ["fairair", *OF_USERS])
+def test_examples_run_where_nothing_is_imported_yet(name: str) -> None:
+    # Doctests have the names of their module; who pastes an example has none. A wrong answer is theirs to find.
+    for doctest in DocTestFinder(exclude_empty=True).find(importlib.import_module(name)):
+        if not doctest.examples:
+            continue
+        nodes = list(ast.walk(ast.parse("".join(example.source for example in doctest.examples))))
+        names = {node.id for node in nodes if isinstance(node, ast.Name)}
+        made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in nodes
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        unknown = names - made - set(dir(builtins))
+        assert not unknown, doctest.name
+        assert re.match(r"import fairair\n|from fairair(\.\w+)* import ", doctest.examples[0].source), doctest.name
 
 
 def test_nothing_public_is_left_out_of_the_walk() -> None:
@@ -200,6 +231,19 @@ def test_tables_carry_units_and_origin_into_parquet(result: fairair.Result, tmp_
     assert data["goodput_bps"].attrs["units"] == "bit/s"
 
 
+@pytest.mark.parametrize("name", ["result.json", "transfers.parquet"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"{}"])
+def test_a_damaged_result_is_refused(result: fairair.Result, tmp_path: Path, name: str, content: bytes) -> None:
+    result.to_parquet(tmp_path / "result")
+    (tmp_path / "result" / name).write_bytes(content)
+    with pytest.raises(FairAirError, match="result: "):
+        fairair.Result.load(tmp_path / "result")
+    (tmp_path / "result" / "result.json").write_text(result.to_json())
+    (tmp_path / "result" / "flows.parquet").replace(tmp_path / "result" / "transfers.parquet")
+    with pytest.raises(FairAirError, match=r"cannot read a result: .*replica"):
+        fairair.Result.load(tmp_path / "result")
+
+
 def test_a_result_is_pickled_with_its_transfers_and_shown_without_markup(result: fairair.Result) -> None:
     again = pickle.loads(pickle.dumps(result))  # noqa: S301 # our own
     assert again.to_json() == result.to_json()
@@ -241,6 +285,11 @@ def test_plans_are_made_on_an_executor() -> None:
     wrong = fairair.Problem(Scenario(CELL), "nobody >= 100 kbit/s")
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(FairAirError, match="nobody"):
         fairair.plans([wrong], executor=pool)
+
+
+def test_a_problem_has_every_wish_of_a_plan() -> None:
+    wishes = set(inspect.signature(fairair.plan).parameters) - {"jobs", "progress"}
+    assert set(fairair.Problem._fields) == wishes
 
 
 def test_hints_can_be_read() -> None:

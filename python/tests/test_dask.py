@@ -8,6 +8,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import xarray as xr
 
 import fairair
 from fairair import FairAirError, Scenario
+from fairair._executors import each
 
 # What Dask's own threads and sockets leave behind when a worker is killed is not ours to mend.
 pytestmark = [
@@ -51,6 +53,30 @@ def test_a_bad_point_is_told_from_the_cluster_too(cell: Scenario, client: Any) -
     grid = {"radio.basic_rate": ["1 Mbit/s", "5.5 Mbit/s"], "radio.rate": ["11 Mbit/s", "2 Mbit/s"]}
     with pytest.raises(FairAirError, match="sweep point"):
         fairair.sweep(cell, grid, executor=client)
+
+
+def test_bad_input_is_tried_once(client: Any, tmp_path: Path) -> None:
+    def refuse(path: str) -> None:
+        with Path(path).open("a") as file:
+            file.write("tried\n")
+        raise FairAirError("place", "problem", "fix")
+
+    with pytest.raises(FairAirError, match="problem"):
+        list(each(client, refuse, [(str(tmp_path / "tries"),)]))
+    assert (tmp_path / "tries").read_text().splitlines() == ["tried"]
+
+
+def test_who_takes_no_calls_any_more_is_named(cell: Scenario, client: Any) -> None:
+    from distributed import Client
+
+    pool = ProcessPoolExecutor(1)
+    pool.shutdown()
+    with pytest.raises(FairAirError, match="executor: this executor takes no calls"):
+        fairair.sweep(cell, {"ap.queue.limit": [10]}, executor=pool)
+    other = Client(client.scheduler.address, set_as_default=False)
+    other.close()
+    with pytest.raises(FairAirError, match="executor: this client is closed"):
+        fairair.sweep(cell, {"ap.queue.limit": [10]}, executor=other)
 
 
 def test_a_worker_killed_mid_sweep_loses_nothing(cell: Scenario, client: Any) -> None:

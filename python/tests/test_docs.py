@@ -255,3 +255,6 @@ def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("index.html", "tutorial.html", "cli.html", "api.html", "search/search_index.json"):
         assert (tmp_path / "site" / name).exists(), name
+    page = (tmp_path / "site" / "api.html").read_text()
+    for field in ("tables.Run.duration", "tables.Flow.direction", "goals.Level.value", "goals.Goodput.at_least_bps"):
+        assert f'id="fairair.{field}"' in page, field

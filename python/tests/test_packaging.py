@@ -159,6 +159,8 @@ def test_the_source_distribution_has_what_builds_read(tmp_path: Path) -> None:
     with tarfile.open(packed) as archive:
         names = [name.partition("/")[2] for name in archive.getnames()]
     assert len(names) == len(set(names))
+    # The wheel has these, by a link that archives follow.
+    assert {f"fairair/_scenarios/{path.name}" for path in (REPOSITORY / "scenarios").iterdir()} <= set(names)
     for pattern in ("scenarios/*.toml", "gallery/*/*.toml"):
         wanted = {str(path.relative_to(REPOSITORY)) for path in REPOSITORY.glob(pattern)}
         assert len(wanted) > 20

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from conftest import REPOSITORY, number
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
 
 import fairair
 from fairair import FairAirError, Scenario, plot
@@ -31,15 +32,36 @@ def test_goodput_has_a_bar_a_station_and_direction(cell: Scenario) -> None:
     assert len(ax.patches) == 10
 
 
+def legend_of(ax: Axes) -> list[str]:
+    legend = ax.get_legend()
+    assert legend is not None
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def test_quantities_are_numbers_on_an_axis_and_equal_keys_have_whole_paths(cell: Scenario) -> None:
+    counts = {f"station.{name}.flows.0.count": [1, 2] for name in ("sta1", "other")}
+    data = fairair.sweep(cell, {"radio.rate": ["2 Mbit/s", "11 Mbit/s"], **counts}, engine="model")
+    ax = plot.against(data, "radio.rate", "jain_stations")
+    assert ax.get_xlabel() == "radio.rate, Mbit/s"
+    assert np.asarray(ax.lines[0].get_xdata()).tolist() == [2.0, 11.0]
+    assert ax.get_ylabel() == "jain stations"
+    assert legend_of(ax)[1] == "station.sta1.flows.0.count = 1, station.other.flows.0.count = 2"
+    mixed = fairair.sweep(cell, {"radio.rate": ["5500 kbit/s", "11 Mbit/s"]}, engine="model")
+    assert plot.against(mixed, "radio.rate", "ap_delay_s").get_ylabel() == "ap delay, s"
+
+
 def test_a_sweep_is_drawn_against_a_parameter(cell: Scenario) -> None:
     short = cell.with_({"run.duration": "3 s", "run.warmup": "1 s"})
     data = fairair.sweep(short, {"ap.queue.limit": [20, 75], "station.sta1.flows.0.count": [1, 3]})
     ax = plot.against(data, "ap.queue.limit", "goodput_bps")
-    assert ax.get_ylabel() == "goodput bps, bit/s"
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["count = 1", "count = 3"]  # type: ignore[union-attr]
+    assert ax.get_ylabel() == "goodput, Mbit/s"
+    assert ax.get_xlabel() == "ap.queue.limit, packets"
+    assert ax.lines[0].get_ydata() == pytest.approx(data["goodput_bps"].values[:, 0] / 1e6)
+    assert legend_of(ax) == ["count = 1", "count = 3"]
     one = fairair.sweep(short, {"ap.queue.kind": ["droptail", "las"]})
     ax = plot.against(one, "ap.queue.kind", "jain_flows", log=True)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["droptail", "las"]
+    assert legend_of(ax) == ["cell"]
     with pytest.raises(FairAirError, match="no 'godput_bps'\n  help: use one of: goodput_bps, packets"):
         plot.against(data, "ap.queue.limit", "godput_bps")
 
@@ -73,6 +95,10 @@ def test_a_front_has_a_point_a_candidate_and_a_ring() -> None:
     plan = fairair.plan(two, "a >= 100 kbit/s", deploy="ap")
     best = plan.recommended
     assert best is not None
+    # In a terminal and in a notebook it is a table, not the whole of what it holds.
+    assert repr(plan).startswith("<fairair.Plan 'two': a >= 100 kbit/s")
+    assert len(repr(plan).splitlines()) == len(plan.candidates) + 2
+    assert plan._repr_html_().count("<tr>") == len(plan.candidates) + 1
     points, ring = plot.front(plan).collections
     expected = [(point.goodput_bps / 1e6, max(1.0, 1e3 * point.delay_s)) for point in plan.front]
     assert np.allclose(points.get_offsets(), expected)

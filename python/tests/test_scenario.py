@@ -85,3 +85,10 @@ def test_a_run_reads_files_too(tmp_path: Path, cell: Scenario) -> None:
     path = tmp_path / "cell.toml"
     path.write_text(cell.to_toml())
     assert fairair.run(path, replicas=1).fingerprint == fairair.run(cell, replicas=1).fingerprint
+
+
+def test_the_package_brings_the_scenarios_of_the_repository() -> None:
+    files = fairair.scenarios()
+    assert set(files) == {path.stem for path in (REPOSITORY / "scenarios").iterdir()}
+    for name, path in files.items():
+        assert Scenario.load(path).name == name

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
@@ -64,6 +65,45 @@ def test_models_tables_and_texts_can_be_swept(short: Scenario) -> None:
     assert model["goodput_bps_ci95"].isnull().all()
 
 
+def test_a_sweep_a_result_and_the_catalogue_have_one_name_for_a_quantity(short: Scenario) -> None:
+    swept = fairair.sweep(short, {"run.seed": [1]}).squeeze("run.seed", drop=True)
+    single = fairair.run(short).to_xarray()
+    assert set(swept.data_vars) - {"replicas"} <= set(single.data_vars)
+    for name in set(swept.data_vars) - {"replicas"}:
+        np.testing.assert_array_equal(swept[name], single[name])
+        assert swept[name].attrs["units"] == single[name].attrs["units"]
+    known = {(quantity.level, quantity.name) for quantity in fairair.quantities()}
+    means = [str(name) for name in single.data_vars if not str(name).endswith("_ci95")]
+    for name in means:
+        level = "cell" if not single[name].dims else str(single[name].dims[0])
+        assert (level, name.removeprefix("" if level == "cell" else f"{level}_")) in known
+
+
+def test_what_a_model_answered_names_it(short: Scenario) -> None:
+    assert fairair.run(short, "model").to_xarray().attrs["model"] == "unified"
+    assert fairair.run(short, "model").stations.attrs["origin"]["model"] == "unified"
+    assert fairair.run(short).to_xarray().attrs["model"] == ""
+    limits = {"ap.queue.limit": [20, 75]}
+    assert fairair.sweep(short, limits, engine="model").attrs["model"] == "unified"
+    assert fairair.sweep(short, limits, engine="model", model="detti2011").attrs["model"] == "detti2011"
+    assert fairair.sweep(short, limits, replicas=1).attrs["model"] == ""
+    kinds = {"ap.queue.limit": [20, 75], "ap.queue.kind": ["per-flow-fq", "droptail"]}
+    assert fairair.sweep(short, kinds, engine="model").attrs["model"] == "shares, unified"
+
+
+def test_what_stays_beside_a_swept_kind_is_a_coordinate(short: Scenario) -> None:
+    kinds = {"ap.queue.kind": ["droptail", "fq-codel"]}
+    kept = fairair.sweep(short, kinds, replicas=1)
+    assert kept["ap.queue.limit"].item() == 75
+    assert kept["ap.queue.limit"].dims == ()
+    assert "ap.queue.limit" not in fairair.sweep(short.with_({"ap.queue.limit": None}), kinds, replicas=1).coords
+    both = fairair.sweep(short, {**kinds, "ap.queue.limit": [75]}, replicas=1)
+    assert both["ap.queue.limit"].dims == ("ap.queue.limit",)
+    assert both["goodput_bps"].values.ravel().tolist() == kept["goodput_bps"].values.tolist()
+    tables = fairair.sweep(short, {"ap.queue": [{"kind": "droptail"}, {"kind": "fq-codel"}]}, replicas=1)
+    assert "ap.queue.limit" not in tables.coords
+
+
 def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
     data = fairair.sweep(short, {"station.other.count": [2, 4]}, replicas=1)
     assert data["station_goodput_bps"].sel(station="other-4").isnull().values.tolist() == [True, False]
@@ -78,6 +118,8 @@ def test_stations_that_a_point_lacks_are_nan(short: Scenario) -> None:
         ({"station.sta7.rate": ["2 Mbit/s"]}, "use one of: sta1, other"),
         ({"ap.queue.limit": [10, 0]}, "sweep point ap.queue.limit = 0"),
         ({"ap.queue.limit": 10}, "not several"),
+        ({"ap.queue.limit": [10], "ap.queue": [{"kind": "las"}]}, "name ap.queue before ap.queue.limit"),
+        ({"station.sta1.rate": ["2 Mbit/s"], "station.*.rate": ["1 Mbit/s"]}, "before station.sta1.rate"),
         ({"ap.queue.kind": "droptail"}, "not several"),
         ({"ap.queue.limit": [10, 10]}, "twice"),
         ({"station": [[{"name": "a"}], [{"name": "b"}]]}, "cannot vary the whole list of stations"),
@@ -321,3 +363,15 @@ def test_the_testbed_tells_who_is_not_root(short: Scenario) -> None:
     told = done.stderr.strip().splitlines()[-2:]
     assert told[0].startswith("fairair._errors.FairAirError: testbed: ")
     assert "run it as root" in told[1]
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 and no more", None])
+def test_a_part_that_is_none_is_named(short: Scenario, tmp_path: Path, content: bytes | None) -> None:
+    fairair.sweep(short, {"ap.queue.limit": [20]}, replicas=1, store=tmp_path / "store")
+    (part,) = (tmp_path / "store").glob("part-*")
+    if content is None:
+        pq.write_table(pa.table({"other": [1]}), part)
+    else:
+        part.write_bytes(content)
+    with pytest.raises(FairAirError, match=f"{part.name}: cannot read this part"):
+        fairair.sweep(short, {"ap.queue.limit": [20]}, replicas=1, store=tmp_path / "store")

@@ -54,7 +54,8 @@ def of_scenarios() -> list[Model]:
 
     Examples
     --------
-    >>> [model.name for model in of_scenarios() if not model.default_for]
+    >>> import fairair
+    >>> [model.name for model in fairair.models.of_scenarios() if not model.default_for]
     ['detti2011', 'pokhrel2016']
     """
     return [Model(*row) for row in _native.models()]

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._errors import FairAirError
+from fairair.scenario import _to_json
 
 Floats = NDArray[np.float64]
 Radio = Mapping[str, Any]
 
-__all__ = ["Floats", "Radio", "call", "document", "sized"]
+__all__ = ["Floats", "Radio", "call", "document", "fitting", "sized"]
+
+
+@contextmanager
+def fitting(name: str) -> Iterator[None]:
+    """Say in words which arguments have shapes that do not broadcast."""
+    try:
+        yield
+    except ValueError as error:
+        fix = "give numbers, or arrays whose shapes broadcast by NumPy's rules"
+        raise FairAirError(name, f"the arguments do not fit together: {error}", fix) from None
 
 
 def call(
@@ -35,13 +47,10 @@ def call(
     singles = [_floats(name, value) for value in scalars]
     wide = [_floats(name, value) for value in groups]
     depth = len(core)
-    try:
+    with fitting(name):
         batch = np.broadcast_shapes(*(a.shape for a in singles), *(a.shape[: a.ndim - depth] for a in wide))
         columns = [np.broadcast_to(a, batch).reshape(-1, 1) for a in singles]
         columns += [np.broadcast_to(a, (*batch, *core)).reshape(-1, int(np.prod(core, dtype=int))) for a in wide]
-    except ValueError as error:
-        fix = "give numbers, or arrays whose shapes broadcast by NumPy's rules"
-        raise FairAirError(name, f"the arguments do not fit together: {error}", fix) from None
     rows = np.ascontiguousarray(np.hstack(columns))
     if rows.shape[0] == 0:
         raise FairAirError(name, "an argument is empty", "give at least one element")
@@ -53,17 +62,16 @@ def sized(name: str, *groups: ArrayLike, depth: int = 1) -> tuple[list[Floats], 
     """Return the arrays and the sizes of the `depth` last axes that they share."""
     arrays = [_floats(name, group) for group in groups]
     arrays = [a.reshape((1,) * (depth - a.ndim) + a.shape) if a.ndim < depth else a for a in arrays]
-    try:
+    with fitting(name):
         core = np.broadcast_shapes(*(a.shape[a.ndim - depth :] for a in arrays))
         full = [np.broadcast_to(a, (*a.shape[: a.ndim - depth], *core)) for a in arrays]
-    except ValueError as error:
-        raise FairAirError(name, f"the arguments do not fit together: {error}", "give equally long arrays") from None
     return full, core
 
 
+@checked
 def document(radio: Radio | None, preset: str = "standard") -> str:
     """Return a smallest scenario with this radio, whose MAC timing is meant."""
-    return json.dumps(
+    return _to_json(
         {
             "name": "mac",
             "run": {"duration": "1 s", "preset": preset},

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairair.models._rows import Floats, Radio, call, document, sized
+from fairair.models._rows import Floats, Radio, call, document, fitting, sized
 
 __all__ = ["Load", "carry"]
 
@@ -72,7 +72,8 @@ def carry(
     --------
     A download with an ACK for every second segment: segments from the AP, half as many ACKs from the station.
 
-    >>> load = carry([[2], [1]], [[1500], [40]], 11e6)
+    >>> from fairair.models import capacity
+    >>> load = capacity.carry([[2], [1]], [[1500], [40]], 11e6)
     >>> mbps = load.mixes_per_s * 2 * 1460 * 8 / 1e6
     >>> bool(5 < mbps < 6)
     True
@@ -80,8 +81,9 @@ def carry(
     streams, (t, s) = sized("capacity.carry", packets, ip_len, rate, error, depth=2)
     (counts, priorities), _ = sized("capacity.carry", count, priority)
     # One call takes one row: counts and priorities of T, then four tables of T x S.
-    batch = np.broadcast_shapes(*(a.shape[:-2] for a in streams), *(a.shape[:-1] for a in (counts, priorities)))
-    flat = [np.broadcast_to(a, (*batch, t)) for a in (counts, priorities)]
+    with fitting("capacity.carry"):
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in streams), *(a.shape[:-1] for a in (counts, priorities)))
+        flat = [np.broadcast_to(a, (*batch, t)) for a in (counts, priorities)]
     flat += [np.broadcast_to(a, (*batch, t, s)).reshape(*batch, t * s) for a in streams]
     row = np.concatenate(flat, axis=-1)
     answer = call("capacity.carry", [], [row], (row.shape[-1],), document(radio), (t, s))

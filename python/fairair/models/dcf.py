@@ -54,7 +54,8 @@ def attempts(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None
 
     Examples
     --------
-    >>> attempts([0.0, 0.5]).round(3)
+    >>> from fairair.models import dcf
+    >>> dcf.attempts([0.0, 0.5]).round(3)
     array([1.   , 1.984])
     """
     return call("dcf.attempts", [gamma, priority], radio=document(radio))[..., 0]
@@ -89,7 +90,8 @@ def mean_backoff(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | 
 
     Examples
     --------
-    >>> float(mean_backoff(0.0))
+    >>> from fairair.models import dcf
+    >>> float(dcf.mean_backoff(0.0))
     15.5
     """
     return call("dcf.mean_backoff", [gamma, priority], radio=document(radio))[..., 0]
@@ -124,7 +126,8 @@ def discard(gamma: ArrayLike, priority: ArrayLike = 1.0, *, radio: Radio | None 
 
     Examples
     --------
-    >>> float(discard(0.5, radio={"retry_limit": 2}))
+    >>> from fairair.models import dcf
+    >>> float(dcf.discard(0.5, radio={"retry_limit": 2}))
     0.25
     """
     return call("dcf.discard", [gamma, priority], radio=document(radio))[..., 0]
@@ -163,7 +166,8 @@ def solve(
 
     Examples
     --------
-    >>> solve([[2], [10]], radio={"phy": "802.11a"}).collision.round(3)
+    >>> from fairair.models import dcf
+    >>> dcf.solve([[2], [10]], radio={"phy": "802.11a"}).collision.round(3)
     array([[0.105],
            [0.389]])
     """
@@ -204,7 +208,8 @@ def saturation(
 
     Examples
     --------
-    >>> frames, collision = saturation([5, 10], busy=1.6e-3, collided=1.6e-3)
+    >>> from fairair.models import dcf
+    >>> frames, collision = dcf.saturation([5, 10], busy=1.6e-3, collided=1.6e-3)
     >>> bool(frames[0] > frames[1]), bool(collision[0] < collision[1])
     (True, True)
     """

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairair._arguments import checked
+from fairair._errors import FairAirError
 from fairair.models._rows import Floats, call, sized
 
 __all__ = ["Solution", "backlog", "nsr", "solve", "tn"]
@@ -35,6 +37,7 @@ class Solution(NamedTuple):
     goodput_dw: Floats
     """Downloads likewise."""
 
+    @checked
     def fairness_level(self, i: int, j: int | None = None) -> Floats:
         """``eta_ij``, Eq. 3: goodput of station i over that of j, or over the mean of the others without `j`.
 
@@ -52,7 +55,7 @@ class Solution(NamedTuple):
 
         Raises
         ------
-        IndexError
+        FairAirError
             There is no such station.
 
         References
@@ -62,17 +65,23 @@ class Solution(NamedTuple):
 
         Examples
         --------
-        >>> solution = solve([3, 0], [0, 1], 42)
+        >>> from fairair.models import detti2011
+        >>> solution = detti2011.solve([3, 0], [0, 1], 42)
         >>> bool(solution.fairness_level(0, 1) > 2)
         True
         """
         goodput = self.goodput_up + self.goodput_dw
+        stations = goodput.shape[-1]
+        for name, place in (("i", i), ("j", j)):
+            if place is not None and not -stations <= place < stations:
+                raise FairAirError(name, f"there is no station {place}", f"give 0 to {stations - 1}")
         if j is not None:
             return goodput[..., i] / goodput[..., j]
         others = np.delete(goodput, i, axis=-1)
         return np.asarray(goodput[..., i] / others.mean(axis=-1))
 
 
+@checked
 def solve(
     n_up: ArrayLike,
     n_dw: ArrayLike,
@@ -120,8 +129,10 @@ def solve(
     --------
     Fig. 5: one to six uploads at station 1 against four stations with a download each.
 
+    >>> from fairair.models import detti2011
+    >>> import numpy as np
     >>> n_up = np.zeros((6, 5)); n_up[:, 0] = range(1, 7)
-    >>> solve(n_up, [0, 1, 1, 1, 1]).fairness_level(0).round(1)
+    >>> detti2011.solve(n_up, [0, 1, 1, 1, 1]).fairness_level(0).round(1)
     array([ 3.2, 10.5, 12.4, 12.4, 12.4, 12.4])
     """
     groups, core = sized("detti2011.solve", n_up, n_dw, window, beta)
@@ -160,7 +171,8 @@ def backlog(
 
     Examples
     --------
-    >>> float(backlog(0, [3, 0], [0, 1], 42))
+    >>> from fairair.models import detti2011
+    >>> float(detti2011.backlog(0, [3, 0], [0, 1], 42))
     42.0
     """
     groups, core = sized("detti2011.backlog", n_up, n_dw, window, beta)
@@ -194,7 +206,8 @@ def nsr(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Examples
     --------
-    >>> float(nsr(0.0, 42))
+    >>> from fairair.models import detti2011
+    >>> float(detti2011.nsr(0.0, 42))
     42.0
     """
     return call("detti2011.nsr", [p, window])[..., 0]
@@ -227,7 +240,8 @@ def tn(p: ArrayLike, window: ArrayLike = 42.0) -> Floats:
 
     Examples
     --------
-    >>> bool(tn(0.01) < nsr(0.01))
+    >>> from fairair.models import detti2011
+    >>> bool(detti2011.tn(0.01) < detti2011.nsr(0.01))
     True
     """
     return call("detti2011.tn", [p, window])[..., 0]

@@ -9,9 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairair.models._rows import Floats, call, sized
+from fairair._arguments import checked
+from fairair._errors import FairAirError
+from fairair.models._rows import Floats, call, fitting, sized
 
 __all__ = ["downloads", "modified_p", "optimal_p", "ratio", "uploads"]
+
+_MOST = 1_000_000
+"""Flows of a direction."""
 
 
 def downloads(
@@ -56,7 +61,8 @@ def downloads(
 
     Examples
     --------
-    >>> rates = downloads([0.01, 0.02], [0.01], p=0.667, rate=100.0)
+    >>> from fairair.models import ha2009
+    >>> rates = ha2009.downloads([0.01, 0.02], [0.01], p=0.667, rate=100.0)
     >>> bool(rates[0] > rates[1])
     True
     """
@@ -105,12 +111,14 @@ def uploads(
 
     Examples
     --------
-    >>> uploads([0.01], [0.01, 0.01], p=0.5, rate=100.0).shape
+    >>> from fairair.models import ha2009
+    >>> ha2009.uploads([0.01], [0.01, 0.01], p=0.5, rate=100.0).shape
     (2,)
     """
     return _rates("ha2009.uploads", tau_d, tau_u, [window, q_d, q_a, p, rate])
 
 
+@checked
 def ratio(
     m: int, n: int, p: ArrayLike, *, window: ArrayLike = 42.0, q_d: ArrayLike = 50.0, q_a: ArrayLike = 50.0
 ) -> Floats:
@@ -140,9 +148,13 @@ def ratio(
 
     Examples
     --------
-    >>> float(ratio(4, 4, optimal_p(4, 4)).round(3))
+    >>> from fairair.models import ha2009
+    >>> float(ha2009.ratio(4, 4, ha2009.optimal_p(4, 4)).round(3))
     1.0
     """
+    for symbol, flows in (("m", m), ("n", n)):
+        if not 1 <= flows <= _MOST:
+            raise FairAirError(symbol, f"{flows} flows have no ratio", f"give 1 to {_MOST}")
     return _rates("ha2009.ratio", np.zeros(m), np.zeros(n), [window, q_d, q_a, p, 1.0])[..., 0]
 
 
@@ -173,7 +185,8 @@ def optimal_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayLi
 
     Examples
     --------
-    >>> optimal_p(4, [1, 4]).round(3)
+    >>> from fairair.models import ha2009
+    >>> ha2009.optimal_p(4, [1, 4]).round(3)
     array([0.8 , 0.771])
     """
     return call("ha2009.optimal_p", [m, n, window, q_a])[..., 0]
@@ -206,7 +219,8 @@ def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayL
 
     Examples
     --------
-    >>> (modified_p(4, [4, 5, 8]) / optimal_p(4, [4, 5, 8])).round(2)
+    >>> from fairair.models import ha2009
+    >>> (ha2009.modified_p(4, [4, 5, 8]) / ha2009.optimal_p(4, [4, 5, 8])).round(2)
     array([1. , 0.9, 0.8])
     """
     return call("ha2009.modified_p", [m, n, window, q_a])[..., 0]
@@ -215,6 +229,7 @@ def modified_p(m: ArrayLike, n: ArrayLike, window: ArrayLike = 42.0, q_a: ArrayL
 def _rates(name: str, tau_d: ArrayLike, tau_u: ArrayLike, scalars: list[ArrayLike]) -> Floats:
     (down,), (m,) = sized(name, tau_d)
     (up,), (n,) = sized(name, tau_u)
-    batch = np.broadcast_shapes(down.shape[:-1], up.shape[:-1])
+    with fitting(name):
+        batch = np.broadcast_shapes(down.shape[:-1], up.shape[:-1])
     both = np.concatenate([np.broadcast_to(down, (*batch, m)), np.broadcast_to(up, (*batch, n))], axis=-1)
     return call(name, scalars, [both], (m + n,), sizes=(m, n))

@@ -46,7 +46,8 @@ def send_rate(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, w
 
     Examples
     --------
-    >>> send_rate([1e-3, 1e-2], rtt=0.1, t0=0.4).round(1)
+    >>> from fairair.models import pftk
+    >>> pftk.send_rate([1e-3, 1e-2], rtt=0.1, t0=0.4).round(1)
     array([381.6, 111. ])
     """
     return call("pftk.send_rate", [p, b, window, rtt, t0])[..., 0]
@@ -83,7 +84,8 @@ def throughput(p: ArrayLike, rtt: ArrayLike, t0: ArrayLike, b: ArrayLike = 1.0, 
 
     Examples
     --------
-    >>> float(throughput(0.0, rtt=0.2, t0=0.2, b=2, window=42))
+    >>> from fairair.models import pftk
+    >>> float(pftk.throughput(0.0, rtt=0.2, t0=0.2, b=2, window=42))
     210.0
     """
     return call("pftk.throughput", [p, b, window, rtt, t0])[..., 0]
@@ -122,7 +124,8 @@ def approximate_send_rate(
 
     Examples
     --------
-    >>> (approximate_send_rate(1e-2, rtt=0.1, t0=0.4, b=[1, 2]) * 1460 * 8 / 1e6).round(3)  # Mbit/s at 1460 B
+    >>> from fairair.models import pftk
+    >>> (pftk.approximate_send_rate(1e-2, rtt=0.1, t0=0.4, b=[1, 2]) * 1460 * 8 / 1e6).round(3)  # Mbit/s at 1460 B
     array([1.312, 0.928])
     """
     return call("pftk.approximate_send_rate", [p, b, window, rtt, t0])[..., 0]
@@ -155,7 +158,8 @@ def expected_window(p: ArrayLike, b: ArrayLike = 1.0) -> Floats:
 
     Examples
     --------
-    >>> float(expected_window(8 / 11).round(3))
+    >>> from fairair.models import pftk
+    >>> float(pftk.expected_window(8 / 11).round(3))
     2.414
     """
     return call("pftk.expected_window", [p, b])[..., 0]
@@ -188,7 +192,8 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> timeout_probability(0.01, [3, 30]).round(3)
+    >>> from fairair.models import pftk
+    >>> pftk.timeout_probability(0.01, [3, 30]).round(3)
     array([1.  , 0.14])
     """
     return call("pftk.timeout_probability", [p, w])[..., 0]
@@ -219,7 +224,8 @@ def backoff(p: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> backoff([0.0, 1.0])
+    >>> from fairair.models import pftk
+    >>> pftk.backoff([0.0, 1.0])
     array([ 1., 64.])
     """
     return call("pftk.backoff", [p])[..., 0]

@@ -116,7 +116,8 @@ def solve(
 
     Examples
     --------
-    >>> s = solve(5, 5, 0.2, [0.0, 0.0684])
+    >>> from fairair.models import pokhrel2016
+    >>> s = pokhrel2016.solve(5, 5, 0.2, [0.0, 0.0684])
     >>> bool(s.down[1] < s.down[0])
     True
     """
@@ -171,7 +172,8 @@ def with_buffer(
 
     Examples
     --------
-    >>> float(with_buffer(5, 5, 0.2, 1000).p_b)
+    >>> from fairair.models import pokhrel2016
+    >>> float(pokhrel2016.with_buffer(5, 5, 0.2, 1000).p_b)
     0.0
     """
     answer = _solve("pokhrel2016.with_buffer", buffer, n_u, n_d, p_w, window, segment, rate, radio)
@@ -225,7 +227,8 @@ def remedy(
 
     Examples
     --------
-    >>> bool(remedy(5, 5, 0.2).p_b < remedy(5, 5, 0.4).p_b)
+    >>> from fairair.models import pokhrel2016
+    >>> bool(pokhrel2016.remedy(5, 5, 0.2).p_b < pokhrel2016.remedy(5, 5, 0.4).p_b)
     True
     """
     answer = _solve("pokhrel2016.remedy", r, n_u, n_d, p_w, window, segment, rate, radio)
@@ -259,7 +262,8 @@ def tabulated_buffer(n_u: ArrayLike, n_d: ArrayLike, p_b: ArrayLike) -> Floats:
 
     Examples
     --------
-    >>> tabulated_buffer(5, 5, [0.0684, 0.179]).round(1)
+    >>> from fairair.models import pokhrel2016
+    >>> pokhrel2016.tabulated_buffer(5, 5, [0.0684, 0.179]).round(1)
     array([46.8, 28.9])
     """
     return call("pokhrel2016.tabulated_buffer", [n_u, n_d, p_b])[..., 0]

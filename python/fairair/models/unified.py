@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairair.models._rows import Floats, Radio, call, document, sized
+from fairair.models._rows import Floats, Radio, call, document, fitting, sized
 
 __all__ = ["Answer", "solve"]
 
@@ -95,15 +95,17 @@ def solve(
     --------
     Three uploads at one station against four stations with a download each:
 
-    >>> answer = solve(up=[[1], [0]], flows=[[3], [1]], stations=[1, 4], beta=[1.2, 1.2], buffer=75)
+    >>> from fairair.models import unified
+    >>> answer = unified.solve(up=[[1], [0]], flows=[[3], [1]], stations=[1, 4], beta=[1.2, 1.2], buffer=75)
     >>> level = 3 * answer.goodput[0, 0] / answer.goodput[1, 0]
     >>> bool(level > 3)
     True
     """
     cells, (k, f) = sized("unified.solve", up, flows, window, b, mss, min_rto, max_rto, limited_transmit, wire, depth=2)
     rows, _ = sized("unified.solve", stations, rate, beta, data_error, ack_error)
-    batch = np.broadcast_shapes(*(a.shape[:-2] for a in cells), *(a.shape[:-1] for a in rows))
-    flat = [np.broadcast_to(a, (*batch, k)) for a in rows]
+    with fitting("unified.solve"):
+        batch = np.broadcast_shapes(*(a.shape[:-2] for a in cells), *(a.shape[:-1] for a in rows))
+        flat = [np.broadcast_to(a, (*batch, k)) for a in rows]
     flat += [np.broadcast_to(a, (*batch, k, f)).reshape(*batch, k * f) for a in cells]
     row = np.concatenate(flat, axis=-1)
     answer = call("unified.solve", [buffer, observed], [row], (row.shape[-1],), document(radio), (k, f))

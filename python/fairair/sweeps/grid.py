@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from fairair import _native
 from fairair._errors import FairAirError
+from fairair.engine import run
 from fairair.scenario import Scenario, _to_json
 
 __all__ = ["Axis", "Grid"]
@@ -23,6 +25,11 @@ class Axis(NamedTuple):
     path: str
     values: list[str]
     """As JSON text, which tells 1 from "1" and compares tables."""
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all values are numbers."""
+        return all(isinstance(json.loads(value), int | float) for value in self.values)
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -65,6 +72,11 @@ class Grid:
         self.engine = engine
         self.model = model
         self.axes = [_axis(path, values) for path, values in axes.items()]
+        for place, axis in enumerate(self.axes):
+            for earlier in self.axes[:place]:
+                if _overwrites(axis.path, earlier.path):
+                    problem = f"{axis.path} is set after it and takes it away"
+                    raise FairAirError(earlier.path, problem, f"name {axis.path} before {earlier.path}")
         self.shape = tuple(len(axis.values) for axis in self.axes)
         self.size = math.prod(self.shape)
         self.batch(np.empty(0, dtype=np.int64)).check()
@@ -74,6 +86,32 @@ class Grid:
         """Seed of all points; None where it is swept."""
         swept = any(axis.path in ("run", "run.seed") for axis in self.axes)
         return None if swept else int(self.scenario.expanded["run"]["seed"])
+
+    def kept(self) -> dict[str, str | float]:
+        """Return what stands beside a swept ``kind`` and stays as it is for all kinds, by path."""
+        found: dict[str, str | float] = {}
+        for axis in self.axes:
+            *above, last = axis.path.split(".")
+            table: Any = self.scenario.to_dict()
+            for key in above:
+                table = table.get(key) if isinstance(table, dict) else None
+            if last == "kind" and isinstance(table, dict):
+                found |= {
+                    ".".join([*above, key]): value
+                    for key, value in table.items()
+                    if isinstance(value, str | int | float)
+                }
+        return {path: value for path, value in found.items() if all(axis.path != path for axis in self.axes)}
+
+    def answered_by(self) -> str:
+        """Return the name of the model that answers, of several with commas between them; empty for other engines."""
+        if self.engine != "model" or self.model is not None:
+            return self.model or ""
+        # Which one is the default no number decides: one value of an axis of numbers stands for all.
+        axes = [range(1 if axis.is_numeric else len(axis.values)) for axis in self.axes]
+        points = np.array([np.ravel_multi_index(indices, self.shape) for indices in product(*axes)])
+        names = (run(self.scenario_at(int(point)), "model", jobs=1).origin["model"] for point in points)
+        return ", ".join(dict.fromkeys(names))
 
     def batch(self, points: npt.NDArray[np.int64]) -> _native.Batch:
         """Return `points` ready to run; those of the testbed only to be checked, as what runs here is the simulator."""
@@ -85,6 +123,12 @@ class Grid:
         indices = np.unravel_index(point, self.shape)
         chosen = zip(self.axes, indices, strict=True)
         return self.scenario.with_({axis.path: json.loads(axis.values[index]) for axis, index in chosen})
+
+
+def _overwrites(later: str, earlier: str) -> bool:
+    """Whether setting a path takes away what was set by another."""
+    new, old = later.split("."), earlier.split(".")
+    return len(new) <= len(old) and all(one in ("*", other) for one, other in zip(new, old, strict=False))
 
 
 def _axis(path: str, values: object) -> Axis:

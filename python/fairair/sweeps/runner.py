@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from fairair import _native
+from fairair._arguments import checked
 from fairair._engine_id import commit, digest
 from fairair._errors import FairAirError
 from fairair._progress import bar
@@ -31,10 +32,16 @@ __all__ = ["sweep"]
 
 _FLUSH_S = 1.0
 """Finished points wait at most this long for their place in the store."""
+_CATALOGUED = {
+    "uplink_queue_packets": "uplink_queue_mean_packets",
+    "uplink_queue_packets_ci95": "uplink_queue_mean_packets_ci95",
+}
+"""Columns of stores that have another name in docs/results.md, and so in datasets."""
 _LOOK_S = 0.1
 """How often the threads are looked at, and Ctrl-C is seen."""
 
 
+@checked
 def sweep(
     scenario: Scenario | str | PathLike[str],
     grid: Mapping[str, object],
@@ -57,6 +64,9 @@ def sweep(
         What all points share.
     grid : mapping from dotted path to values
         Paths as in `Scenario.with_`, one dimension each; values may be tables (``{"ap.queue": [{...}, {...}]}``).
+        A path changes its key alone: under ``"ap.queue.kind"`` each kind has the scenario's ``limit``, which the dataset
+        then has as a coordinate without a dimension. For each kind with its own defaults sweep tables:
+        ``{"ap.queue": [{"kind": "droptail"}, {"kind": "fq-codel"}]}``.
     replicas, seed : int, optional
         Instead of the scenario's. Every point has the same seed: differences between points are then the parameters'.
     engine, model : str
@@ -80,7 +90,8 @@ def sweep(
     xarray.Dataset
         One dimension a path, in order; variables by measure, with ``units`` and ``long_name``, the half-width of the 95 %
         confidence interval as ``..._ci95``; ``station_...`` by station too. What does not exist is NaN. Attributes say
-        what made it: ``version``, ``engine_digest``, ``commit`` (empty outside a checkout), ``seed``, and the day, ``date``.
+        what made it: ``engine``, ``model`` (the names of those that answered), ``version``, ``engine_digest``, ``commit``
+        (empty outside a checkout), ``seed``, and the day, ``date``.
 
     Raises
     ------
@@ -101,8 +112,6 @@ def sweep(
     >>> bool((data["fairness_level"].sel({"ap.queue.limit": 10}) > 1).all())
     True
     """
-    if jobs < 0:
-        raise FairAirError("jobs", f"{jobs} is below 0", "give a number, or 0 for the default")
     if engine == "testbed" and executor is not None:
         raise FairAirError(
             "executor", "the testbed does not run elsewhere", "leave `executor` out; `jobs` runs several"
@@ -223,15 +232,21 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
     for name, unit in _with_ci(of_station):
         full = np.full((grid.size, len(names)), np.nan)
         full[row, station] = table[f"station.{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        attributes = {"units": unit, "long_name": f"station {name.replace('_', ' ')}"}
-        data[f"station_{name}"] = ([*dims, "station"], full.reshape(*grid.shape, len(names)), attributes)
+        shown = _CATALOGUED.get(name, name).replace("_", " ")
+        attributes = {"units": unit, "long_name": f"station {shown}"}
+        data[f"station_{_CATALOGUED.get(name, name)}"] = (
+            [*dims, "station"],
+            full.reshape(*grid.shape, len(names)),
+            attributes,
+        )
 
     coordinates: dict[str, Any] = {axis.path: axis.labels for axis in grid.axes}
     coordinates["station"] = names
+    coordinates |= grid.kept()
     about: dict[str, Any] = {
         "scenario": grid.scenario.to_toml(),
         "engine": grid.engine,
-        "model": grid.model or "",
+        "model": grid.answered_by(),
         # Attributes of netCDF have no null.
         "seed": "swept" if grid.seed is None else grid.seed,
         "version": _native.VERSION,

@@ -143,8 +143,10 @@ class Store:
         tables = []
         for part in sorted(self.path.glob("part-*.parquet")):
             try:
-                tables.append(pq.ParquetFile(part).read().replace_schema_metadata(None))
-            except (OSError, pa.ArrowInvalid) as error:
+                table = pq.ParquetFile(part).read().replace_schema_metadata(None)
+                points_of(self.grid, table)
+                tables.append(table)
+            except (OSError, pa.ArrowInvalid, KeyError) as error:
                 raise FairAirError(
                     fspath(part), f"cannot read this part: {error}", "remove it; its points run again"
                 ) from None
