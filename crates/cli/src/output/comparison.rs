@@ -85,7 +85,7 @@ pub(super) fn pasted(paste: &Paste) -> Vec<String> {
         lines.extend(indented(&paste.uci));
     }
     if !paste.linux.is_empty() {
-        lines.extend([String::new(), "On an access point with Linux run, for its radio:".to_owned()]);
+        lines.extend([String::new(), "On an access point with Linux run:".to_owned()]);
         lines.extend(indented(&paste.linux));
     }
     if !paste.vsb.is_empty() {

@@ -1,13 +1,36 @@
-//! Commands of an access point with Linux that give it the queue of a scenario.
+//! Commands of an access point with Linux that give it the queue and the uplink limiter of a scenario.
 
+use crate::ap::{LimiterCapacity, LimiterShare};
 use crate::qdisc::{FqCodelParams, Mac80211Params, QdiscSpec};
 use crate::scenario::Scenario;
 
 /// Where a driver that reports air is told what of it counts: bit 0 what it sends, bit 1 what it receives (`net/mac80211/debugfs.c`).
 const FLAGS: &str = "/sys/kernel/debug/ieee80211/phy0/airtime_flags";
 
-/// Commands for the first radio, whose interface is `wlan0`; none where the queue is that of before, or where Linux has none of its kind.
+/// Bytes of an Ethernet header, which the limiter does not count, and the longest frame.
+const ETHERNET: usize = 14;
+const FRAME: usize = 1514;
+
+/// Commands for the first radio, whose interface is `wlan0`, and for the interface to the gateway, `eth0`; none for what is as before, or what
+/// Linux does not have.
 pub(super) fn commands(scenario: &Scenario, applied: &Scenario) -> Vec<String> {
+    let mut lines = queue(scenario, applied);
+    lines.extend(limiter(scenario, applied));
+    lines
+}
+
+/// Half of a given R is a token bucket; its overhead makes the rate one of IP bytes.
+fn limiter(scenario: &Scenario, applied: &Scenario) -> Option<String> {
+    let own = applied.ap.uplink_limiter.filter(|own| Some(*own) != scenario.ap.uplink_limiter)?;
+    let (LimiterCapacity::Given(capacity), LimiterShare::Half) = (own.capacity, own.share) else { return None };
+    let (rate, burst) = (capacity.as_bps() / 2, own.burst.0 as usize + ETHERNET);
+    let limit = applied.ap.uplink_queue * FRAME;
+    Some(format!(
+        "tc qdisc replace dev eth0 root stab overhead -{ETHERNET} tbf rate {rate}bit burst {burst} limit {limit}  # eth0: towards the gateway"
+    ))
+}
+
+fn queue(scenario: &Scenario, applied: &Scenario) -> Vec<String> {
     let (before, after) = (scenario.ap.queue, applied.ap.queue);
     if before == after {
         return Vec::new();
@@ -65,5 +88,12 @@ mod tests {
         assert_eq!(codel, ["tc qdisc replace dev wlan0 root fq_codel limit 200 target 12500us"]);
         assert_eq!(told("{ kind = \"droptail\", limit = 7 }"), ["tc qdisc replace dev wlan0 root pfifo limit 7"]);
         assert!(told("{ kind = \"las\", limit = 7 }").is_empty() && commands(&fifo, &fifo).is_empty());
+        let limited =
+            |limiter: &str| told(&format!("{{ kind = \"droptail\", limit = 7 }}\nuplink_limiter = {{ {limiter} }}"));
+        let [_, bucket] = &limited("capacity = \"21.9 Mbit/s\"")[..] else { panic!() };
+        let expected = "tc qdisc replace dev eth0 root stab overhead -14 tbf rate 10950000bit burst 1514 limit";
+        assert!(bucket.starts_with(expected), "{bucket}");
+        assert_eq!(limited("capacity = \"auto\"").len(), 1, "Linux measures no R");
+        assert_eq!(limited("capacity = \"21.9 Mbit/s\", share = \"flows\"").len(), 1, "Linux counts no flows");
     }
 }

@@ -98,7 +98,11 @@ impl Change {
         let queue = self.queue.map(|queue| queue.kind()).filter(|kind| !OF_TODAY.contains(kind));
         let queue = queue.map(|kind| format!("the queue `{kind}`"));
         let cap = self.window_cap.map(|_| "the window cap".to_owned());
-        let limiter = matches!(self.limiter, Some((_, None))).then(|| "an uplink limiter that measures R".to_owned());
+        let limiter = match self.limiter {
+            Some((_, None)) => Some("an uplink limiter that measures R".to_owned()),
+            Some((LimiterShare::Flows, _)) => Some("an uplink limiter that counts flows".to_owned()),
+            _ => None,
+        };
         let of_box = self.lacks_of_box(aggregates).map(str::to_owned);
         let parts: Vec<String> = [queue, cap, limiter, of_box].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(" and "))

@@ -43,6 +43,23 @@ pub(super) fn beside(parents: &[Outcome], ranges: &Ranges, fine: bool) -> Vec<Pr
     proposals
 }
 
+/// Points that differ from the parents in one coordinate, which is anywhere: kinds of queues and policies have no near ones.
+pub(super) fn across(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
+    const PLACES: [f64; 4] = [0.1, 0.35, 0.6, 0.9];
+    let mut proposals = Vec::new();
+    for parent in parents {
+        let Some(family) = parent.of else { continue };
+        for axis in 0..parent.at.len() {
+            for place in PLACES {
+                let mut at = parent.at.clone();
+                at[axis] = place;
+                proposals.push((Some(family), at.clone(), family.change(ranges, &at)));
+            }
+        }
+    }
+    proposals
+}
+
 /// Points near the parents, each with one coordinate moved, or all.
 pub(super) fn children(parents: &[Outcome], ranges: &Ranges, count: usize, step: f64, rng: &mut Rng) -> Vec<Proposal> {
     let parents: Vec<&Outcome> = parents.iter().filter(|parent| !parent.at.is_empty()).collect();

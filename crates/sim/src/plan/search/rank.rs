@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::WORTH;
 use crate::plan::outcome::{LONG, Outcome, SHORT_S};
 
 /// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
@@ -59,6 +60,24 @@ pub(super) fn leaders(proved: &[Outcome]) -> Vec<Outcome> {
         }
     }
     best
+}
+
+/// A miss by less than this many tolerances is a near one.
+const NEAR_MISS: f64 = 1.5;
+
+/// Of what carries more than `best` and narrowly misses the requirements, the best of the families with most goodput: beside these may be what
+/// meets them.
+pub(super) fn near_misses(second: &[Outcome], proved: &[Outcome], best: f64) -> Vec<Outcome> {
+    let mut near: Vec<Outcome> = Vec::new();
+    let all: Vec<Outcome> = proved.iter().chain(second).cloned().collect();
+    for outcome in by_goodput(&all) {
+        let is_near = !outcome.meets && outcome.starved.is_nobody() && outcome.shortfall < NEAR_MISS;
+        let promises = outcome.goodput > WORTH * best && !near.iter().any(|known| known.family == outcome.family);
+        if is_near && promises && near.len() < LEADERS {
+            near.push(outcome.clone());
+        }
+    }
+    near
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
