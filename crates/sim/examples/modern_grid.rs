@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p fairair-sim --example modern_grid` asks the model anew and prints the table. With `simulate` it also runs the
 //! simulator anew (three minutes) and writes docs/measured/modern-grid.csv; with `series` and a name it simulates as many cells of another series
-//! and prints them, with `show` and a number it prints a cell, and with `speed` it measures solves per second.
+//! and prints them, with `again`, its name and a file of those lines it asks the model anew of that series, with `show` and a number it prints
+//! a cell, and with `speed` it measures solves per second.
 
 #[path = "../tests/modern_grid/mod.rs"]
 mod modern_grid;
@@ -23,6 +24,15 @@ fn main() {
         Some("speed") => speed(),
         Some("series") => {
             let rows = simulate(second);
+            for row in &rows {
+                println!("{}", row.to_csv());
+            }
+            print!("{}", modern_grid::summaries(&rows).1);
+        }
+        Some("again") => {
+            let text = std::fs::read_to_string(arguments.get(2).expect("a file")).expect("rows that were printed");
+            let rows = text.lines().filter(|line| line.starts_with(|first: char| first.is_ascii_digit()));
+            let rows: Vec<Row> = rows.map(|row| modern_grid::with_model(second, Row::from_csv(row))).collect();
             for row in &rows {
                 println!("{}", row.to_csv());
             }

@@ -43,6 +43,8 @@ pub(super) struct Kind {
     pub(super) acks: Exchanges,
     /// MPDUs of a full PPDU of data, those that are lost and sent again included.
     pub(super) full: f64,
+    /// The same of ACKs.
+    pub(super) full_acks: f64,
     /// Probability that an MPDU is lost.
     pub(super) error: f64,
     /// ACKs a segment.
@@ -176,12 +178,14 @@ fn kind(
     let error = 1.0 - (1.0 - station.frame_error.get()) * (1.0 - station.bit_error_rate).powf(bits);
     let data = Exchanges::new(params, tx, Bytes(segment));
     let window = qos.aggregation.map_or(1, |limits| limits.within(tx.phy()).window);
+    let acks = Exchanges::new(params, tx, Bytes(TCP_IP_HEADER));
     Ok(Some(Kind {
         count: 1.0,
         direction: first.direction,
         flows: station.flows.len() as f64,
         data,
-        acks: Exchanges::new(params, tx, Bytes(TCP_IP_HEADER)),
+        acks,
+        full_acks: mean_mpdus(error, window as f64, acks.most),
         full: mean_mpdus(error, window as f64, data.most),
         error,
         ack_ratio: if first.tcp.delayed_ack { 0.5 } else { 1.0 },

@@ -13,6 +13,9 @@ const CLUMPS: f64 = 0.68;
 /// Mean of a full queue over its limit.
 const FULL: f64 = 0.8;
 
+/// Limit of the queue over its mean when bursts overflow it often enough to cut windows. Set on cells beside the grid.
+const OVERFLOW: f64 = 2.0;
+
 /// What downloads and ACKs come to.
 pub(super) fn decide(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: &mut [Work]) {
     if cell.ups().next().is_none() {
@@ -41,8 +44,12 @@ pub(super) fn decide(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: 
     }
 }
 
-/// Downloads alone: windows fill what is away and the queue. Were all of them cut at once, their mean would be that of one; were they cut
-/// one by one, hardly less than the most: half way is taken, as in the unified model of DCF.
+/// Downloads alone. Windows fill the queue, and the wire in the mean by a share `f` only: data come in bursts of the PPDUs that were
+/// acknowledged, F packets. Such a queue is exponential with mean `F f / (1 - f)` (M/M/1 in PPDUs) and overflows often enough to cut the
+/// windows when its limit B is twice that: `f = 1 / (1 + 2 F / B)`.
+///
+/// Were all windows cut at once, their mean would be that of one; were they cut one by one, hardly less than the most: half way is taken,
+/// as in the unified model of DCF.
 fn downloads(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: &mut [Work]) {
     let stations: f64 = cell.kinds.iter().map(|kind| kind.count).sum();
     let flows: f64 = cell.kinds.iter().map(|kind| kind.count * kind.flows).sum();
@@ -51,12 +58,14 @@ fn downloads(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: &mut [Wo
         let turn = stations / pace.ap;
         // A full queue: what a turn takes, or more than PPDUs hold.
         let most = (ROUND * limit / stations).min(kind.full.max(limit / stations)).max(1.0);
-        let packet = turn / work[i].mpdus.max(1.0);
-        let wait = packet * most;
-        let cut = 1.0 - mean_window(most * (1.0 + away / wait) / kind.flows, away + turn);
+        // What a lost MPDU holds up comes with the next PPDU.
+        let held_up = 1.0 - (1.0 - kind.error).powf(work[i].mpdus / 2.0);
+        let burst = kind.full.min(limit / stations) * (1.0 + held_up);
+        let filled = 1.0 / (1.0 + OVERFLOW * burst / limit);
+        let window = most + filled * away / turn * work[i].mpdus.max(1.0);
+        let cut = 1.0 - mean_window(window / kind.flows, away + turn);
         let mean = 1.0 - cut * f64::midpoint(1.0, 1.0 / flows);
-        let left = ((mean * (away + wait) - away) / packet).max(0.05 * most);
-        next[i].mpdus = left.clamp(1.0, kind.full);
+        next[i].mpdus = (mean * window * turn / (away + turn)).clamp(1.0, kind.full);
         next[i].data = 1.0 / turn;
         next[i].rtt = away + turn;
     }
@@ -104,7 +113,7 @@ impl State<'_> {
         let served: f64 = self.served();
         let wait = (FULL * self.limit / served.max(1.0)).max(1.0 / turn);
         let rtt = away(kind, self.pace, i) + wait;
-        let round = tcp(kind).per_round(loss, rtt, 1.0 / kind.ack_ratio);
+        let round = in_clumps(kind, loss, rtt);
         let window = round.sent * kind.flows * (1.0 - loss);
         // A window goes as a clump, in one PPDU if that holds it.
         let mpdus = (window / rtt / turn).max(window).clamp(1.0, kind.full);
@@ -138,7 +147,7 @@ impl State<'_> {
                 // ACKs come by the PPDU: few stations fill the queue.
                 let room = ROUND * self.limit.max(senders * burst.min(self.limit / 2.0));
                 full += kind.count * waiting / room;
-                over = over.max(waiting / kind.acks.most - 1.0);
+                over = over.max(waiting / kind.full_acks - 1.0);
             }
         }
         over.max(full - 1.0)
@@ -149,7 +158,20 @@ fn tcp(kind: &Kind) -> Tcp {
     Tcp { b: 1.0 / kind.ack_ratio, window: kind.window, rto: kind.rto, limited_transmit: kind.limited_transmit }
 }
 
+/// Rounds of the search for what a loss costs: each halves the error.
+const LOSSES: u32 = 8;
+
 /// What a flow of `kind` sends and gets a round trip with `loss`.
 pub(super) fn per_round(kind: &Kind, loss: f64, rtt: f64) -> PerRound {
     tcp(kind).per_round(loss, rtt, 1.0 / kind.ack_ratio)
+}
+
+/// The same where a full queue loses packets with probability `loss`. It is full for longer than a clump takes to arrive: a window W is lost
+/// at once, and TCP answers once, so that a loss begins at a packet with probability `loss / W`.
+pub(super) fn in_clumps(kind: &Kind, loss: f64, rtt: f64) -> PerRound {
+    let mut round = per_round(kind, loss, rtt);
+    for _ in 0..LOSSES {
+        round = per_round(kind, loss / round.sent.max(1.0), rtt);
+    }
+    round
 }

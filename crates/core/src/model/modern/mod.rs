@@ -27,13 +27,34 @@ use crate::packet::Direction;
 /// Segments that a loss in a station's queue makes its sender send in vain, over its window: many are lost at once, and three SACK blocks
 /// in ACKs of which the AP loses some do not tell what arrived. Set on cells beside the grid.
 const IN_VAIN: f64 = 0.4;
+/// How uneven flows under CoDel are over how uneven Reno's law makes windows of that size. Set on cells beside the grid.
+const EVEN: f64 = 0.1;
+/// Longest wait for a timeout that is counted, in seconds: half of a minute, as long as the cells of the grid last.
+const LONGEST: f64 = 30.0;
+
+/// Seconds of a window's round trip, and from one loss of a station's sender to the next: CUBIC's way back to its plateau (RFC 9438, K).
+fn cycle(kind: &cell::Kind, work: &work::Work) -> (f64, f64) {
+    let window = kind.window_up(work.beyond(kind)) / kind.flows;
+    let round = window * kind.flows / (work.data * work.mpdus).max(1e-9);
+    (round, (window * (1.0 - work::BETA) / work::C).cbrt() + round)
+}
 
 /// Share of what a station sends that its receiver has already.
 fn in_vain(kind: &cell::Kind, work: &work::Work) -> f64 {
-    let window = kind.window_up() / kind.flows;
-    let round = window * kind.flows / (work.data * work.mpdus).max(1e-9);
-    let cycle = (window * (1.0 - work::BETA) / work::C).cbrt() + round;
+    let (round, cycle) = cycle(kind, work);
     (IN_VAIN * round / cycle).min(0.5)
+}
+
+/// Share of the time for which a sender waits for timeouts. Behind a loss each try is in vain whose ACK the AP loses, with probability p, and
+/// the next one comes after twice the time: `sum of T 2^k p^(k+1)` seconds a cycle (RFC 6298 section 5.5).
+fn silent(kind: &cell::Kind, work: &work::Work) -> f64 {
+    let (mut lasts, mut waits, mut reach) = (kind.rto.0.max(work.rtt), 0.0, work.loss);
+    while lasts < kind.rto.1.min(LONGEST) && reach > 1e-3 {
+        waits += reach * lasts;
+        reach *= work.loss;
+        lasts *= 2.0;
+    }
+    waits / (waits + cycle(kind, work).1)
 }
 
 /// What a flow gets.
@@ -71,7 +92,8 @@ impl Cell {
             // Where CoDel is who loses, its loss is what gives such a window (M. Mathis et al., CCR 27(3), 1997).
             let loss = if work.loss > 0.0 { work.loss } else { (1.5 / (window * window)).min(0.5) };
             let spell = match kind.direction {
-                Direction::Down => fifo::per_round(kind, loss, work.rtt).spell,
+                Direction::Down if work.loss > 0.0 => fifo::in_clumps(kind, loss, work.rtt).spell,
+                Direction::Down => EVEN * fifo::per_round(kind, loss, work.rtt).spell,
                 Direction::Up => 0.0,
             };
             let least = goodput * least_of(kind.count * kind.flows, spell / self.observed);

@@ -1,15 +1,27 @@
 //! Turns at an AP that has queues by station: mac80211's.
 
 use super::cell::{Cell, Kind, Turns};
-use super::work::{BETA, LONE, Pace, Work, away};
+use super::work::{BETA, LONE, Pace, UPLOADS, Work, away};
 use crate::model::root::falling;
 use crate::packet::{Direction, TCP_IP_HEADER};
 
-/// CoDel's interval and target in seconds: a flow loses a packet if its queue is not emptied for so long.
+/// CoDel's interval and target in seconds (`ieee80211_txq_setup_flows`): a flow loses a packet if its queue is not emptied for so long.
 const CODEL: f64 = 0.120;
-/// Quantile of the time that emptying takes at which a loss comes often enough to hold the window of CUBIC, a loss in some thirty round
-/// trips: in standard deviations of a normal distribution, 97 %.
-const RARE: f64 = 1.88;
+const TARGET: f64 = 0.020;
+/// By how many standard deviations the time that emptying takes is above its mean when it costs a packet: seldom enough to hold the window of
+/// CUBIC, a loss in some fifty round trips. Set on cells beside the grid, as is what follows.
+const RARE: f64 = 2.3;
+/// PPDUs of a window that is never lost: one, and a second one that soon follows.
+const LEAST: f64 = 1.2;
+/// How random turns at the AP are: squared coefficient of variation over that of an exponential service, 1.
+const RANDOM: f64 = 0.7;
+/// PPDUs that the window of a download takes beyond the full ones that it would fill.
+const PARTIAL: f64 = 0.33;
+/// Share of the ACKs that stand at the AP and that CoDel drops where air limits who sends. Its drops come faster with every one until the
+/// queue is empty (RFC 8289 section 5.3), then it starts again.
+const DROPPED: f64 = 0.35;
+/// Bytes of a download that wait in a full memory, over those of ACKs of a station that sends: a clump that is gone in time is not cut.
+const PASSES: f64 = 1.45;
 
 /// Turns of a station that receives.
 #[derive(Clone, Copy, Debug)]
@@ -20,42 +32,44 @@ struct Download {
     rtt: f64,
 }
 
-/// A download whose station would be served `pace` full PPDUs per second if it always had packets at the AP; `most` MPDUs is the largest
-/// window but for CoDel, `access` is the AP's own mean wait for the medium.
+/// A download whose station would be served `mu` full PPDUs per second if it always had packets at the AP; `most` MPDUs is the largest
+/// window but for CoDel, `access` is the AP's own mean wait for the medium in seconds.
 ///
-/// Its window travels as a clump: it is away, then takes `n` PPDUs to leave the AP, for `D = n / pace`. Turns come at random, so that
-/// `D (1 + z / sqrt(n))` is what a loss in `z` standard deviations allows. A clump of one PPDU is never lost.
-fn download(kind: &Kind, (away, access): (f64, f64), pace: f64, most: f64) -> Download {
-    let pace = pace.max(1e-9);
-    let b = RARE / pace.sqrt();
+/// CoDel admits a window of n PPDUs where emptying takes `n / mu + z sqrt(n access / mu) = 120 ms`: it lasts `n / (mu access)` accesses of
+/// the AP, each random. CUBIC's mean is `(1 + beta) / 2` of it, n from here on. That window circulates between the AP's queue, R seconds, and
+/// all else, Z: wire, accesses, and the PPDU itself. As of a closed queue with exponential service `R = (1 + (n - 1) R / (Z + R)) / mu`
+/// (P. Schweitzer's approximation of mean value analysis, 1979), so that `mu R^2 + (mu Z - n) R - Z = 0`; the last term is smaller where
+/// service is more regular. `n / (Z + R)` PPDUs pass per second.
+fn download(kind: &Kind, (away, access): (f64, f64), mu: f64, most: f64) -> Download {
+    let mu = mu.max(1e-9);
+    let b = RARE * access.sqrt();
     let root = f64::midpoint(-b, (b * b + 4.0 * CODEL).sqrt());
-    let ppdus = (root * root * pace).max(f64::midpoint(1.0, BETA)).min(most / kind.full);
-    // The last PPDU of a clump is half full on average; what is back before the clump has left makes no end of it.
-    let filled = ppdus.min(ppdus / (ppdus + 0.5 * away / (away + ppdus / pace)));
-    let mpdus = (kind.full * filled).max(1.0);
+    let ppdus = f64::midpoint(1.0, BETA) * (root * root * mu).max(LEAST).min(most / kind.full);
+    let mpdus = (kind.full * ppdus.min(ppdus / (ppdus + PARTIAL))).max(1.0);
     // Behind a lost MPDU the others wait for one more turn: the clump falls apart.
     let held_up = 1.0 - (1.0 - kind.error).powf(mpdus / 2.0);
-    let rtt = away + (ppdus * (1.0 + held_up) / pace).max(access);
-    let window = ppdus * (1.0 + held_up) * kind.full;
+    let away = away + access + kind.data.exchange(mpdus) + held_up / mu;
+    let ppdus = ppdus * (1.0 + held_up);
+    let more = ppdus - mu * away;
+    let at_ap = f64::midpoint(more, (more * more + 4.0 * RANDOM * mu * away).sqrt()) / mu;
+    let rtt = away + at_ap;
     let mpdus = (mpdus / (1.0 + held_up)).max(1.0);
-    Download { rate: window / mpdus / rtt, mpdus, rtt }
+    Download { rate: ppdus * kind.full / mpdus / rtt, mpdus, rtt }
 }
 
-/// Largest window of a station's downloads but for CoDel: its own, or less where ACKs fill the memory: the fattest flow in bytes loses
-/// packets then, so that data are no more bytes than the ACKs of a station that sends.
-fn room(cell: &Cell, kind: &Kind) -> f64 {
-    let acks: f64 = cell.ups().map(|(_, kind)| kind.count * kind.window_up() * kind.ack_ratio).sum();
-    let data: f64 = cell.downs().map(|(_, kind)| kind.count * kind.full).sum();
+/// Largest window of a station's downloads but for CoDel: its own, or what ACKs leave of the memory. Where they leave little, the fattest flow
+/// in bytes loses packets (`fq_find_fattest_flow`), so that data are hardly more bytes than the ACKs of a station that sends.
+fn room(cell: &Cell, works: &[Work], kind: &Kind) -> f64 {
+    let acks: f64 = cell.ups().map(|(i, kind)| kind.count * works[i].acks_at_ap(kind) / UPLOADS).sum();
+    let downs: f64 = cell.downs().map(|(_, kind)| kind.count).sum();
+    let left = (cell.memory - acks) / downs;
     let own = kind.window * kind.flows;
-    if acks + data <= cell.memory {
-        return own;
-    }
     let senders: f64 = cell.ups().map(|(_, kind)| kind.count).sum();
     if senders <= 0.0 {
-        return own.min(cell.memory / cell.downs().map(|(_, kind)| kind.count).sum::<f64>());
+        return own.min(left);
     }
     let segment = kind.bits / 8.0 + TCP_IP_HEADER as f64;
-    own.min(f64::midpoint(1.0, BETA) * cell.memory / senders * TCP_IP_HEADER as f64 / segment)
+    own.min(left.max(PASSES * cell.memory / senders * TCP_IP_HEADER as f64 / segment))
 }
 
 /// A kind's turns.
@@ -74,7 +88,7 @@ enum Turn {
 /// Turns of stations at the AP, in PPDUs per second: one after the other, or by air.
 pub(super) fn divide(cell: &Cell, pace: &Pace, next: &mut [Work]) {
     let works = next.to_vec();
-    let rooms: Vec<f64> = cell.kinds.iter().map(|kind| room(cell, kind)).collect();
+    let rooms: Vec<f64> = cell.kinds.iter().map(|kind| room(cell, &works, kind)).collect();
     let turns = |level: f64| -> Vec<Turn> {
         let turn = |(i, kind): (usize, &Kind)| match kind.direction {
             Direction::Up => up(cell, pace, i, &works[i], level),
@@ -120,7 +134,9 @@ fn up(cell: &Cell, pace: &Pace, i: usize, work: &Work, level: f64) -> Turn {
         Turns::Air => {
             // Its own PPDUs, and those of the AP that carry full loads of their ACKs.
             let own = 1.0 / (1.0 - pace.collision[i]).max(1e-3);
-            let visits = (acks / kind.acks.most).min(1.0);
+            let stands = work.acks_at_ap(kind) / (work.data * acks).max(1e-9);
+            let acks = acks * (1.0 - DROPPED * ((stands - TARGET) / (CODEL - TARGET)).clamp(0.0, 1.0));
+            let visits = (acks / kind.full_acks).min(1.0);
             let cost = kind.data.exchange(work.mpdus) * own + visits * kind.acks.exchange(acks / visits) * repeated;
             let rate = (level / cost).min(work.data);
             Turn::Up { data: rate, acks: visits * rate, wait: 1.0 / pace.ap }
@@ -128,26 +144,27 @@ fn up(cell: &Cell, pace: &Pace, i: usize, work: &Work, level: f64) -> Turn {
         Turns::AirDown => {
             let most = LONE * work.data;
             let visits = falling(0.0, most, 1e-5 * most, |visits| {
-                let size = (acks * work.data / visits.max(1e-9)).min(kind.acks.most);
-                // Who has been emptied gets no air until his next PPDU.
-                let there = 1.0 - visits / work.data.max(1e-9) * (1.0 - size / kind.acks.most);
+                let size = (acks * work.data / visits.max(1e-9)).min(kind.full_acks);
+                // Who has been emptied, by any PPDU that is not full, gets no air until his next one.
+                let there = 1.0 - visits / work.data.max(1e-9) * (1.0 - (size / kind.full_acks).powi(8));
                 level * there - visits * kind.acks.exchange(size) * repeated
             });
-            let wait = standing(kind, level / (kind.acks.exchange(kind.acks.most) * repeated), acks * work.data);
+            let wait = standing(kind, work, level / (kind.acks.exchange(kind.full_acks) * repeated), acks * work.data);
             Turn::Up { data: work.data, acks: visits, wait }
         }
         _ => {
-            let wait = standing(kind, level, acks * work.data);
+            let wait = standing(kind, work, level, acks * work.data);
             Turn::Up { data: work.data, acks: level.min(LONE * work.data), wait }
         }
     }
 }
 
 /// Seconds that an ACK waits where the AP has `visits` full PPDUs of them per second for the station and `arrivals` come: for a visit, and
-/// behind the half of a window that stands there when more come than go.
-fn standing(kind: &Kind, visits: f64, arrivals: f64) -> f64 {
-    let service = (visits * kind.acks.most).max(1e-9);
-    (1.0 + 0.5 * kind.window_up() * kind.ack_ratio / kind.acks.most * (arrivals / service).min(1.0)) / visits.max(1e-9)
+/// behind the half of a window that stands there when more come than go, by Little's law for those that CoDel drops, too.
+fn standing(kind: &Kind, work: &Work, visits: f64, arrivals: f64) -> f64 {
+    let service = (visits * kind.full_acks * (1.0 - kind.error)).max(1e-9);
+    let full = (arrivals / service).min(1.0).powi(4);
+    1.0 / visits.max(1e-9) + full * 0.5 * work.acks_at_ap(kind) / arrivals.max(service)
 }
 
 /// Full PPDUs per second for a station that always has packets at the AP, at a level of air, or of turns a second.

@@ -9,6 +9,9 @@ pub(super) const LONE: f64 = 2.0 / 3.0;
 /// CUBIC's window after a loss over that before, and its constant C (RFC 9438); segments that its Reno-friendly window adds a round trip.
 pub(super) const BETA: f64 = 0.7;
 pub(super) const C: f64 = 0.4;
+/// Mean window of an upload over that at which its station's queue overflows. A burst is lost at once, and what goes on arriving is lost until the
+/// first loss is known: the window is cut twice, to `beta^2`, and CUBIC's new plateau is below the old one. Set on cells beside the grid.
+pub(super) const UPLOADS: f64 = 0.75;
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// The pace of the cell in a round: what turns and windows depend on.
@@ -44,9 +47,21 @@ pub(super) struct Work {
 impl Work {
     /// Full PPDUs, as many as anybody's.
     pub(super) fn first(kind: &Kind) -> Self {
-        let mpdus = kind.sent_full();
+        let mpdus = kind.sent_full(0.0);
         let acks = (mpdus * kind.ack_ratio).clamp(1.0, kind.acks.most);
         Work { data: 1.0, mpdus, answers: 1.0, acks, busy: 1.0, loss: 0.0, rtt: kind.wire + 0.05 }
+    }
+
+    /// Segments of a station that sends that are always away from it: on the wire, or as ACKs that stand at the AP beyond what a turn takes.
+    pub(super) fn beyond(&self, kind: &Kind) -> f64 {
+        let away = (self.rtt - 1.0 / self.answers.max(1e-9)).max(kind.wire);
+        self.data * self.mpdus * (1.0 - kind.error) * away
+    }
+
+    /// ACKs at the AP if all of the window but what is on the wire waits there.
+    pub(super) fn acks_at_ap(&self, kind: &Kind) -> f64 {
+        let wire = self.data * self.mpdus * (1.0 - kind.error) * kind.wire;
+        (kind.window_up(wire) - wire).max(0.0) * kind.ack_ratio
     }
 
     /// The same shares at `factor` times the pace.
@@ -79,15 +94,15 @@ impl Work {
 }
 
 impl Kind {
-    /// Window of all flows of a station that sends: what its queue and MAC hold before they lose a segment, less half of what a loss takes.
-    pub(super) fn window_up(&self) -> f64 {
-        (self.window * self.flows).min(self.holds) * f64::midpoint(1.0, BETA)
+    /// Mean window of all flows of a station that sends. It loses a segment at what its queue and MAC hold, and what is always beyond.
+    pub(super) fn window_up(&self, beyond: f64) -> f64 {
+        UPLOADS * (self.window * self.flows).min(self.holds + beyond)
     }
 
     /// MPDUs of a PPDU of who has as many as he likes. A window of W segments goes in PPDUs of which the last is half full on average.
-    pub(super) fn sent_full(&self) -> f64 {
+    pub(super) fn sent_full(&self, beyond: f64) -> f64 {
         match self.direction {
-            Direction::Up => (self.full * (1.0 - self.full / (2.0 * self.window_up()))).max(1.0),
+            Direction::Up => (self.full * (1.0 - self.full / (2.0 * self.window_up(beyond)))).max(1.0),
             Direction::Down => self.full,
         }
     }
