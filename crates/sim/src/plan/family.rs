@@ -24,6 +24,8 @@ pub(crate) struct Family {
     pub(crate) first: usize,
     /// First parameters of every other one of these: what people usually deploy, or what is often good.
     pub(crate) usual: &'static [f64],
+    /// How many kinds each parameter picks from, where all parameters pick: the first look has each combination once.
+    pub(crate) kinds: &'static [usize],
     /// Which parameter of a box is its queue.
     queue: usize,
     make: fn(&Ranges, &[f64]) -> Change,
@@ -38,6 +40,11 @@ impl Family {
     /// With every other candidate of the first look at these first parameters.
     const fn usually(self, usual: &'static [f64]) -> Self {
         Family { usual, ..self }
+    }
+
+    /// All parameters pick from so many.
+    const fn picking(self, kinds: &'static [usize]) -> Self {
+        Family { kinds, ..self }
     }
 
     /// With the box's queue as another parameter than the second.
@@ -69,7 +76,7 @@ impl Family {
 }
 
 const fn family(name: &'static str, dims: usize, first: usize, make: fn(&Ranges, &[f64]) -> Change) -> Family {
-    Family { name, dims, first, usual: &[], queue: 1, make }
+    Family { name, dims, first, usual: &[], kinds: &[], queue: 1, make }
 }
 
 fn ms(low: f64, high: f64, x: f64) -> Duration {
@@ -242,9 +249,9 @@ const AP: &[Family] = &[
 
 /// What access points of 802.11n and later advertise, with the queues of Linux or without.
 const MODERN_AP: &[Family] = &[
-    family("edca", 2, 10, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }),
-    family("mac80211 + edca", 3, 16, |_, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(x[0])) })
-        .usually(AS_LINUX),
+    family("edca", 2, 18, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }).picking(&[6, 3]),
+    family("mac80211 + edca", 3, 36, |_, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(x[0])) })
+        .picking(&[2, 6, 3]),
 ];
 
 /// A CWmin of stations above the usual 15, and an AIFSN.
@@ -279,20 +286,30 @@ const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
     ..of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, 0.3))
 })];
 
-/// A box with weights; only where a goal tells stations apart.
-const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, |r, x| {
+/// A box with weights.
+fn weighted(r: &Ranges, x: &[f64]) -> Change {
     let capacity = followed_or_known(r, x[2]);
     let (policy, weight) = (pick(&BY_STATION, x[0]), between(0.05, 20.0, x[3]));
     let part = |own: &Weighed| if policy == Policy::Airtime { own.part_of_air } else { own.part };
     let of = |own: &Weighed| (own.name.clone(), hundredths(weight * part(own)).max(0.01));
     Change { weights: r.classes.weighed.iter().map(of).collect(), ..of_either_kind(r, policy, x[1], capacity) }
-})];
+}
 
-/// A box with a cap; only where others have to leave something to whom a goal names.
-const CAPS: &[Family] = &[family("box with caps", 4, 16, |r, x| Change {
-    caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
-    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
-})];
+/// A box with one cap.
+fn capped(r: &Ranges, x: &[f64]) -> Change {
+    Change {
+        caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
+        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+    }
+}
+
+/// Only where a goal tells stations apart; half of the looks at aggregates are at what the live box has.
+const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, weighted)];
+const MODERN_WEIGHTS: &[Family] = &[family("box with weights", 4, 32, weighted).usually(BY_STATIONS)];
+
+/// Only where others have to leave something to whom a goal names; likewise.
+const CAPS: &[Family] = &[family("box with caps", 4, 16, capped)];
+const MODERN_CAPS: &[Family] = &[family("box with caps", 4, 32, capped).usually(BY_STATIONS)];
 
 /// A box with caps that differ; only where goals name stations. Others are capped and, near what a lesser goal wants for them, those that such
 /// goals name; without such goals one class of the others is.
@@ -373,7 +390,9 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
     let held = of_box && !classes.held.is_empty();
-    let mut sets = vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (WEIGHTS, weights), (CAPS, caps), (HELD, held)];
+    let (of_weights, of_caps) = if ranges.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
+    let mut sets =
+        vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (of_weights, weights), (of_caps, caps), (HELD, held)];
     let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
     sets.extend([(SOME_CAPPED, caps && names_some), (ANY, any)]);
     if ranges.aggregates {

@@ -42,7 +42,11 @@ const SAFE: usize = 2;
 const WORTH: f64 = 1.02;
 /// Packets of a default search as reckoned: about 10 s on two cores. The number of candidates follows, as a factor of the numbers above.
 const BUDGET: f64 = 56e6;
+/// The same in a cell of aggregates, where families have more kinds: about 20 s.
+const BUDGET_AGGREGATED: f64 = 220e6;
 const FACTORS: (f64, f64) = (0.5, 1.4);
+/// Most in a cell of aggregates, where families have more kinds.
+const MOST_AGGREGATED: f64 = 2.5;
 /// From this factor on the best by goodput of what meets the requirements has turns of its own.
 const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
@@ -174,8 +178,9 @@ impl<'a> Search<'a> {
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
-        let budget = BUDGET * self.cheaper();
-        let scale = self.effort * (budget / self.cost_of_default(first + families.len())).clamp(FACTORS.0, FACTORS.1);
+        let (budget, largest) =
+            if self.ranges.aggregates { (BUDGET_AGGREGATED, MOST_AGGREGATED) } else { (BUDGET, FACTORS.1) };
+        let scale = self.effort * (budget / self.cost_of_default(first + families.len())).clamp(FACTORS.0, largest);
         self.has_room = scale >= ROOM;
         self.expect(first + families.len(), scale);
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
@@ -228,7 +233,9 @@ impl<'a> Search<'a> {
             let mut near = cross::edges(second, &self.ranges, before, many(EDGES));
             near.extend(proposals::beside(&parents, &self.ranges, fine));
             if self.ranges.aggregates {
-                near.extend(proposals::beside(&near_misses(second, proved, before), &self.ranges, false));
+                let missed = near_misses(second, proved, before);
+                near.extend(proposals::beside(&missed, &self.ranges, false));
+                near.extend(proposals::across(&missed, &self.ranges));
             }
             self.look(&unseen(near, &known), SECOND, second)?;
             self.prove((second, third, proved), &many)?;

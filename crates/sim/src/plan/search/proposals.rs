@@ -101,6 +101,21 @@ pub(super) fn shorter(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
     proposals
 }
 
+/// One point for each combination of kinds, `count` of them at most, spread over all.
+fn combinations(family: &'static Family, count: usize) -> Vec<Vec<f64>> {
+    let all: usize = family.kinds.iter().product();
+    let of = |mut n: usize| -> Vec<f64> {
+        let place = |kinds: &usize| {
+            let own = n % kinds;
+            n /= kinds;
+            (own as f64 + 0.5) / *kinds as f64
+        };
+        family.kinds.iter().map(place).collect()
+    };
+    let count = count.min(all);
+    (0..count).map(|n| of(n * all / count)).collect()
+}
+
 /// Points spread evenly over a family's cube: an additive recurrence with the generalised golden ratio of its dimension.
 fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposal> {
     let mut golden = 1.5_f64;
@@ -123,7 +138,9 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
         at
     };
     let at = |n: usize| if fixed > 0 && n.is_multiple_of(2) { usual(n) } else { point(n) };
-    (0..count).map(at).map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
+    let points: Vec<Vec<f64>> =
+        if family.kinds.is_empty() { (0..count).map(at).collect() } else { combinations(family, count) };
+    points.into_iter().map(|at| (Some(family), at.clone(), family.change(ranges, &at))).collect()
 }
 
 /// Proposals that differ from each other and from all that were simulated before.
