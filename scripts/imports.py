@@ -236,7 +236,7 @@ def faults(crate: str, graph: Graph) -> Iterator[str]:
         for a, bs in graph.items():
             for b in bs:
                 if a and b and order.get(b[0], len(order)) > order.get(a[0], -1):
-                    yield f"core: {'::'.join(a)} -> {'::'.join(b)} goes down in docs/architecture.md"
+                    yield f"core: {'::'.join(a)} -> {'::'.join(b)} goes down in docs/architecture.md: move what both need up"
 
 
 def main() -> int:
