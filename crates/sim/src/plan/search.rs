@@ -262,6 +262,9 @@ impl<'a> Search<'a> {
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
         replace(proved, again);
+        if self.ranges.aggregates {
+            self.prove_likely((second, third, proved))?;
+        }
         self.prove_others(as_is, seen, (second, third, proved))?;
         self.confirm(as_is, proved)
     }

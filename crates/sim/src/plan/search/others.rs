@@ -3,7 +3,7 @@
 use fairair_core::rng::Rng;
 
 use super::proposals::{children, unseen};
-use super::rank::{CLOSEST, by_goodput, recommended};
+use super::rank::{CLOSEST, best_goodput, by_goodput, recommended};
 use super::rung::{PROOF, SECOND, THIRD};
 use super::{Search, proposal, without};
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
@@ -11,6 +11,10 @@ use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 /// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
 const OTHERS: usize = 2;
 const LOOKED_AT: usize = 3;
+
+/// How often what is likely is proved, and how much more it carries than the best.
+const ATTEMPTS: usize = 4;
+const CLEARLY: f64 = 1.05;
 
 /// Steps of children of what is to be tuned, and how many there are of each.
 const TUNED: [f64; 3] = [0.12, 0.06, 0.03];
@@ -70,6 +74,26 @@ impl Search<'_> {
         closest.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()));
         let closest: Vec<Proposal> = closest.iter().take(OTHERS).map(proposal).collect();
         self.look(&closest, PROOF, proved)
+    }
+
+    /// Proves what is likely to carry clearly more than the best, what is fairest first: where what carries most turns out to be near the floor, it has taken the proofs
+    /// of what carries a little less.
+    pub(super) fn prove_likely(
+        &mut self,
+        (second, third, proved): (&[Outcome], &[Outcome], &mut Vec<Outcome>),
+    ) -> Option<()> {
+        for _ in 0..ATTEMPTS {
+            let best = best_goodput(proved);
+            let is_likely = |o: &&Outcome| o.seems_met && o.starved.is_nobody() && o.goodput > CLEARLY * best;
+            let mut likely: Vec<&Outcome> = third.iter().chain(second).filter(is_likely).collect();
+            likely.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.fairness.total_cmp(&a.fairness)));
+            let likely = unseen(likely.into_iter().map(proposal).collect(), proved);
+            if likely.is_empty() {
+                break;
+            }
+            self.look(&likely[..likely.len().min(OTHERS)], PROOF, proved)?;
+        }
+        Some(())
     }
 
     /// The same box with the live box's queue, and with a policy that can be deployed.
