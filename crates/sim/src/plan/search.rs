@@ -22,7 +22,7 @@ use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
-use rank::{best_goodput, by_goodput, closest_first, elites, leaders, near_misses, rank, recommend, replace};
+use rank::{WORTH, best_goodput, by_goodput, closest_first, elites, leaders, near_misses, rank, recommend, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady, settled_s};
 
@@ -38,8 +38,6 @@ const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
-/// What may be worth a longer look: more goodput than the best that passed, by this factor.
-const WORTH: f64 = 1.02;
 /// Packets of a default search as reckoned: about 10 s on two cores. The number of candidates follows, as a factor of the numbers above.
 const BUDGET: f64 = 56e6;
 /// The same in a cell of aggregates, where families have more kinds: about 20 s.
@@ -54,10 +52,6 @@ const MOST: f64 = 80e6;
 /// A frame in an aggregate costs less than one of its own, and cells of aggregates have more remedies: a search there may have more frames by
 /// this factor, about 25 s on two cores.
 const AGGREGATED: f64 = 2.2;
-/// What one that passes a box costs, in those that pass none: where each frame has the air to itself, and where aggregates carry more packets
-/// per second than [`FAST`], whose queues no cache holds. In slower cells of aggregates the box costs nothing that was measurable.
-const BOXED: (f64, f64) = (1.3, 1.75);
-const FAST: f64 = 30_000.0;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
@@ -350,7 +344,7 @@ impl<'a> Search<'a> {
             let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
             self.frames += frames;
             let seconds = f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
-            self.spent += frames * cost_of_frame(scenario, self.pace) + seconds * rung::datagrams(scenario);
+            self.spent += frames * rung::cost_of_frame(scenario, self.pace) + seconds * rung::datagrams(scenario);
             self.seconds += seconds;
             into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
         }
@@ -433,16 +427,6 @@ fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> 
     }
     safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
     safe.into_iter().take(SAFE).map(proposal).collect()
-}
-
-/// What a frame costs to simulate in a cell of `pace` packets per second, in frames that pass no box.
-fn cost_of_frame(scenario: &Scenario, pace: f64) -> f64 {
-    match scenario.radio.qos {
-        _ if scenario.enforce.is_none() => 1.0,
-        None => BOXED.0,
-        Some(_) if pace > FAST => BOXED.1,
-        Some(_) => 1.0,
-    }
 }
 
 /// Those of `all` that are not among `known`.

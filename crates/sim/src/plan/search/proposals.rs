@@ -153,3 +153,27 @@ pub(super) fn unseen(proposals: Vec<Proposal>, seen: &[Outcome]) -> Vec<Proposal
     }
     new
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::families;
+    use crate::plan::ranges::Classes;
+
+    fn ranges() -> Ranges {
+        let text = "name = \"x\"\nrun.duration = \"9 s\"\nradio.phy = \"802.11ac\"\n[[station]]\nname = \"a\"\n\
+                    flows = [{ direction = \"up\" }]\n";
+        let scenario = fairair_core::scenario::Scenario::from_toml(text, "x.toml").unwrap();
+        Ranges::new(&scenario, 8000.0, Classes::default())
+    }
+
+    #[test]
+    fn every_combination_of_kinds_is_looked_at_once() {
+        let ranges = ranges();
+        let family = families(None, &ranges).0.into_iter().find(|own| own.name == "mac80211 + edca").unwrap();
+        let count = |most: usize| unseen(design(family, most, &ranges), &[]).len();
+        assert_eq!((count(36), count(90), count(10)), (36, 36, 10), "two queues, six windows, three AIFSNs");
+        let few = design(family, 10, &ranges);
+        assert!(few.iter().any(|own| own.1[0] < 0.5) && few.iter().any(|own| own.1[0] > 0.5), "of all kinds");
+    }
+}

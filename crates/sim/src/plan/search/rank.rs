@@ -2,9 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::WORTH;
 use crate::plan::outcome::{LONG, Outcome, SHORT_S};
 
+/// What may be worth a longer look: more goodput than the best that passed, by this factor.
+pub(super) const WORTH: f64 = 1.02;
 /// What carries less than this share of the cell as it is, is no remedy, and nobody's closest below the second: goals
 /// are easily met by a cell that carries nothing.
 const REMEDY: f64 = 0.1;
