@@ -127,8 +127,8 @@ fn many_stations_are_near_what_the_simulator_says() {
              [wire]\ndelay = \"10 ms\"\n"
         );
         let flows = Cell::of(&scenario(&(radio + &stations(n, n)))).unwrap().solve().flows;
-        let ratio = flows[0].goodput / flows[1].goodput;
-        assert!((ratio / expected - 1.0).abs() < 0.25, "{n} + {n}, {rx_airtime}: {ratio} for {expected}");
+        let level = flows[0].goodput / flows[1].goodput;
+        assert!((level / expected - 1.0).abs() < 0.25, "{n} + {n}, {rx_airtime}: {level} for {expected}");
     }
 }
 
