@@ -76,8 +76,8 @@ impl Search<'_> {
         self.look(&closest, PROOF, proved)
     }
 
-    /// Proves what is likely to carry clearly more than the best, what is fairest first: where what carries most turns out to be near the floor, it has taken the proofs
-    /// of what carries a little less.
+    /// Proves what is likely to carry clearly more than the best, the fairest first: where what carries most turns out to be near the floor, it
+    /// has taken the proofs of what carries a little less.
     pub(super) fn prove_likely(
         &mut self,
         (second, third, proved): (&[Outcome], &[Outcome], &mut Vec<Outcome>),

@@ -29,28 +29,21 @@ pub(super) fn as_is() -> [Proposal; 1] {
 /// Points beside the parents along each coordinate, near and not so near; `fine`: nearer than that, where the best is between.
 pub(super) fn beside(parents: &[Outcome], ranges: &Ranges, fine: bool) -> Vec<Proposal> {
     let steps = if fine { [0.02, -0.02, 0.01, -0.01] } else { [0.04, -0.04, 0.1, -0.1] };
-    let mut proposals = Vec::new();
-    for parent in parents {
-        let Some(family) = parent.of else { continue };
-        for axis in 0..parent.at.len() {
-            for step in steps {
-                let mut at = parent.at.clone();
-                at[axis] = (at[axis] + step).clamp(0.0, 1.0);
-                proposals.push((Some(family), at.clone(), family.change(ranges, &at)));
-            }
-        }
-    }
-    proposals
+    moved(parents, ranges, &|x| steps.map(|step| (x + step).clamp(0.0, 1.0)))
 }
 
 /// Points that differ from the parents in one coordinate, which is anywhere: kinds of queues and policies have no near ones.
 pub(super) fn across(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
-    const PLACES: [f64; 4] = [0.1, 0.35, 0.6, 0.9];
+    moved(parents, ranges, &|_| [0.1, 0.35, 0.6, 0.9])
+}
+
+/// Points that differ from the parents in one coordinate, each in turn, with what `places` makes of it.
+fn moved(parents: &[Outcome], ranges: &Ranges, places: &dyn Fn(f64) -> [f64; 4]) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for parent in parents {
         let Some(family) = parent.of else { continue };
         for axis in 0..parent.at.len() {
-            for place in PLACES {
+            for place in places(parent.at[axis]) {
                 let mut at = parent.at.clone();
                 at[axis] = place;
                 proposals.push((Some(family), at.clone(), family.change(ranges, &at)));
