@@ -61,6 +61,14 @@ fn what_cannot_be_is_priced_and_what_makes_no_sense_is_refused() {
     assert!(unmet.constraints[0].goodput_without_bps.unwrap() > 1e6);
     let (problem, fix) = ask("down >= 1.1 Mbit/s", false).unwrap_err();
     assert!(problem.contains("exceeds the capacity") && fix.contains("than 1 Mbit/s"), "{problem}: {fix}");
+    let mut both = requirements("up >= 1.5 Mbit/s");
+    both.goals.push("down >= 0.9 Mbit/s".parse().unwrap());
+    let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+    let (problem, fix) = plan(&scenario, &both, &pool, watch).unwrap_err();
+    assert!(
+        problem.contains("together exceed") && problem.contains("1.65 times") && fix.contains("61 %"),
+        "{problem}: {fix}"
+    );
     let (problem, fix) = ask("upp >= 1 Mbit/s", false).unwrap_err();
     assert!(problem.contains("`upp`") && fix.contains("did you mean up?"), "{problem}: {fix}");
     assert!(fix.contains("down (down-1 to down-"), "{fix}");

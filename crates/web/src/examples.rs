@@ -1,5 +1,7 @@
 //! The scenarios of the repository, to begin with.
 
+use serde::Serialize;
+
 /// Name of the file and its text.
 pub(crate) const EXAMPLES: &[(&str, &str)] = &[
     ("bbr-802.11b", include_str!("../../../scenarios/bbr-802.11b.toml")),
@@ -38,4 +40,13 @@ mod tests {
             crate::document::scenario(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         }
     }
+}
+
+/// A scenario with the name that the page shows for it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scenario {
+    /// Name of the file.
+    pub name: String,
+    /// Its text.
+    pub toml: String,
 }

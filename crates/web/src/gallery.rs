@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
 use crate::document;
+use crate::examples::Scenario;
 use crate::reply::Refusal;
-use crate::server::Scenario;
 
 include!(concat!(env!("OUT_DIR"), "/gallery.rs"));
 

@@ -28,7 +28,8 @@ mod setup;
 mod start;
 
 pub use dashboard::{Change, Dashboard, LiveBox, address_with};
+pub use examples::Scenario;
 pub use listen::new_token;
 pub use reply::NoAnswer;
-pub use server::{Lab, Options, Scenario};
+pub use server::{Lab, Options};
 pub use setup::{Said, SaidCapacity, SetUp, SetUpPage, Step};

@@ -8,12 +8,13 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router, middleware};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::air::{self, Part};
 use crate::assets::LAB;
 use crate::document::{self, Document, Text};
 use crate::edit::Edits;
+use crate::examples::Scenario;
 use crate::gate::{self, Gate};
 use crate::jobs::Jobs;
 use crate::listen::{self, new_token};
@@ -21,15 +22,6 @@ use crate::plan::Asked;
 use crate::reply::Refusal;
 use crate::start::Start;
 use crate::{compare, gallery, plan, run};
-
-/// A scenario with the name that the page shows for it.
-#[derive(Clone, Debug, Serialize)]
-pub struct Scenario {
-    /// Name of the file.
-    pub name: String,
-    /// Its text.
-    pub toml: String,
-}
 
 /// What a laboratory is started with.
 #[derive(Clone, Debug)]

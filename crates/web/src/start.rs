@@ -5,9 +5,8 @@ use fairair_core::qdisc::QdiscSpec;
 use fairair_core::remedy::REMEDIES;
 use serde::Serialize;
 
-use crate::examples::EXAMPLES;
+use crate::examples::{EXAMPLES, Scenario};
 use crate::limits;
-use crate::server::Scenario;
 
 /// The cell that is shown to who names none.
 const FIRST: &str = "cafe-802.11ax";

@@ -61,6 +61,9 @@ fn main() -> ExitCode {
 fn measured(args: &Args) -> Result<(), String> {
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("fairair"));
     let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
+    if !fairair.is_file() {
+        return Err(format!("{} does not exist: name the command with --fairair", fairair.display()));
+    }
     std::fs::create_dir_all(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
     let mut cases = cases::all();
     cases.retain(|case| format!("{} {} {}", case.group, case.point, case.the_box.name()).contains(&args.only));

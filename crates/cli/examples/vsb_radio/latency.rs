@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -23,9 +22,6 @@ const PAPER: &str = "queue = 200\nleaf = \"fifo\"\n";
 const SETTLES: u64 = 16;
 /// A path is long from here on, in ms.
 const LONG: u64 = 30;
-/// A cell that carries this much and more has the machine to itself, in Mbit/s: a radio of kernel queues carries less on a busy one, and
-/// then the access point drops pings.
-const FAST: u32 = 100;
 /// With a larger share of late frames the machine was too busy for its path: a row says nothing of the box.
 const DOUBTFUL: f64 = 0.05;
 /// Least goodput over that with the paper's queues.
@@ -159,50 +155,51 @@ pub(crate) fn latency(
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let missed = AtomicBool::new(false);
-    let machine = RwLock::new(());
-    side_by_side(&work, jobs, |number, case| {
-        let is_heavy = case.mbps >= FAST;
-        let _alone = is_heavy.then(|| machine.write().unwrap_or_else(PoisonError::into_inner));
-        let _beside = (!is_heavy).then(|| machine.read().unwrap_or_else(PoisonError::into_inner));
-        let path = case.path.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
-        let [without, auto, paper] = match run(fairair, case, control, number, seconds) {
-            Ok(shown) => shown,
-            Err(error) => {
-                missed.store(true, Ordering::Relaxed);
-                return println!("| {} | {path} | **failed**: {error} | | | | | | | |", case.name);
+    side_by_side(
+        &work,
+        jobs,
+        |case| case.mbps,
+        |number, case| {
+            let path = case.path.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+            let [without, auto, paper] = match run(fairair, case, control, number, seconds) {
+                Ok(shown) => shown,
+                Err(error) => {
+                    missed.store(true, Ordering::Relaxed);
+                    return println!("| {} | {path} | **failed**: {error} | | | | | | | |", case.name);
+                }
+            };
+            let own = case.path[case.asked % case.path.len()] as f64;
+            let pings = |shown: &Shown| format!("{:.1}, {:.1}", shown.ping(0.5, own), shown.ping(0.95, own));
+            let fair = |shown: &Shown| {
+                let jain = jain_index(&shown.goodputs).unwrap_or(f64::NAN);
+                if case.has_level { format!("{:.3}, {jain:.4}", level(&shown.goodputs)) } else { String::new() }
+            };
+            let goodput = auto.sum() / paper.sum();
+            let most = if case.is_beside { case.bar + without.ping(0.5, own) } else { case.bar };
+            let verdicts = [
+                (auto.ping(0.95, own) <= most, "ping"),
+                (goodput >= LEAST_GOODPUT, "goodput"),
+                (!case.has_level || (0.95..=1.05).contains(&level(&auto.goodputs)), "level"),
+            ];
+            let mut wrong: Vec<_> = verdicts.iter().filter(|(is_met, _)| !is_met).map(|(_, name)| *name).collect();
+            let late = without.late.max(auto.late).max(paper.late);
+            if late > DOUBTFUL {
+                wrong.push("doubtful, the machine was busy: measure again");
             }
-        };
-        let own = case.path[case.asked % case.path.len()] as f64;
-        let pings = |shown: &Shown| format!("{:.1}, {:.1}", shown.ping(0.5, own), shown.ping(0.95, own));
-        let fair = |shown: &Shown| {
-            let jain = jain_index(&shown.goodputs).unwrap_or(f64::NAN);
-            if case.has_level { format!("{:.3}, {jain:.4}", level(&shown.goodputs)) } else { String::new() }
-        };
-        let goodput = auto.sum() / paper.sum();
-        let most = if case.is_beside { case.bar + without.ping(0.5, own) } else { case.bar };
-        let verdicts = [
-            (auto.ping(0.95, own) <= most, "ping"),
-            (goodput >= LEAST_GOODPUT, "goodput"),
-            (!case.has_level || (0.95..=1.05).contains(&level(&auto.goodputs)), "level"),
-        ];
-        let mut wrong: Vec<_> = verdicts.iter().filter(|(is_met, _)| !is_met).map(|(_, name)| *name).collect();
-        let late = without.late.max(auto.late).max(paper.late);
-        if late > DOUBTFUL {
-            wrong.push("doubtful, the machine was busy: measure again");
-        }
-        missed.fetch_or(!wrong.is_empty(), Ordering::Relaxed);
-        println!(
-            "| {} | {path} | {} | {} | {} | {:.3}, {goodput:.3} | {} | {} | {:.4} | {} |",
-            case.name,
-            pings(&without),
-            pings(&auto),
-            pings(&paper),
-            auto.sum() / without.sum(),
-            fair(&auto),
-            fair(&paper),
-            late,
-            if wrong.is_empty() { "met".to_owned() } else { format!("**missed**: {}", wrong.join(", ")) }
-        );
-    });
+            missed.fetch_or(!wrong.is_empty(), Ordering::Relaxed);
+            println!(
+                "| {} | {path} | {} | {} | {} | {:.3}, {goodput:.3} | {} | {} | {:.4} | {} |",
+                case.name,
+                pings(&without),
+                pings(&auto),
+                pings(&paper),
+                auto.sum() / without.sum(),
+                fair(&auto),
+                fair(&paper),
+                late,
+                if wrong.is_empty() { "met".to_owned() } else { format!("**missed**: {}", wrong.join(", ")) }
+            );
+        },
+    );
     Ok(!missed.into_inner())
 }

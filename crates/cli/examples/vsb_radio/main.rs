@@ -96,6 +96,9 @@ fn measured(args: &Args) -> Result<bool, String> {
     }
     let beside = || Some(std::env::current_exe().ok()?.parent()?.parent()?.join("fairair"));
     let fairair = args.fairair.clone().or_else(beside).ok_or("name the command with --fairair")?;
+    if !fairair.is_file() {
+        return Err(format!("{} does not exist: name the command with --fairair", fairair.display()));
+    }
     let control = args.control;
     match &args.what {
         What::TakesHold { seed, count, deaf, blind, only, log } => {

@@ -161,22 +161,29 @@ pub(crate) fn tells(fairair: &Path, jobs: usize, control: Control, seconds: u64,
     println!("| case, {MBPS} Mbit/s, {STATIONS} stations | what the box says, and after how long | bar |");
     println!("|---|---|---|");
     let missed = AtomicBool::new(false);
-    side_by_side(&cases, jobs, |number, case| {
-        let seen = watch(fairair, case, control, number, Duration::from_secs(seconds));
-        let (is_met, said) = match &seen {
-            Ok(said) => {
-                let is_met = match case.expects {
-                    Some(_) => said.iter().all(|(at, text)| is_expected(case, text) && *at <= BAR) && !said.is_empty(),
-                    None => said.is_empty(),
-                };
-                let lines = said.iter().map(|(at, text)| format!("{at:.1} s: {text}")).collect::<Vec<_>>();
-                (is_met, lines.join("; "))
-            }
-            Err(error) => (false, format!("failed: {error}")),
-        };
-        missed.fetch_or(!is_met, Ordering::Relaxed);
-        let said = if said.is_empty() { "nothing".to_owned() } else { said };
-        println!("| {} | {said} | {} |", case.name, if is_met { "met" } else { "**missed**" });
-    });
+    side_by_side(
+        &cases,
+        jobs,
+        |_| MBPS,
+        |number, case| {
+            let seen = watch(fairair, case, control, number, Duration::from_secs(seconds));
+            let (is_met, said) = match &seen {
+                Ok(said) => {
+                    let is_met = match case.expects {
+                        Some(_) => {
+                            said.iter().all(|(at, text)| is_expected(case, text) && *at <= BAR) && !said.is_empty()
+                        }
+                        None => said.is_empty(),
+                    };
+                    let lines = said.iter().map(|(at, text)| format!("{at:.1} s: {text}")).collect::<Vec<_>>();
+                    (is_met, lines.join("; "))
+                }
+                Err(error) => (false, format!("failed: {error}")),
+            };
+            missed.fetch_or(!is_met, Ordering::Relaxed);
+            let said = if said.is_empty() { "nothing".to_owned() } else { said };
+            println!("| {} | {said} | {} |", case.name, if is_met { "met" } else { "**missed**" });
+        },
+    );
     !missed.into_inner()
 }

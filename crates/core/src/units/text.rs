@@ -144,8 +144,10 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), Quantit
         || (unit.starts_with(['e', 'E'])
             && unit[1..].starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+'));
     if !digits_both_sides || goes_on {
+        let has_exponent = digits_both_sides && unit.starts_with(['e', 'E']);
+        let problem = if has_exponent { "has an exponent" } else { "does not begin with a number" };
         return fail(
-            format!("{} does not begin with a number", quote(text)),
+            format!("{} {problem}", quote(text)),
             format!("write digits, at most one decimal point and a unit, such as \"{example}\""),
         );
     }
@@ -282,7 +284,7 @@ mod tests {
             ("-1 Mbit/s", "negative"),
             ("NaN Mbit/s", "does not begin with a number"),
             ("inf", "does not begin with a number"),
-            ("1e6 bit/s", "does not begin with a number"),
+            ("1e6 bit/s", "has an exponent"),
             ("1,5 Mbit/s", "does not begin with a number"),
             (".5 Mbit/s", "does not begin with a number"),
             ("1.2.3 Mbit/s", "does not begin with a number"),

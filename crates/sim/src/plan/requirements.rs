@@ -54,6 +54,26 @@ impl Requirements {
         if goals.iter().any(|goal| matches!(goal, Goal::Delay { most, .. } if *most == Duration::ZERO)) {
             return wrong("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");
         }
-        goals.iter().find_map(|goal| goal.mistake(scenario))
+        goals.iter().find_map(|goal| goal.mistake(scenario)).or_else(|| self.joint_excess(scenario))
+    }
+
+    /// The mistake of goodputs that the air cannot carry together, even if frames had no headers.
+    fn joint_excess(&self, scenario: &Scenario) -> Option<(String, String)> {
+        let asked: Vec<_> = self.goals.iter().filter(|goal| matches!(goal, Goal::Goodput { .. })).collect();
+        let mut least = vec![0.0_f64; scenario.stations.len()];
+        for goal in &asked {
+            let Goal::Goodput { least: rate, .. } = goal else { continue };
+            for index in goal.stations(scenario) {
+                least[index] = least[index].max(rate.as_bps() as f64);
+            }
+        }
+        let air: f64 =
+            least.iter().zip(&scenario.stations).map(|(rate, station)| rate / station.rate.as_bps() as f64).sum();
+        (air > 1.0).then(|| {
+            let named = asked.iter().map(|goal| format!("`{goal}`")).collect::<Vec<_>>().join(" and ");
+            let what =
+                format!("the goals {named} together exceed the capacity of the cell: they take {air:.2} times its air");
+            (what, format!("ask for less than {:.0} % of each", 100.0 / air))
+        })
     }
 }

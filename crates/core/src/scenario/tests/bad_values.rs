@@ -12,7 +12,7 @@ fn quantities_need_a_number_and_their_unit() {
         ("$N[run]\nduration = ~\"-5 s\"\n$S", "`-5 s` is negative", "positive"),
         ("$N[run]\nduration = ~nan\n$S", "expected a duration", "\"180 s\""),
         ("$N[run]\nduration = ~\"NaN s\"\n$S", "does not begin with a number", "\"180 s\""),
-        ("$N[run]\nduration = ~\"1e9 h\"\n$S", "does not begin with a number", "digits"),
+        ("$N[run]\nduration = ~\"1e9 h\"\n$S", "has an exponent", "digits"),
         ("$N[run]\nduration = ~\"1000000001 s\"\n$S", "too long", "at most \"1000000000 s\""),
         ("$N[run]\nduration = ~\"99999999999999999 s\"\n$S", "too large", "smaller"),
         ("$N[run]\nduration = ~\"0.0000000001 s\"\n$S", "more digits than can be kept", "fewer decimals"),
