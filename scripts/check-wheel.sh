@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs a wheel into clean environments of each Python from 3.10 to 3.13 that is here: `check-wheel.sh WHEEL`.
-# It brings NumPy alone, gives the command, imports in less than 0.3 s, and with `[plot]` five lines make a plot.
+# It brings NumPy alone, gives the command, imports in less than 0.3 s of CPU time (a busy machine's clock says nothing), and with `[plot]`
+# five lines make a plot.
 set -euo pipefail
 wheel=$1
 room=$(mktemp -d)
@@ -32,20 +33,23 @@ for version in 3.10 3.11 3.12 3.13; do
     "$bin/fairair" --version >/dev/null
     "$bin/python" -c 'import fairair'
     seconds=$("$bin/python" - <<'PYTHON'
-import subprocess, sys, time
+import resource, subprocess, sys
+def spent():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 def once():
-    begun = time.perf_counter()
+    begun = spent()
     subprocess.run([sys.executable, "-c", "import fairair"], check=True)
-    return time.perf_counter() - begun
+    return spent() - begun
 print(f"{min(once() for _ in range(5)):.3f}")
 PYTHON
     )
-    awk "BEGIN { exit !($seconds < 0.3) }" || { echo "  import takes $seconds s" >&2; exit 1; }
+    awk "BEGIN { exit !($seconds < 0.3) }" || { echo "  import takes $seconds s of CPU time" >&2; exit 1; }
     (cd "$room" && "$bin/python" -c 'import fairair; print(repr(fairair.run(fairair.Scenario.from_dict({"name": "a", "run": {"duration": "5 s"}, "station": [{"name": "a", "flows": [{"direction": "up"}]}]}))))' >/dev/null)
     "$bin/python" -c 'import fairair; assert len([fairair.Scenario.load(path) for path in fairair.scenarios().values()]) > 20'
     "$bin/pip" install --quiet --disable-pip-version-check "fairair[plot] @ file://$wheel"
     (cd "$room" && MPLBACKEND=agg "$bin/python" plot.py && [ -s plot.svg ] && rm plot.svg)
-    echo "  Python $version: NumPy alone, import in $seconds s, a plot"
+    echo "  Python $version: NumPy alone, import in $seconds s of CPU time, a plot"
     tried=$((tried + 1))
 done
 [ "$tried" -gt 0 ] || { echo "  no Python to try it with" >&2; exit 1; }
