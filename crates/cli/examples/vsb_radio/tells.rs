@@ -31,6 +31,12 @@ struct Case {
     capacity: &'static str,
     uploads: bool,
     is_blind: bool,
+    /// What the radio carries, in Mbit/s.
+    mbps: u32,
+    /// Packets that the access point holds.
+    buffer: u32,
+    /// The last station may have 1 Mbit/s.
+    is_capped: bool,
     /// The host sends at most so many kbit/s to each station.
     demand: Option<u32>,
     /// After so many seconds there is no access point for four more, and then one that carries three times as much: time
@@ -45,17 +51,28 @@ const TOO_HIGH: Case = Case {
     capacity: "\"26 Mbit/s\"",
     uploads: true,
     is_blind: false,
+    mbps: MBPS,
+    buffer: 75,
+    is_capped: false,
     demand: None,
     replaced_after: None,
     expects: Some(ELSEWHERE),
 };
 const ADAPTIVE: &str = "{ kind = \"adaptive\", max = \"40 Mbit/s\" }";
 
-fn cases() -> [Case; 9] {
+fn cases() -> [Case; 12] {
     let right = Case { capacity: "\"18.6 Mbit/s\"", expects: None, ..TOO_HIGH };
     [
         TOO_HIGH,
         Case { name: "C fixed 30 % too high, all download", uploads: false, ..TOO_HIGH },
+        Case {
+            name: "12 Mbit/s, C fixed 30 % too high, one station capped",
+            capacity: "\"15.6 Mbit/s\"",
+            mbps: 12,
+            is_capped: true,
+            ..TOO_HIGH
+        },
+        Case { name: "C fixed 17 % too high, buffer of 300", capacity: "\"23.4 Mbit/s\"", buffer: 300, ..TOO_HIGH },
         Case {
             name: "`adaptive`, nobody answers",
             capacity: ADAPTIVE,
@@ -78,6 +95,7 @@ fn cases() -> [Case; 9] {
         },
         Case { name: "C fixed at 93 %, one station uploads", ..right },
         Case { name: "C fixed at 93 %, all download", uploads: false, ..right },
+        Case { name: "C fixed at 93 %, one station capped", is_capped: true, ..right },
         Case { name: "`adaptive`, one station uploads", capacity: ADAPTIVE, ..right },
         Case {
             name: "C fixed, each station gets the 2 Mbit/s it asks for",
@@ -110,7 +128,7 @@ fn watch(
     number: usize,
     watched: Duration,
 ) -> Result<Vec<(f64, String)>> {
-    let cell = Cell { mode: Mode::Routed, mbps: MBPS, buffer: 75, stations: STATIONS, control };
+    let cell = Cell { mode: Mode::Routed, mbps: case.mbps, buffer: case.buffer, stations: STATIONS, control };
     let radio = Radio::new(cell, number)?;
     if case.is_blind {
         radio.blind()?;
@@ -119,7 +137,9 @@ fn watch(
         limit(&radio, kbps)?;
     }
     let mut live = Live::new(fairair, &radio)?;
-    live.configure(case.capacity, "", "")?;
+    let last = Radio::station_address(STATIONS - 1);
+    let capped = format!("[[station]]\nname = \"capped\"\naddresses = [\"{last}\"]\ncap = \"1 Mbit/s\"\n");
+    live.configure(case.capacity, "", if case.is_capped { &capped } else { "" })?;
     let mut wants = vec![Wants { up: 0, down: 1 }; STATIONS];
     if case.uploads {
         wants[0] = Wants { up: 2, down: 0 };
@@ -129,7 +149,7 @@ fn watch(
     live.start()?;
     if let Some(after) = case.replaced_after {
         sleep(Duration::from_secs(after));
-        radio.replace(3 * MBPS, Duration::from_secs(4))?;
+        radio.replace(3 * case.mbps, Duration::from_secs(4))?;
     }
     let begin = Instant::now();
     let mut said: Vec<(f64, String)> = Vec::new();
@@ -164,7 +184,7 @@ pub(crate) fn tells(fairair: &Path, jobs: usize, control: Control, seconds: u64,
     side_by_side(
         &cases,
         jobs,
-        |_| MBPS,
+        |case| case.mbps,
         |number, case| {
             let seen = watch(fairair, case, control, number, Duration::from_secs(seconds));
             let (is_met, said) = match &seen {

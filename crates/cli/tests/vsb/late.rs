@@ -29,6 +29,23 @@ fn c(bench: &Bench) -> f64 {
     capacity.as_bps() as f64 / 1e6
 }
 
+/// A station at its cap has packets waiting in the box all the time; those say nothing of C.
+#[test]
+fn a_c_that_is_too_high_is_told_beside_a_station_at_its_cap() {
+    needs_root!();
+    let mut bench = Bench::alone(3);
+    path(&bench, 15, 75);
+    let capped = "[[station]]\nname = \"c\"\naddresses = [\"10.1.0.4\"]\ncap = \"1 Mbit/s\"\n";
+    bench.configure(&format!("{}{capped}", configuration("\"20 Mbit/s\"")));
+    let flows = [down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3"), down("10.1.0.4")];
+    let transfers = start(&bench, &flows, 1, 40);
+    bench.start(&[]);
+    until(30, &bench, || {
+        bench.json(&["status"])["status"]["troubles"].to_string().contains("above what the cell carries")
+    });
+    drop(transfers);
+}
+
 /// Four downloads of one station against one of another, under way for three seconds when the box comes. A new daemon after
 /// `kill -9` goes on with the C of the one before, and so does one whose `max` has changed.
 #[test]

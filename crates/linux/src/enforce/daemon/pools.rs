@@ -265,7 +265,8 @@ impl PoolControl {
             let class = class(leaf_minor(*slot));
             *sent = grown(class.bytes, *bytes);
             *bytes = class.bytes;
-            view.backlog = class.backlog as usize;
+            // What waits for its station's cap says nothing of C.
+            view.backlog = if class.is_at_ceiling { 0 } else { class.backlog as usize };
             // The class counts both directions together.
             view.totals.down += Bytes((*sent as f64 * self.down) as u64);
             // Who sent UDP a moment ago is heard only when more of it has come.

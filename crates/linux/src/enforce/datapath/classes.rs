@@ -20,6 +20,8 @@ const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
+/// `struct tc_htb_xstats`.
+const STATS_HTB: u16 = 4;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
@@ -39,6 +41,8 @@ pub struct ClassStats {
     pub backlog_bytes: u32,
     /// Packets dropped since the queue was full; wraps.
     pub drops: u32,
+    /// What waits, waits for the ceiling of the class, its cap: it had spent that when it sent last.
+    pub is_at_ceiling: bool,
     /// What the class may do.
     pub parameters: ClassParameters,
 }
@@ -201,6 +205,7 @@ fn class(payload: &[u8]) -> Option<(u16, ClassStats)> {
                 stats.backlog_bytes = word(value, 4)?;
                 stats.drops = word(value, 8)?;
             }
+            STATS_HTB => stats.is_at_ceiling = word(value, 16)?.cast_signed() < 0,
             _ => {}
         }
     }

@@ -53,6 +53,16 @@ fn newcomers_are_counted_and_not_asked() {
     assert!(shown[NEWCOMERS].0 > 2 * shown[1].0 && shown[1].0 > 0, "{shown:?}");
 }
 
+/// A station at its cap waits for that, not for C.
+#[test]
+fn what_waits_for_a_cap_is_no_queue_of_the_pool() {
+    let (mut pool, slots) = with_positions(TWO);
+    let class = |is_at_ceiling: bool| ClassStats { backlog: 40, is_at_ceiling, ..ClassStats::default() };
+    let counters = BTreeMap::from([(leaf_minor(slots[0]), class(true)), (leaf_minor(slots[1]), class(false))]);
+    pool.observe(&counters, Arrivals::default(), &BTreeMap::new());
+    assert_eq!((pool.views[1].backlog, pool.views[2].backlog), (0, 40));
+}
+
 /// 60 kB of UDP went down and up through the shaper: the machine is shown them, of no station in particular.
 #[test]
 fn udp_of_the_pool_is_shown() {
