@@ -2,6 +2,7 @@
 
 - `cli.md` is written from what the command itself prints for `--help`.
 - `contributing.md` is CONTRIBUTING.md of the repository.
+- A link that is named as its page's file gets the page's title; keys of tables may break after their dots, and no number leaves its %.
 - A link from a page to a file of the repository becomes a link to the repository; a file that does not exist is an error.
 - The gallery of `make gallery` is copied into the site where it has been built.
 """
@@ -20,6 +21,8 @@ from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parents[1]
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)\s]*)?\)")
+NAMED = re.compile(r"\[([\w/-]+\.md)\]\(([\w/.-]+\.md)")
+TAG = re.compile(r"(<pre.*?</pre>|<code>[^<]*</code>|<[^>]+>)", re.DOTALL)
 SUBCOMMAND = re.compile(r"^  ([a-z][a-z-]+)  ", re.MULTILINE)
 
 
@@ -27,7 +30,8 @@ def on_files(files, config):
     """Add the pages that are made."""
     contributing = (ROOT / "CONTRIBUTING.md").read_text()
     files.append(File.generated(config, "contributing.md", content=contributing.replace("](docs/", "](")))
-    files.append(File.generated(config, "cli.md", content=command_page()))
+    # Who searches an option wants this page before the functions that have it, too.
+    files.append(File.generated(config, "cli.md", content="---\nsearch:\n  boost: 4\n---\n" + command_page()))
     return files
 
 
@@ -51,7 +55,25 @@ def on_page_markdown(markdown, page, config, files):
         kind = "tree" if (ROOT / path).is_dir() else "blob"
         return f"{match[1]}{config['extra']['repository']}/{kind}/main/{path}{match[3] or ''})"
 
-    return LINK.sub(place, markdown)
+    return LINK.sub(place, NAMED.sub(lambda match: titled(match, page.file.src_uri), markdown))
+
+
+def titled(match, source: str) -> str:
+    """A link to a page by its title."""
+    file = ROOT / "docs" / posixpath.normpath(posixpath.join(posixpath.dirname(source), match[2]))
+    heading = re.search(r"^# (.+)$", file.read_text(), re.MULTILINE) if file.exists() else None
+    return f"[{heading[1].replace('`', '') if heading else match[1]}]({match[2]}"
+
+
+def on_page_content(html, page, config, files):
+    """Let long keys break where words of theirs end, and keep a number and its % together."""
+
+    def part(text: str) -> str:
+        if text.startswith("<code>"):
+            return re.sub(r"(?<=[\w\]])([._])(?=\w)", r"\1<wbr>", text)
+        return text if text.startswith("<") else re.sub(r"(?<=\d) %", "\u00a0%", text)
+
+    return "".join(part(text) for text in TAG.split(html))
 
 
 def on_post_build(config):

@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["arrow", "dataset", "html_table", "number", "origin", "units"]
 
-_LEVELS = {"stations": "station", "flows": "flow", "queue": "queue", "drops": "drops", "enforce": "box"}
+_LEVELS = {
+    "stations": "station",
+    "flows": "flow",
+    "queue": "queue",
+    "drops": "drops",
+    "enforce": "box",
+    "comparison": "cell",
+}
 """Of the catalogue, by table."""
 _OTHERS = {"ap_queue_packets": "packets", "at_s": "s", "capacity_bps": "bit/s", "duration_s": "s"}
 """Columns that are no quantity of the catalogue."""

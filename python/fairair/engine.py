@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fairair import _native
+from fairair import _export, _native
 from fairair._arguments import checked
 from fairair._errors import FairAirError
 from fairair._export import html_table
 from fairair._extras import need
 from fairair._progress import bar
 from fairair._testbed import TestbedRun
-from fairair.catalogue import Estimate
+from fairair.catalogue import Estimate, quantities
 from fairair.result import Result
 from fairair.scenario import Scenario
 
@@ -118,7 +118,8 @@ def _percent(until_ci: float | str | None, engine: str, cell: Scenario, most: in
     if engine != "sim":
         raise FairAirError("until_ci", f"engine={engine!r} adds no replicas", 'write engine="sim", or leave it out')
     try:
-        percent = float(until_ci.rstrip("% ")) if isinstance(until_ci, str) else 100.0 * until_ci
+        text = str(until_ci).strip()
+        percent = float(text.rstrip("% ")) * (1.0 if text.endswith("%") else 100.0)
     except ValueError:
         percent = float("nan")
     if not 0.0 < percent < 100.0:
@@ -176,13 +177,15 @@ class Comparison(NamedTuple):
             rows[name] = row
         frame: pd.DataFrame = need("pandas").DataFrame.from_dict(rows, orient="index")
         frame.index.name = "remedy"
+        first = next(iter(self.results.values()))
+        frame.attrs = {"units": _export.units("comparison", list(frame.columns), quantities()), "origin": first.origin}
         return frame
 
     def _repr_html_(self) -> str:
         shown = ("goodput_bps", "jain_stations", "jain_flows", "fairness_level", "up_down_ratio")
         rows = []
         for name, result in self.results.items():
-            means = {row[0]: Estimate(*row[1:4]) for row in result._native.summary()}
+            means = {row[0]: Estimate(*row[1:4]) for row in result._native.summary(in_brief=True)}
             rows.append((name, *(str(means[quantity]) for quantity in shown)))
         head = f"<b>{html.escape(self.scenario.name)}</b> under {len(self.results)} remedies, means over replicas"
         return f"<div>{head}{html_table(('remedy', *shown), rows)}</div>"

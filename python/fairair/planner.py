@@ -305,7 +305,7 @@ class Plan:
             (
                 one.family,
                 one.deploy,
-                f"{one.result._native.summary()[0][1] / 1e6:.3g}",
+                f"{one.result._native.summary(in_brief=True)[0][1] / 1e6:.3g}",
                 f"{one.fairness:.2f}",
                 f"{one.delay_s * 1e3:.3g}",
                 "yes" if one.meets else "no",

@@ -185,8 +185,11 @@ def against(data: xr.Dataset, x: str, y: str = "fairness_level", *, log: bool = 
         # The last key, unless another parameter has the same.
         last = [name.rpartition(".")[2] for name in others]
         short = {name: key if last.count(key) == 1 else name for name, key in zip(others, last, strict=True)}
+        # Values that were added to a store stand last there.
+        order = np.argsort(at, kind="stable")
+        at = at[order]
         for index in range(stacked.sizes["curve"]):
-            one = stacked.isel(curve=index).transpose(x, ...)
+            one = stacked.isel(curve=index).transpose(x, ...).isel({x: order})
             label = ", ".join(f"{name} = {one[path].item()}" for path, name in short.items())
             error = np.nan_to_num(one[f"{y}_ci95"].values) * factor
             # One curve: several calls may draw several cells into the same axes.

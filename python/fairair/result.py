@@ -177,7 +177,7 @@ class Result:
     @cached_property
     def summary(self) -> pd.DataFrame:
         """The whole cell, one row a quantity: mean, ci95, n and unit."""
-        rows = zip(*self._native.summary(), strict=True)
+        rows = zip(*self._native.summary(in_brief=False), strict=True)
         return self._frame(
             "summary", dict(zip(("quantity", "mean", "ci95", "n", "unit"), rows, strict=True)), "quantity"
         )
@@ -222,7 +222,10 @@ class Result:
         indices = self._report["indices"]
         if other is None:
             if station != names[0]:
-                raise FairAirError("other", "levels against the mean are the first station's", f"use {names[0]!r}")
+                fix = f"name `other`, or use {names[0]!r}"
+                raise FairAirError(
+                    "station", f"the level of {station!r} against the mean of the others is not kept", fix
+                )
             return Estimate.of(indices["fairness_level_first_station"])
         if indices["fairness_level"] is None:
             raise FairAirError("station", "levels by pair are kept up to 32 stations", "divide `.stations.goodput_bps`")
@@ -387,7 +390,9 @@ class Result:
         return (_revive, (self.to_json(), self._transfers))
 
     def __repr__(self) -> str:
-        rows = [f"{row[0]:>26}  {_cell(*row[1:])}" for row in self._native.summary() if not math.isnan(row[1])]
+        rows = [
+            f"{row[0]:>26}  {_cell(*row[1:])}" for row in self._native.summary(in_brief=True) if not math.isnan(row[1])
+        ]
         return "\n".join([f"<fairair.Result {self.name!r} by {self.engine}>", *rows])
 
     def _repr_html_(self) -> str:
@@ -398,7 +403,7 @@ class Result:
             for row, name in enumerate(stations["station"][:shown])
         ]
         more = len(stations["station"]) - len(each)
-        whole = [(row[0], _cell(*row[1:])) for row in self._native.summary() if not math.isnan(row[1])]
+        whole = [(row[0], _cell(*row[1:])) for row in self._native.summary(in_brief=True) if not math.isnan(row[1])]
         return (
             f"<div><b>{html.escape(self.name)}</b> by {html.escape(self.engine)}"
             f"{_export.html_table(('station', 'up, bit/s', 'down, bit/s', 'share of goodput', 'share of the air'), each)}"

@@ -59,13 +59,13 @@ impl Report {
         batch::columns(py, &[batch::row(point, &self.report)])
     }
 
-    /// The cell in brief, a row a quantity: name, mean, half-width, n and unit; what does not exist is NaN.
-    fn summary(&self) -> Vec<(&'static str, f64, f64, u32, &'static str)> {
+    /// The cell, all of it or in brief, a row a quantity: name, mean, half-width, n and unit; what does not exist is NaN.
+    fn summary(&self, in_brief: bool) -> Vec<(&'static str, f64, f64, u32, &'static str)> {
         let row = |cell: &CellQuantity| {
             let estimate = cell.of(&self.report);
             (cell.quantity.name, mean(estimate), ci95(estimate), estimate.n, cell.quantity.unit.symbol())
         };
-        CELL.iter().filter(|cell| cell.in_summary).map(row).collect()
+        CELL.iter().filter(|cell| cell.in_brief || !in_brief).map(row).collect()
     }
 
     /// One row a station.

@@ -25,6 +25,7 @@ from fairair import FairAirError, Scenario
 from fairair._executors import _checked
 from fairair.sweeps import Grid
 from fairair.sweeps.executors import run_chunk
+from fairair.sweeps.store import Store
 
 GRID: dict[str, Any] = {"ap.queue.limit": [20, 75], "station.sta1.flows.0.count": range(1, 4)}
 
@@ -164,7 +165,7 @@ def test_a_store_is_of_one_sweep(short: Scenario, tmp_path: Path) -> None:
 def test_a_store_names_what_filled_it(short: Scenario, tmp_path: Path) -> None:
     store = tmp_path / "store"
     data = fairair.sweep(short.with_({"run.seed": 7}), {"ap.queue.limit": [20]}, store=store)
-    manifest = json.loads((store / "sweep.json").read_text())
+    manifest = json.loads((store / "_sweep.json").read_text())
     native = hashlib.sha256(Path(str(fairair._native.__file__)).read_bytes()).hexdigest()
     assert manifest["engine_digest"] == native[:16] == data.attrs["engine_digest"]
     assert manifest["seed"] == data.attrs["seed"] == 7
@@ -197,21 +198,21 @@ def test_a_store_of_another_engine_is_refused_or_begun_anew(
     assert _kept(store) == 2, "the store of another sweep is not emptied"
     again = fairair.sweep(short, grid, store=store, restart=True)
     assert _kept(store) == 2
-    assert json.loads((store / "sweep.json").read_text())["engine_digest"] == "0123456789abcdef"
+    assert json.loads((store / "_sweep.json").read_text())["engine_digest"] == "0123456789abcdef"
     xr.testing.assert_equal(again, first)
 
 
 def test_a_store_from_before_digests_is_refused_or_begun_anew(short: Scenario, tmp_path: Path) -> None:
     store, grid = tmp_path / "store", {"ap.queue.limit": [20]}
     fairair.sweep(short, grid, store=store)
-    manifest = json.loads((store / "sweep.json").read_text())
+    manifest = json.loads((store / "_sweep.json").read_text())
     for key in ("engine_digest", "seed", "commit", "date"):
         del manifest[key]
-    (store / "sweep.json").write_text(json.dumps({**manifest, "schema": "fairair.sweep/1"}))
+    (store / "_sweep.json").write_text(json.dumps({**manifest, "schema": "fairair.sweep/1"}))
     with pytest.raises(FairAirError, match=r"another engine filled this store: .*\+unknown"):
         fairair.sweep(short, grid, store=store)
     fairair.sweep(short, grid, store=store, restart=True)
-    assert json.loads((store / "sweep.json").read_text())["schema"] == "fairair.sweep/2"
+    assert json.loads((store / "_sweep.json").read_text())["schema"] == "fairair.sweep/2"
 
 
 def test_a_worker_with_another_engine_is_refused(short: Scenario) -> None:
@@ -251,6 +252,29 @@ def test_a_killed_sweep_repeats_no_finished_point(cell: Scenario, tmp_path: Path
     assert _kept(store) == kept + 2, "only what was missing ran"
     last = fairair.run(slow.with_({"ap.queue.limit": 1}))
     assert float(data["goodput_bps"].sel({"ap.queue.limit": 1})) == last.summary.loc["goodput_bps", "mean"]
+
+
+def test_a_store_is_read_by_others_with_units(short: Scenario, tmp_path: Path) -> None:
+    fairair.sweep(short, {"ap.queue.limit": [75, 20]}, store=tmp_path / "store")
+    table = pq.read_table(tmp_path / "store")
+    assert sorted(table["ap.queue.limit"].to_pylist()) == ["20", "75"]
+    assert table.schema.field("goodput_bps").metadata == {b"units": b"bit/s"}
+
+
+def test_ctrl_c_while_points_are_stored_loses_none(
+    short: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits until what has left the threads is in the store, and says how much that is."""
+    append = Store.append
+
+    def pressed(self: Store, table: pa.Table) -> None:
+        signal.raise_signal(signal.SIGINT)
+        append(self, table)
+
+    monkeypatch.setattr(Store, "append", pressed)
+    with pytest.raises(KeyboardInterrupt, match="2 of 2 points are kept"):
+        fairair.sweep(short, {"ap.queue.limit": [20, 75]}, store=tmp_path / "store")
+    assert _kept(tmp_path / "store") == 2
 
 
 def test_ctrl_c_keeps_what_is_done(cell: Scenario, tmp_path: Path) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -23,7 +26,7 @@ from fairair.engine import _scenario
 from fairair.scenario import Scenario
 from fairair.sweeps.executors import chunks_on
 from fairair.sweeps.grid import Grid
-from fairair.sweeps.store import Store, points_of, table_of
+from fairair.sweeps.store import Store, points_of, table_of, with_ci
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -124,41 +127,58 @@ def sweep(
         tables.append(found)
         todo = np.setdiff1d(todo, points_of(cells, found))
 
-    def keep(columns: dict[str, Any]) -> int:
-        count = len(columns["point"])
-        if count:
-            table = table_of(cells, columns)
-            tables.append(table)
-            if kept is not None:
-                kept.append(table)
-        return count
-
     if len(todo):
-        with bar("sweep", cells.size, cells.size - len(todo), wanted=progress) as tell:
-            done = cells.size - len(todo)
+        done = cells.size - len(todo)
+        try:
+            with bar("sweep", cells.size, done, wanted=progress) as tell:
 
-            def advance(count: int) -> None:
-                nonlocal done
-                done += count
-                tell(done, cells.size)
+                def keep(columns: dict[str, Any]) -> None:
+                    nonlocal done
+                    if len(columns["point"]):
+                        count = len(columns["point"])
+                        table = table_of(cells, columns)
+                        tables.append(table)
+                        if kept is not None:
+                            kept.append(table)
+                        done += count
+                    tell(done, cells.size)
 
-            if engine == "testbed":
-                _on_testbed(cells, todo, jobs, keep, advance)
-            elif executor is None:
-                _on_threads(cells, todo, jobs, keep, advance)
-            else:
-                for columns in chunks_on(executor, cells, todo):
-                    advance(keep(columns))
+                if engine == "testbed":
+                    _on_testbed(cells, todo, jobs, keep)
+                elif executor is None:
+                    _on_threads(cells, todo, jobs, keep)
+                else:
+                    for columns in chunks_on(executor, cells, todo):
+                        keep(columns)
+        except KeyboardInterrupt:
+            where = "kept" if kept is not None else "lost: name a `store` to keep them"
+            raise KeyboardInterrupt(f"{done} of {cells.size} points are {where}") from None
     origin = kept.origin if kept is not None else None
     return _dataset(cells, pa.concat_tables(tables), origin)
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Let Ctrl-C wait for the end of the block: what has left the batch is in no store yet."""
+    # A handler that is none of Python's cannot be put back.
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _on_threads(
     grid: Grid,
     todo: npt.NDArray[np.int64],
     jobs: int,
-    keep: Callable[[dict[str, Any]], int],
-    advance: Callable[[int], None],
+    keep: Callable[[dict[str, Any]], None],
 ) -> None:
     batch = grid.batch(todo)
     batch.start(jobs)
@@ -169,14 +189,16 @@ def _on_threads(
             ended = batch.wait(_LOOK_S)
             now = time.monotonic()
             if not ended and now - flushed > _FLUSH_S:
-                advance(keep(batch.take()))
+                with _uninterrupted():
+                    keep(batch.take())
                 flushed = time.monotonic()
     finally:
         # Also after Ctrl-C: what is under way ends and is kept, unless Ctrl-C comes once more.
         batch.cancel()
         while not batch.wait(_LOOK_S):
             pass
-        advance(keep(batch.take()))
+        with _uninterrupted():
+            keep(batch.take())
     batch.raise_failure()
 
 
@@ -184,8 +206,7 @@ def _on_testbed(
     grid: Grid,
     todo: npt.NDArray[np.int64],
     jobs: int,
-    keep: Callable[[dict[str, Any]], int],
-    advance: Callable[[int], None],
+    keep: Callable[[dict[str, Any]], None],
 ) -> None:
     """Run points side by side, each a process with namespaces of its own; `jobs` replicas at a time in all."""
     waiting = [int(point) for point in todo]
@@ -200,7 +221,7 @@ def _on_testbed(
             time.sleep(_LOOK_S)
             for point in [point for point, running in under_way.items() if running.ended]:
                 with under_way.pop(point) as running:
-                    advance(keep(running.result()._native.measures(point)))
+                    keep(running.result()._native.measures(point))
     finally:
         # Also after Ctrl-C: hosts are gone before anybody goes on.
         for running in under_way.values():
@@ -220,7 +241,7 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
         full[points] = column
         return dims, full.reshape(grid.shape), {"units": unit, "long_name": name.replace("_", " ")}
 
-    for name, unit in _with_ci(of_cell):
+    for name, unit in with_ci(of_cell):
         data[name] = variable(table[name].to_numpy(), unit, name)
     data["replicas"] = variable(table["n"].to_numpy(), "1", "replicas")
 
@@ -229,7 +250,7 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
     place = {name: index for index, name in enumerate(names)}
     station = np.array([place[name] for name in lists.flatten().to_pylist()], dtype=np.int64)
     row = np.repeat(points, lists.value_lengths().to_numpy())
-    for name, unit in _with_ci(of_station):
+    for name, unit in with_ci(of_station):
         full = np.full((grid.size, len(names)), np.nan)
         full[row, station] = table[f"station.{name}"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         shown = _CATALOGUED.get(name, name).replace("_", " ")
@@ -257,9 +278,3 @@ def _dataset(grid: Grid, table: pa.Table, origin: Mapping[str, Any] | None) -> x
         "confidence": "x_ci95 is the half-width of the 95 % confidence interval of x",
     }
     return xr.Dataset(data, coordinates, about)
-
-
-def _with_ci(measures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    for name, unit in measures:
-        yield name, unit
-        yield f"{name}_ci95", unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import uuid
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 from os import PathLike, fspath
 from pathlib import Path
@@ -20,10 +21,11 @@ from fairair._engine_id import commit, digest
 from fairair._errors import FairAirError
 from fairair.sweeps.grid import Grid
 
-__all__ = ["Store", "table_of"]
+__all__ = ["Store", "table_of", "with_ci"]
 
 _SCHEMA = "fairair.sweep/2"
-_MANIFEST = "sweep.json"
+# Readers of a folder of Parquet pass over names that begin so.
+_MANIFEST = "_sweep.json"
 
 
 def table_of(grid: Grid, columns: dict[str, Any]) -> pa.Table:
@@ -38,6 +40,13 @@ def table_of(grid: Grid, columns: dict[str, Any]) -> pa.Table:
         column = pa.array(values, type=pa.string() if name == "station" else None)
         arrays[name] = pa.ListArray.from_arrays(offsets, column) if listed else column
     return pa.table(arrays)
+
+
+def with_ci(measures: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield each measure and its half-width, with the unit."""
+    for name, unit in measures:
+        yield name, unit
+        yield f"{name}_ci95", unit
 
 
 def points_of(grid: Grid, table: pa.Table) -> npt.NDArray[np.int64]:
@@ -163,7 +172,12 @@ class Store:
         temporary = part.with_name(f".{part.name}")
         # Its stubs know True and False only.
         words: Any = [*(axis.path for axis in self.grid.axes), "station.list.element"]
-        table = table.replace_schema_metadata({"fairair": json.dumps({**self.origin, "seed": self.grid.seed})})
+        of_cell, of_station = map(with_ci, _native.measures())
+        units = dict(of_cell) | {f"station.{name}": unit for name, unit in of_station}
+        metadata = {name: {"units": unit} for name, unit in units.items()}
+        fields = [field.with_metadata(metadata.get(field.name, {})) for field in table.schema]
+        origin = {"fairair": json.dumps({**self.origin, "seed": self.grid.seed})}
+        table = pa.table(table.columns, schema=pa.schema(fields, metadata=origin))
         pq.write_table(table, temporary, use_dictionary=words, write_statistics=False)
         temporary.rename(part)
 

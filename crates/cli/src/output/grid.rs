@@ -127,7 +127,7 @@ impl Table {
         left_out.retain(|title| !title.is_empty());
         if !left_out.is_empty() {
             left_out.reverse();
-            let note = format!("left out, as the page is narrow: {}; --wide shows all", left_out.join("; "));
+            let note = format!("left out at this width: {}; --wide shows all", left_out.join("; "));
             lines.extend(page.wrapped(&note).iter().map(|line| page.style.dim(line)));
         }
         lines

@@ -69,7 +69,7 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", &remedies, page));
     lines.push(String::new());
     let starved = "starved: stations below the floor in any replica, and flows of other stations";
-    let looks = "`likely`: so far, and not proved; `short look`: it was not worth a longer one";
+    let looks = "`likely`: so far, and not proved; `short look`: in a short look only";
     let title = format!("The best of each family; {looks}; {starved}:");
     lines.extend(page.wrapped(&title).iter().map(|line| style.dim(line)));
     let mut families = points(&plan.families, Keep::Always);

@@ -84,8 +84,8 @@ pub struct CellQuantity {
     pub compared_as: Option<&'static str>,
     /// Whether comparisons of engines have it.
     pub by_engines: bool,
-    /// Whether it stands in a summary.
-    pub in_summary: bool,
+    /// Whether it stands in a result in brief, as notebooks show it.
+    pub in_brief: bool,
     /// Which of several is meant, in words; empty: there is one.
     pub which: &'static str,
     best: Option<Best>,
@@ -93,7 +93,7 @@ pub struct CellQuantity {
 
 const fn cell(key: &'static str, name: &'static str, unit: Unit, of: fn(&Report) -> Estimate) -> CellQuantity {
     let quantity = quantity(key, name, unit, of);
-    CellQuantity { quantity, compared_as: None, by_engines: false, in_summary: false, which: "", best: None }
+    CellQuantity { quantity, compared_as: None, by_engines: false, in_brief: false, which: "", best: None }
 }
 
 impl CellQuantity {
@@ -105,8 +105,8 @@ impl CellQuantity {
         CellQuantity { by_engines: true, ..self }
     }
 
-    const fn in_summary(self) -> Self {
-        CellQuantity { in_summary: true, ..self }
+    const fn in_brief(self) -> Self {
+        CellQuantity { in_brief: true, ..self }
     }
 
     const fn which(self, which: &'static str) -> Self {
@@ -150,11 +150,11 @@ pub const CELL: &[CellQuantity] = &[
     cell("totals.goodput_bps", "goodput_bps", Unit::Bps, |r| r.totals.goodput_bps)
         .compared("goodput_bps")
         .by_engines()
-        .in_summary()
+        .in_brief()
         .best(Best::Most),
     cell("totals.packets_per_second", "packets_per_second", Unit::PerSecond, |r| r.totals.packets_per_second)
         .by_engines()
-        .in_summary(),
+        .in_brief(),
     cell("directions.up.goodput_bps", "goodput_up_bps", Unit::Bps, |r| r.directions.up.goodput_bps),
     cell("directions.down.goodput_bps", "goodput_down_bps", Unit::Bps, |r| r.directions.down.goodput_bps),
     cell("directions.up.mean_flow_goodput_bps", "flow_goodput_up_bps", Unit::Bps, |r| {
@@ -162,33 +162,33 @@ pub const CELL: &[CellQuantity] = &[
     })
     .compared("up_mean_flow_goodput_bps")
     .by_engines()
-    .in_summary(),
+    .in_brief(),
     cell("directions.down.mean_flow_goodput_bps", "flow_goodput_down_bps", Unit::Bps, |r| {
         r.directions.down.mean_flow_goodput_bps
     })
     .compared("down_mean_flow_goodput_bps")
     .by_engines()
-    .in_summary(),
+    .in_brief(),
     cell("indices.up_down_ratio", "up_down_ratio", Unit::One, |r| r.indices.up_down_ratio)
         .compared("up_down_ratio")
         .by_engines()
-        .in_summary()
+        .in_brief()
         .best(Best::One),
     cell("indices.fairness_level_first_station", "fairness_level", Unit::One, |r| {
         r.indices.fairness_level_first_station
     })
     .compared("fairness_level_first_station")
     .by_engines()
-    .in_summary()
+    .in_brief()
     .best(Best::One),
     cell("indices.jain_stations", "jain_stations", Unit::One, |r| r.indices.jain_stations)
         .compared("jain_stations")
         .by_engines()
-        .in_summary()
+        .in_brief()
         .best(Best::Most),
     cell("indices.jain_flows", "jain_flows", Unit::One, |r| r.indices.jain_flows)
         .compared("jain_flows")
-        .in_summary()
+        .in_brief()
         .best(Best::Most),
     cell("directions.up.sigma_over_mean", "sigma_over_mean_up", Unit::One, |r| r.directions.up.sigma_over_mean)
         .compared("up_sigma_over_mean"),
@@ -202,7 +202,7 @@ pub const CELL: &[CellQuantity] = &[
     cell("directions.down.timeouts", "timeouts_down", Unit::One, |r| r.directions.down.timeouts),
     cell("ap_queue.mean_packets", "ap_queue_packets", Unit::Packets, |r| r.ap_queue.mean_packets)
         .by_engines()
-        .in_summary(),
+        .in_brief(),
     cell("ap_queue.mean_sojourn_s", "ap_queue_sojourn_s", Unit::Seconds, |r| r.ap_queue.mean_sojourn_s)
         .which("the AP's queue towards the stations"),
     cell("ap_queue.p95_sojourn_s", "ap_queue_p95_sojourn_s", Unit::Seconds, |r| r.ap_queue.p95_sojourn_s),
@@ -216,10 +216,10 @@ pub const CELL: &[CellQuantity] = &[
         r.ap_queue.drop_probability.data
     })
     .by_engines()
-    .in_summary(),
+    .in_brief(),
     cell("ap_queue.drop_probability.ack", "ap_drop_probability_ack", Unit::Share, |r| r.ap_queue.drop_probability.ack)
         .by_engines()
-        .in_summary(),
+        .in_brief(),
     cell("ap_uplink_queue.mean_packets", "ap_uplink_queue_packets", Unit::Packets, |r| r.ap_uplink_queue.mean_packets)
         .which("the AP's queue towards the wire"),
     cell("mac.ap.collision_probability", "ap_collision_probability", Unit::Share, |r| r.mac.ap.collision_probability)

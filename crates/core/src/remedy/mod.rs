@@ -96,8 +96,8 @@ pub fn paste(scenario: &Scenario, applied: &Scenario) -> Option<Paste> {
     (paste != Paste::default()).then_some(paste)
 }
 
-/// What in the remedies of `scenario` reckons with PPDUs other than its cell sends, for who reads the results: in cells of 802.11n, ac and ax
-/// nobody knows beforehand how many packets a PPDU carries. The simulation is right all the same.
+/// What may go wrong in the live network with the remedies of `scenario`, though the simulation is right: a fixed C beside slow stations, and
+/// what reckons with full PPDUs in cells of 802.11n, ac and ax, where nobody knows beforehand how many packets a PPDU carries.
 pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     let boxed = scenario.enforce.as_ref();
     let air = boxed.is_some_and(|enforce| matches!(enforce.capacity, CapacityParams::Air(_)));
@@ -105,6 +105,13 @@ pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
     let limiter =
         scenario.ap.uplink_limiter.is_some_and(|params| params.capacity == UplinkLimiterParams::default().capacity);
     let mut cautions = Vec::new();
+    let is_fixed = boxed.is_some_and(|enforce| matches!(enforce.capacity, CapacityParams::Fixed { .. }));
+    if is_fixed && has_slow_station(scenario) {
+        cautions.push(
+            "a fixed C is what the cell carries at equal shares: while a slow station has more, the cell carries less, the queue stands in the \
+             AP and the box divides nothing. Cap the slow stations, or write `adaptive`",
+        );
+    }
     if scenario.radio.qos.is_none() {
         return cautions;
     }
@@ -120,6 +127,13 @@ pub fn cautions(scenario: &Scenario) -> Vec<&'static str> {
         cautions.push("the uplink limiter begins with R = 4.6 Mbit/s of 802.11b and rises by a tenth a second: give its `capacity`");
     }
     cautions
+}
+
+/// Whether a station with less than half of the highest rate may take what it gets.
+fn has_slow_station(scenario: &Scenario) -> bool {
+    let with_flows = || scenario.stations.iter().filter(|station| !station.flows.is_empty());
+    let highest = with_flows().map(|station| station.rate.as_bps()).max().unwrap_or(0);
+    with_flows().any(|station| station.cap.is_none() && station.rate.as_bps() * 2 < highest)
 }
 
 const fn in_ap(name: &'static str, needs: &'static str, source: &'static str, apply: fn(&mut Scenario)) -> Remedy {
@@ -283,6 +297,21 @@ mod tests {
             flows = [{ direction = "up" }, { direction = "down" }]
         "#;
         Scenario::from_toml(text, "cell.toml").unwrap()
+    }
+
+    #[test]
+    fn a_fixed_c_beside_a_slow_station_without_a_cap_is_dangerous() {
+        let box_of = |capacity: &str, slow: &str| {
+            let text = format!(
+                "name = \"x\"\n[run]\nduration = \"9 s\"\n[enforce]\ncapacity = {capacity}\n[[station]]\nname = \"near\"\nflows = [{{ direction = \"up\" }}]\n\
+                 [[station]]\nname = \"far\"\n{slow}\nflows = [{{ direction = \"down\" }}]\n"
+            );
+            cautions(&Scenario::from_toml(&text, "x.toml").unwrap()).len()
+        };
+        assert_eq!(box_of("\"3 Mbit/s\"", "rate = \"2 Mbit/s\""), 1);
+        assert_eq!(box_of("\"3 Mbit/s\"", "rate = \"2 Mbit/s\"\ncap = \"300 kbit/s\""), 0);
+        assert_eq!(box_of("\"3 Mbit/s\"", ""), 0);
+        assert_eq!(box_of("{ kind = \"adaptive\" }", "rate = \"2 Mbit/s\""), 0);
     }
 
     #[test]

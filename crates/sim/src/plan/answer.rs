@@ -1,5 +1,6 @@
 //! From what a search found to the answer that it gives.
 
+use fairair_core::control::CapacityParams;
 use fairair_core::metrics::{Report, exact_per_cent};
 use fairair_core::remedy::{Paste, cautions};
 use fairair_core::scenario::Scenario;
@@ -225,7 +226,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         snippet: outcome.change.snippet(scenario),
         paste: files(scenario, &changed, &outcome.change),
         not_today: not_today(scenario, outcome),
-        cautions: cautions(&changed),
+        cautions: cautions(&changed).into_iter().chain(unbound(&changed, outcome)).collect(),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         risk: outcome.risk.clone(),
         fairness: outcome.fairness,
@@ -233,6 +234,17 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         prediction: Prediction::of(&changed),
         report,
     }
+}
+
+/// What is wrong with a fixed C of which much less passes, while packets wait in the AP.
+fn unbound(changed: &Scenario, outcome: &Outcome) -> Option<&'static str> {
+    const CARRIED: f64 = 0.85;
+    let CapacityParams::Fixed { rate } = changed.enforce.as_ref()?.capacity else { return None };
+    let waits = outcome.report.ap_delay.p95_s.mean.is_some_and(|delay| delay > SHORT_S);
+    (waits && outcome.goodput < CARRIED * rate.as_bps() as f64).then_some(
+        "C is above what the cell carries: packets wait in the AP, the box holds only caps, and `vsb status` will report that it divides nothing. \
+         A `--max-delay` finds a C that binds",
+    )
 }
 
 fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
