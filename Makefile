@@ -28,13 +28,14 @@ python: setup-python ## build the Python package into .venv
 test: setup-test lint ## check formatting, lints and docs, then run all tests and check licences
 	scripts/test.sh
 
-quick: setup-test ## in minutes: formatting, lints, unit tests that need no kernel; before each commit
-	cargo fmt --all --check
+quick: setup-test ## in minutes (half an hour the first time): formatting, lints, unit tests that need no kernel; before each commit
+	cargo fmt --all --check || { echo "run: cargo fmt --all"; exit 1; }
 	python3 scripts/imports.py
 	python3 scripts/lines.py
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
-	cargo test -p fairair-core -p fairair-sim -p fairair --lib --locked --quiet
-	cd python && $(VENV)/ruff format --check . && $(VENV)/ruff check .
+	cargo test -p fairair-core -p fairair-sim -p fairair --lib --locked --quiet --no-fail-fast
+	cd python && { $(VENV)/ruff format --check . || { echo "run: .venv/bin/ruff format python"; exit 1; }; } && $(VENV)/ruff check .
+	@echo "quick: everything passed; make test runs the rest"
 
 testbed-bars: setup-test ## measure the tables of docs/testbed.md anew (root, fifty minutes on an idle machine) into out/testbed-bars
 	cargo build --release --locked -p fairair --example testbed_bars

@@ -55,7 +55,7 @@ def folder(name: str) -> Path:
 def main() -> int:
     """Print the figures; 1 if a file is too long."""
     commit = sys.argv[1] if len(sys.argv) > 1 else None
-    names = git("ls-tree", "-r", "--name-only", commit) if commit else git("ls-files")
+    names = git("ls-tree", "-r", "--name-only", commit) if commit else git("ls-files", "--cached", "--others", "--exclude-standard")
     ours = [name for name in names.splitlines() if name.endswith((".rs", ".py", ".ts", ".svelte"))]
     texts = {name: git("show", f"{commit}:{name}") if commit else (ROOT / name).read_text() for name in ours}
     tests = {str(folder(name) / f"{module}.rs") for name, text in texts.items() for module in TEST_MODULE.findall(text)}

@@ -3,7 +3,7 @@
 /// Compares `table` with the one between the marks `<!-- mark: ... -->` and `<!-- end of mark -->` of `docs/page`;
 /// `UPDATE_DOCS=1` writes it anew.
 pub(crate) fn check_table(page: &str, mark: &str, table: &str) {
-    let begin = format!("<!-- {mark}: UPDATE_DOCS=1 cargo test -p fairair-core in_the_docs -->\n");
+    let begin = format!("<!-- {mark}: UPDATE_DOCS=1 cargo test -p fairair-core --lib in_the_docs -->\n");
     let end = format!("<!-- end of {mark} -->\n");
     let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap();
@@ -14,7 +14,7 @@ pub(crate) fn check_table(page: &str, mark: &str, table: &str) {
     } else {
         assert!(
             committed == table,
-            "docs/{page} is out of date: run UPDATE_DOCS=1 cargo test -p fairair-core in_the_docs"
+            "docs/{page} is out of date: run UPDATE_DOCS=1 cargo test -p fairair-core --lib in_the_docs"
         );
     }
 }

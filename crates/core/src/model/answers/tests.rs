@@ -46,6 +46,32 @@ fn every_model_that_applies_answers_in_the_schema_of_runs() {
     }
 }
 
+/// Each model answers a scenario of the repository, or one with its own queue, in numbers, and the default of any scenario is found before the list's last.
+#[test]
+fn every_model_answers_a_scenario_of_the_repository() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut scenarios: Vec<Scenario> = files.iter().map(|file| Scenario::load(file).unwrap()).collect();
+    // None has ha2009's queue, or greedy datagrams alone in a modern cell.
+    let dual = CELL.replace(r#"{ kind = "droptail", limit = 75 }"#, r#"{ kind = "dual-queue", p = 0.7 }"#);
+    let udp = MODERN.replace("direction = \"up\"", "direction = \"up\", kind = \"udp\"");
+    let udp = udp.replace("direction = \"down\"", "direction = \"down\", kind = \"udp\"");
+    scenarios.extend([dual, udp].iter().map(|text| Scenario::from_toml(text, "cell.toml").unwrap()));
+    for model in MODELS {
+        let answers = scenarios.iter().filter_map(|scenario| Some((scenario, predict(scenario, Some(model)).ok()?)));
+        let reports: Vec<_> = answers.map(|(scenario, answer)| answer.report(scenario, "0")).collect();
+        assert!(!reports.is_empty(), "{} answers no scenario", model.name);
+        for report in reports {
+            let goodput = report.totals.goodput_bps.mean;
+            assert!(goodput.is_none_or(|goodput| goodput > 0.0 && goodput.is_finite()), "{}: {goodput:?}", model.name);
+            assert!(report.model.unwrap().assumptions.iter().all(|assumption| !assumption.what.is_empty()));
+        }
+    }
+    // It takes what no other does: what stands behind it would never be a default.
+    let last = MODELS.last().unwrap();
+    assert!(scenarios.iter().all(|scenario| (last.is_default)(scenario)), "{} is no default of all", last.name);
+}
+
 /// detti2011's levels are those of its own equations: Fig. 5 at two uploads with the full Q_i.
 #[test]
 fn relative_models_keep_their_ratios() {
