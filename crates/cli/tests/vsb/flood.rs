@@ -132,6 +132,9 @@ fn made_up_sources_take_nothing_from_honest_stations() {
         let classes = list.len();
         let id = bench.daemon().id();
         let memory = resident_mb(id);
+        // Bridged, the three transfers are one station's, and share its class as they like.
+        let of_stations = |goodputs: &[f64]| if is_bridged { vec![goodputs.iter().sum()] } else { goodputs.to_vec() };
+        let (during, before): (Vec<f64>, Vec<f64>) = (of_stations(&during), of_stations(&before));
         let kept: Vec<_> = during.iter().zip(&before).map(|(during, before)| during / before).collect();
         println!(
             "bridged {is_bridged}: spoofed {spoofed}; goodput kept {kept:.3?}, a class after {:.2} s, {classes} classes, {memory:.1} MB",
@@ -140,9 +143,6 @@ fn made_up_sources_take_nothing_from_honest_stations() {
         assert!(admitted < Duration::from_secs(2), "{admitted:?} {}", bench.log());
         assert!(classes <= 8, "{stations}");
         assert!(memory < 25.0, "{memory}");
-        // Bridged, the three transfers are one station's, and share its class as they like.
-        assert!(is_bridged || kept.iter().all(|kept| *kept > 0.95), "{kept:?}");
-        let sums: [f64; 2] = [during.iter().sum(), before.iter().sum()];
-        assert!(sums[0] > 0.95 * sums[1], "{before:?} {during:?}");
+        assert!(kept.iter().all(|kept| *kept > 0.95), "{before:?} {during:?}");
     }
 }

@@ -211,6 +211,7 @@ impl<P: Packet> Enforcer<P> {
             let node = NodeId::station(*index);
             *view = StationView {
                 backlog: self.vsb.backlog_of(node, now),
+                is_at_cap: self.vsb.is_at_cap(node, now),
                 totals: self.vsb.totals(node),
                 air_ns: view.air_ns,
                 ..StationView::default()

@@ -17,6 +17,8 @@ pub struct StationView {
     pub datagrams: Bytes,
     /// Nobody is at this position now: it is not asked.
     pub is_absent: bool,
+    /// Packets wait in the box for the most that this station may have, not for C.
+    pub is_at_cap: bool,
     /// Air that an IP byte of it takes at its rate, contention included, in ns; 0: unknown.
     pub air_ns: u32,
 }

@@ -34,8 +34,17 @@ const CONFIRMS: Duration = Duration::from_secs(1);
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
 /// How deep trials beside a load that does not back off go in turn.
 const DEPTHS: u32 = 3;
+/// The longest time to the next trial while C is said to be too high.
+const TOLD_PAUSE: Duration = Duration::from_secs(30);
 /// So many trials in a row are believed.
 const SURE: u32 = 2;
+/// Packets that wait in the box for so long show that it divides what passes. Where C is a few per cent too high they wait for shorter
+/// times, too: an upload's bursts.
+const DIVIDES: Duration = Duration::from_secs(5);
+/// What passes has changed by this share since C was found to be too high: that may be no longer so.
+const CHANGED: f64 = 0.1;
+/// A C up to this share of what the cell carried is not too high.
+const BELOW: f64 = 0.96;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,10 +80,16 @@ pub struct Guard {
     turn: usize,
     trips: Vec<RoundTrip>,
     next_trial: Instant,
+    last_trial: Instant,
     pause: Duration,
-    /// Trials in a row that found a queue in the cell, and what passed in the last of them, in bit/s.
+    /// Trials in a row that found a queue in the cell, and what passed in the last of them, in bit/s; trials in a row that found none.
     found: u32,
     carried: f64,
+    missed: u32,
+    /// C is too high: two trials in a row have found that, and no two since then the contrary.
+    is_told: bool,
+    /// Since when packets wait in the box.
+    divides_since: Option<Instant>,
     /// Trials beside a load that does not back off which found none.
     in_vain: u32,
     room: Room,
@@ -99,9 +114,13 @@ impl Guard {
             turn: 0,
             trips: Vec::new(),
             next_trial: Instant::ZERO,
+            last_trial: Instant::ZERO,
             pause: Duration::ZERO,
             found: 0,
             carried: 0.0,
+            missed: 0,
+            is_told: false,
+            divides_since: None,
             in_vain: 0,
             room: Room::default(),
             owed: 0.0,
@@ -116,7 +135,15 @@ impl Guard {
 
     /// What the cell carries, if C is above that.
     pub fn elsewhere(&self) -> Option<Bitrate> {
-        (self.found >= SURE).then(|| Bitrate::from_bps(self.carried as u64))
+        self.is_told.then(|| Bitrate::from_bps(self.carried as u64))
+    }
+
+    /// The C before this one was above what the cell carries, `carried`: so is this one until the contrary is found, unless it is lower.
+    pub fn suspect(&mut self, carried: Bitrate) {
+        let carried = carried.as_bps() as f64;
+        if self.fixed > BELOW * carried {
+            (self.is_told, self.carried) = (true, carried);
+        }
     }
 
     /// What the cell carries at least, if that is much more than C.
@@ -195,7 +222,7 @@ impl Guard {
     /// Something before the pool is the bottleneck now: an empty box says nothing of C. Ends a trial that is under way.
     pub fn stand_by(&mut self, now: Instant) {
         self.occupancy.restart();
-        self.found = 0;
+        self.forget();
         if let Phase::Lowered(..) | Phase::Raised(_) | Phase::Repays(_) = self.phase {
             self.set(now, self.fixed, Reason::Start);
         }
@@ -205,10 +232,9 @@ impl Guard {
     /// What passes in bit/s, if it is steady and either less than C, with next to nothing waiting, or a load that does not back
     /// off: what the AP drops is part of that.
     fn passing(&self) -> Option<f64> {
-        let is_suspect = self
-            .occupancy
-            .span(WATCHED)
-            .is_some_and(|span| span.is_open() || (span.binds() && self.signal.one_sided() >= ONE_SIDED));
+        let is_suspect = self.occupancy.span(WATCHED).is_some_and(|span| {
+            !span.is_capped() && (span.is_open() || (span.binds() && self.signal.one_sided() >= ONE_SIDED))
+        });
         self.occupancy.steady_rate().filter(|rate| is_suspect && *rate >= LEAST_RATE)
     }
 
@@ -225,8 +251,15 @@ impl Guard {
 
     fn watch(&mut self, now: Instant) {
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
-        if !is_one_sided && self.occupancy.span(WATCHED).is_some_and(|span| span.binds()) {
-            (self.found, self.in_vain) = (0, 0);
+        if let Some(span) = self.occupancy.span(WATCHED) {
+            let divides = span.is_capped() || (span.binds() && !is_one_sided);
+            self.divides_since = divides.then(|| self.divides_since.unwrap_or(now));
+            if self.divides_since.is_some_and(|since| since + DIVIDES <= now) {
+                self.forget();
+            }
+            if self.is_told && (span.rate / self.carried - 1.0).abs() > CHANGED {
+                self.next_trial = self.next_trial.min(self.last_trial + PAUSE.0);
+            }
         }
         if now >= self.next_trial && self.passing().is_some() {
             self.trips.clear();
@@ -289,17 +322,31 @@ impl Guard {
 
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let is_queue = is_wanted
-            && matches!(fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate), RoundTripChange::By(..));
+        let change = fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate);
+        let is_queue = is_wanted && matches!(change, RoundTripChange::By(..));
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         // Beside such a load the cell carries something between the C of the trial and that of one step before.
         let carried = if is_one_sided { self.lowered() / LOWERED.sqrt() * rate } else { rate };
-        (self.found, self.carried) = if is_queue { (self.found + 1, carried) } else { (0, 0.0) };
         self.in_vain = if is_one_sided && !is_queue { self.in_vain + 1 } else { self.in_vain };
-        let is_doubtful = is_queue && self.found < SURE;
-        self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, PAUSE.1) };
-        self.next_trial = now + self.pause;
+        if is_queue {
+            (self.found, self.carried, self.missed) = (self.found + 1, carried, 0);
+            self.is_told |= self.found >= SURE;
+        } else {
+            self.found = 0;
+            // A trial that stations made nothing of shows nothing.
+            self.missed += u32::from(is_wanted && change == RoundTripChange::Not);
+            self.is_told &= self.missed < SURE;
+        }
+        let is_doubtful = (is_queue && !self.is_told) || (!is_queue && self.is_told && self.missed > 0);
+        let longest = if self.is_told { TOLD_PAUSE } else { PAUSE.1 };
+        self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, longest) };
+        (self.last_trial, self.next_trial) = (now, now + self.pause);
         self.settle(now);
+    }
+
+    /// The box divides what passes, or something before it does: what was found counts no more.
+    fn forget(&mut self) {
+        (self.found, self.missed, self.in_vain, self.is_told) = (0, 0, 0, false);
     }
 
     fn set(&mut self, now: Instant, c: f64, reason: Reason) {

@@ -1,8 +1,8 @@
 //! A fixed C that is wrong is told, one that is right is not.
 
 use super::testbed::{Cell, MBPS};
-use super::{CapacityController, Reason};
-use crate::units::Bitrate;
+use super::{CapacityController, Reason, StationView};
+use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// A fixed C of `share` of what the cell carries; the first station uploads if `uploads`.
 fn cell(share: f64, carries: f64, packets: f64, uploads: bool) -> Cell {
@@ -179,4 +179,37 @@ fn a_right_c_is_left_alone_and_low_demand_is_not_told() {
     }
     let trials = cell.decisions.iter().filter(|decision| decision.reason == Reason::Trial).count();
     assert!((2..12).contains(&trials), "{trials}");
+}
+
+/// Who waits for a cap asks for no more: what passes below C says nothing, and a trial would only cost.
+#[test]
+fn stations_at_their_caps_call_for_no_trial() {
+    for is_at_cap in [true, false] {
+        let mut control = CapacityController::guarded(Bitrate::mbps(14), 4);
+        let mut views = vec![StationView { is_at_cap, ..StationView::default() }; 4];
+        let mut trials = 0;
+        for look in 0..1200 {
+            for view in &mut views {
+                view.totals.down += Bytes(25_000);
+            }
+            control.handle_timeout(Instant::ZERO + Duration::from_millis(100 * look), &views);
+            trials += usize::from(control.poll_decision().is_some_and(|decision| decision.reason == Reason::Trial));
+        }
+        assert_eq!(trials == 0, is_at_cap, "{trials}");
+    }
+}
+
+/// Another C that is above what the cell carries is said to be so at once, one that is not is not, and what divides ends it.
+#[test]
+fn a_new_c_is_suspected_until_the_contrary_is_found() {
+    let suspected = |share: f64, carries: f64| {
+        let mut cell = cell(share, carries, 75.0, false);
+        cell.control.suspect(Bitrate::from_bps((20.0 * MBPS) as u64));
+        let at_once = told(&cell).is_some();
+        cell.run(60.0);
+        (at_once, told(&cell).is_some())
+    };
+    assert_eq!(suspected(1.2, 20.0), (true, true), "still too high");
+    assert_eq!(suspected(0.93, 20.0), (false, false), "below what the cell carried");
+    assert_eq!(suspected(0.93, 30.0), (true, false), "the cell carries more by now");
 }

@@ -81,6 +81,13 @@ impl CapacityController {
         if let CapacityController::Guarded(guard) = self { guard.elsewhere() } else { None }
     }
 
+    /// A C that is watched over takes the place of one that was above what the cell carries, `carried`.
+    pub fn suspect(&mut self, carried: Bitrate) {
+        if let CapacityController::Guarded(guard) = self {
+            guard.suspect(carried);
+        }
+    }
+
     /// What the cell carries at least, if that is more than C may be: much more than a C that is watched over, or more than the
     /// largest C of `adaptive`.
     pub fn spare(&self, now: Instant) -> Option<Bitrate> {

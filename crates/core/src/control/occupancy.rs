@@ -28,6 +28,8 @@ const SELDOM: f64 = 0.25;
 const MOSTLY: f64 = 0.5;
 /// A queue in at most this share of the looks comes and goes.
 const OFTEN: f64 = 0.75;
+/// Stations that wait for their caps have most of what passes from this share on.
+const CAPPED: f64 = 0.9;
 /// Below this share of C not all of C is used.
 const USED: f64 = 0.97;
 /// What is counted over C, where senders lose little.
@@ -50,12 +52,18 @@ struct Observation {
     at: Instant,
     /// A queue stands in the box.
     waits: bool,
+    /// Most of what passed since the look before was of stations that wait for their caps.
+    #[serde(default)]
+    is_capped: bool,
     /// IP bytes that have passed until now, or have come up.
     bytes: u64,
     /// C in bit/s.
     c: f64,
     /// The same of each station: bytes until now, and whether packets of it wait.
     stations: Vec<(u64, bool)>,
+    /// Stations that wait for their caps.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    at_cap: Vec<usize>,
 }
 
 /// A span of looks in numbers.
@@ -63,6 +71,8 @@ struct Observation {
 pub(super) struct Span {
     /// Share of the looks that found a queue in the box.
     waits: f64,
+    /// Share of the looks that found most stations at their caps.
+    capped: f64,
     /// What passed, in bit/s.
     pub(super) rate: f64,
     /// Mean of C, in bit/s.
@@ -83,6 +93,11 @@ impl Span {
     /// Next to nothing waits, and less than C passes.
     pub(super) fn is_open(&self) -> bool {
         self.is_empty() && self.rate < USED * self.c
+    }
+
+    /// The caps of the stations limit what passes: it may well be less than C and than the cell carries.
+    pub(super) fn is_capped(&self) -> bool {
+        self.capped >= MOSTLY
     }
 
     /// The queue in the box comes and goes, and less than C passes. Where no probe is answered all of C may pass, packets
@@ -108,8 +123,17 @@ impl Occupancy {
     pub(super) fn observe(&mut self, now: Instant, backlog: usize, bytes: Bytes, c: f64, views: &[StationView]) {
         let waits = Self::is_queue(backlog, c);
         let station = |view: &StationView| (view.totals.down.0 + view.totals.up.0, view.backlog >= PACKETS);
-        let stations = views.iter().map(station).collect();
-        self.looks.push_back(Observation { at: now, waits, bytes: bytes.0, c, stations });
+        let stations: Vec<_> = views.iter().map(station).collect();
+        let before = self.looks.back().map_or(&[][..], |look| &look.stations);
+        let passed = stations.iter().zip(before).map(|(now, before)| now.0.saturating_sub(before.0));
+        let [mut all, mut capped] = [0, 0];
+        for (bytes, view) in passed.zip(views) {
+            all += bytes;
+            capped += if view.is_at_cap { bytes } else { 0 };
+        }
+        let is_capped = all > 0 && capped as f64 >= CAPPED * all as f64;
+        let at_cap = (0..views.len()).filter(|station| views[*station].is_at_cap).collect();
+        self.looks.push_back(Observation { at: now, waits, is_capped, bytes: bytes.0, c, stations, at_cap });
         while self.looks.len() > 1 && self.looks[1].at + KEPT <= now {
             self.looks.pop_front();
         }
@@ -161,6 +185,11 @@ impl Occupancy {
         (0..parts.len()).filter(|station| is_held(&parts[*station])).collect()
     }
 
+    /// Whether `station` waits for its cap: it gets less than others, but not because of a queue elsewhere.
+    pub(super) fn is_at_cap(&self, station: usize) -> bool {
+        self.looks.back().is_some_and(|look| look.at_cap.contains(&station))
+    }
+
     /// Whether most of `stations` had packets waiting in most of the last `length`.
     pub(super) fn wait_now(&self, stations: &[usize], length: Duration) -> bool {
         let Some(parts) = self.parts(length) else { return false };
@@ -195,6 +224,7 @@ impl Occupancy {
         let seconds = to.at.saturating_since(from.at).as_secs_f64().max(1e-3);
         Span {
             waits: looks().filter(|look| look.waits).count() as f64 / number,
+            capped: looks().filter(|look| look.is_capped).count() as f64 / number,
             rate: Bytes(to.bytes.saturating_sub(from.bytes)).as_bits() as f64 / seconds,
             c: looks().map(|look| look.c).sum::<f64>() / number,
         }

@@ -90,10 +90,9 @@ impl Adaptive {
             }
             return true;
         }
-        let is_open = self
-            .occupancy
-            .span(WATCHED)
-            .is_some_and(|span| span.is_empty() || (self.state() == State::Blind && span.is_leaky(true)));
+        let is_open = self.occupancy.span(WATCHED).is_some_and(|span| {
+            !span.is_capped() && (span.is_empty() || (self.state() == State::Blind && span.is_leaky(true)))
+        });
         // Where a full queue is long the delay tells of it, if anybody answers and the baseline is not that queue itself; and
         // stations also stop to send for other reasons.
         let queue = least_queue(self.c);
@@ -103,7 +102,7 @@ impl Adaptive {
         let mut held_back =
             if is_told || self.met_no_queue(now) { Vec::new() } else { self.occupancy.held_back(WATCHED) };
         // Losses do not slow down who does not know of them: who has nothing waiting then asks for no more.
-        held_back.retain(|station| !self.signal.is_one_sided(*station));
+        held_back.retain(|station| !self.signal.is_one_sided(*station) && !self.occupancy.is_at_cap(*station));
         if self.drop.is_some() || !is_open && held_back.is_empty() {
             return false;
         }

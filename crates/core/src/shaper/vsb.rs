@@ -303,8 +303,13 @@ impl<P: Packet> Vsb<P> {
     /// Packets of a station that wait for C, not for the station's own cap.
     pub fn backlog_of(&self, station: NodeId, now: Instant) -> usize {
         let Some(index) = station.station_index() else { return 0 };
-        let capped = self.params.policy.is_by_station() && !self.classes[index].is_ready(now);
-        if capped { 0 } else { self.stations[index].backlog }
+        if self.is_at_cap(station, now) { 0 } else { self.stations[index].backlog }
+    }
+
+    /// Whether packets of a station wait for the station's own cap.
+    pub fn is_at_cap(&self, station: NodeId, now: Instant) -> bool {
+        let Some(index) = station.station_index() else { return false };
+        self.params.policy.is_by_station() && self.stations[index].backlog > 0 && !self.classes[index].is_ready(now)
     }
 
     /// IP bytes of a station since the box was built.

@@ -25,6 +25,9 @@ pub struct Seen {
     pub datagrams: u64,
     /// Nobody is at this position.
     pub absent: bool,
+    /// It waits for its cap.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_cap: bool,
     /// Air that a byte takes, in ns; 0: unknown.
     #[serde(default)]
     pub air_ns: u32,
@@ -34,9 +37,9 @@ impl Seen {
     fn new(station: usize, view: &StationView) -> Self {
         let Totals { down, up, up_bypassing } = view.totals;
         let (down, up, bypassing) = (down.0, up.0, up_bypassing.0);
-        let (backlog, absent, air_ns) = (view.backlog as u64, view.is_absent, view.air_ns);
-        let datagrams = view.datagrams.0;
-        Seen { station: station as u32, backlog, down, up, bypassing, datagrams, absent, air_ns }
+        let (backlog, absent, at_cap) = (view.backlog as u64, view.is_absent, view.is_at_cap);
+        let (datagrams, air_ns) = (view.datagrams.0, view.air_ns);
+        Seen { station: station as u32, backlog, down, up, bypassing, datagrams, absent, at_cap, air_ns }
     }
 }
 

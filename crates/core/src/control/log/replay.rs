@@ -165,6 +165,7 @@ impl Run {
             view.totals = Totals { down: Bytes(seen.down), up: Bytes(seen.up), up_bypassing: Bytes(seen.bypassing) };
             view.datagrams = Bytes(seen.datagrams);
             view.is_absent = seen.absent;
+            view.is_at_cap = seen.at_cap;
             view.air_ns = seen.air_ns;
         }
         Ok(())
@@ -290,6 +291,7 @@ mod tests {
             bypassing: 0,
             datagrams: 0,
             absent: false,
+            at_cap: false,
             air_ns: 0,
         };
         let machine = CapacityController::new(&params, 5, Rng::fork(1, "ap1"));
@@ -362,8 +364,17 @@ mod tests {
         let at = Instant::ZERO;
         assert_eq!(replay("ap1", &[Event::Timeout { at }], None), Err(LogError::NoStart));
         let start = Event::Start { params: CapacityParams::Fixed { rate: Bitrate::mbps(1) }, seed: 1 };
-        let seen =
-            vec![Seen { station: 3, backlog: 0, down: 0, up: 0, bypassing: 0, datagrams: 0, absent: false, air_ns: 0 }];
+        let seen = vec![Seen {
+            station: 3,
+            backlog: 0,
+            down: 0,
+            up: 0,
+            bypassing: 0,
+            datagrams: 0,
+            absent: false,
+            at_cap: false,
+            air_ns: 0,
+        }];
         assert_eq!(replay("ap1", &[start.clone(), Event::Look { at, seen }], None), Err(LogError::NoStation(3)));
         assert_eq!(replay("ap1", &[start, Event::Grow { stations: u32::MAX }], None), Err(LogError::Crowd(u32::MAX)));
     }

@@ -110,6 +110,13 @@ impl PoolControl {
         self.recorder.resume(&self.capacity, seed);
     }
 
+    /// Takes over from `before` that C was above what the cell carries: the contrary has to be found first.
+    pub(super) fn take_over(&mut self, before: &PoolControl) {
+        if let Some(Verdict::Elsewhere(carried)) = before.verdict {
+            self.capacity.suspect(carried);
+        }
+    }
+
     /// Rules and classes are whole: what the machine has found counts.
     pub(super) fn vouch(&mut self) {
         self.sound = self.capacity.settled();
@@ -266,7 +273,8 @@ impl PoolControl {
             *sent = grown(class.bytes, *bytes);
             *bytes = class.bytes;
             // What waits for its station's cap says nothing of C.
-            view.backlog = if class.is_at_ceiling { 0 } else { class.backlog as usize };
+            view.is_at_cap = class.is_at_ceiling && class.backlog > 0;
+            view.backlog = if view.is_at_cap { 0 } else { class.backlog as usize };
             // The class counts both directions together.
             view.totals.down += Bytes((*sent as f64 * self.down) as u64);
             // Who sent UDP a moment ago is heard only when more of it has come.
@@ -303,8 +311,7 @@ impl PoolControl {
         for (position, view) in self.positions.iter_mut().zip(&mut self.views) {
             if position.is_some_and(|(slot, _)| !own(slot)) {
                 *position = None;
-                view.is_absent = true;
-                view.backlog = 0;
+                *view = StationView { is_absent: true, backlog: 0, is_at_cap: false, ..*view };
             }
         }
         for station in stations.iter().filter(|station| station.pool == self.id) {

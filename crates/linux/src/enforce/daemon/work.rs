@@ -41,7 +41,11 @@ impl Daemon {
             }
             let mut control = PoolControl::new(pool, seed, is_logged);
             // Another `max` is no other cell.
-            let learned = before.iter().find(|control| control.id == pool.id).and_then(PoolControl::keep);
+            let previous = before.iter().find(|control| control.id == pool.id);
+            if let Some(previous) = previous {
+                control.take_over(previous);
+            }
+            let learned = previous.and_then(PoolControl::keep);
             if let Some(kept) = learned.or_else(|| self.learned.pools.get(&pool.name).copied()) {
                 control.resume(now, &kept, seed);
             }
