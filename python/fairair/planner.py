@@ -190,6 +190,9 @@ class Plan:
     """Where access points do not have what is recommended today: the best of the proved ones that meet the goals and that
     can be deployed."""
     constraints: tuple[Constraint, ...]
+    losses: tuple[dict[str, Any], ...]
+    """``who`` has less than half of what the cell as it is gives them (``goodput_bps``: before and after), and files that
+    take twice as long (``transfer_s``), under what is recommended."""
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
     grouped: tuple[str, ...]
@@ -254,6 +257,7 @@ class Plan:
             doubtful=None if raw.get("doubtful") is None else Point(**raw["doubtful"]),
             deployable=None if raw.get("deployable") is None else Point(**raw["deployable"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
+            losses=tuple(raw.get("losses", ())),
             not_tried=tuple(raw["not_tried"]),
             grouped=tuple(raw.get("grouped", ())),
             _json=text,

@@ -83,7 +83,7 @@ pub struct RunArgs {
     pub replicas: Option<u32>,
 
     /// Seed of the randomness [default: the scenario's]; the same seed gives the same bytes on any number of threads.
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// Add replicas until the 95 % confidence half-widths are below PCT per cent of their means, e.g. 2%.
@@ -154,7 +154,7 @@ pub struct CompareArgs {
     pub replicas: Option<u32>,
 
     /// Seed of the randomness, the same for all remedies [default: the scenario's].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// What to print on stdout.
@@ -225,7 +225,7 @@ pub struct PlanArgs {
     /// Most that the 95th percentile of the delay in the AP may be, with its unit, such as 50ms.
     ///
     /// With a box its mean delay is added, at the station where it is longest.
-    #[arg(long, value_name = "TIME", value_parser = delay)]
+    #[arg(long, value_name = "TIME", value_parser = delay, allow_hyphen_values = true)]
     pub max_delay: Option<Duration>,
 
     /// How far a ratio may be off, above 0 % and below 100 %.
@@ -248,7 +248,7 @@ pub struct PlanArgs {
     pub today: bool,
 
     /// Seed of the randomness [default: the scenario's].
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub seed: Option<u64>,
 
     /// Look at five times as many candidates.

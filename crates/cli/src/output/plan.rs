@@ -1,11 +1,16 @@
 //! A plan for people: what to change, what it brings, what to paste, and what else can be had.
 
+mod beside;
+mod words;
+
 use fairair_core::metrics::quantity::CELL;
 use fairair_core::metrics::{Estimate, exact_per_cent, per_cent as share_told};
 use fairair_core::scenario::Run;
 use fairair_core::units::Duration;
-use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row, SHORT_S};
+use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row};
 
+use self::beside::{in_doubt, today, trade};
+use self::words::{PROVED, bold, rate, short};
 use super::comparison::pasted;
 use super::csv;
 use super::grid::{Align, Keep, Table, quantities, titled};
@@ -14,8 +19,6 @@ use super::{Page, listed};
 
 /// The family of the cell as it is.
 const AS_IS: &str = "as it is";
-/// The rung of a proof.
-const PROVED: u64 = 3;
 /// What a remedy costs is told where it leaves less than this share of the goodput.
 const DEAR: f64 = 0.95;
 /// A goal costs something where there is more goodput without it by this share and by the doubt about it.
@@ -160,11 +163,6 @@ fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
 
-/// Lines in bold.
-fn bold(page: Page, text: &str) -> Vec<String> {
-    page.wrapped(text).iter().map(|line| page.style.bold(line)).collect()
-}
-
 /// All of candidates but their remedies; `family`: whether its column stays.
 fn points(points: &[Point], family: Keep) -> Table {
     let text = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<Vec<_>>();
@@ -213,14 +211,6 @@ fn model(prediction: &Prediction) -> String {
     }
 }
 
-/// A snippet in one line.
-fn short(snippet: &str) -> String {
-    match snippet.split_once('\n') {
-        None => "the cell as it is".to_owned(),
-        Some((table, keys)) => format!("{table} {}", keys.replace('\n', ", ").replace("], ", "] ")),
-    }
-}
-
 fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     let Some(row) = plan.rows.first() else {
         return bold(page, "Nothing was proved yet, so nothing is recommended. Start it again, and let it end.");
@@ -264,17 +254,6 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines
 }
 
-/// What can be deployed in place of what cannot.
-fn today(plan: &Plan, page: Page) -> Vec<String> {
-    let Some(point) = &plan.deployable else {
-        return page.wrapped("Nothing of what can is proved to meet this.");
-    };
-    let has = rate(point.goodput_bps, point.goodput_ci95_bps);
-    let mut lines = page.wrapped(&format!("Of what can, this meets it too, with {has}: {}", short(&point.snippet)));
-    lines.extend(point.paste.iter().flat_map(pasted));
-    lines
-}
-
 /// What the recommended row has of each goal, and who has little under it.
 fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let goals = plan.constraints.iter().map(|constraint| format!("{}: it has {}", constraint.goal, constraint.reached));
@@ -282,62 +261,16 @@ fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     if let Some(least) = row.least.as_ref().filter(|least| least.share < LITTLE) {
         lines.extend(bold(page, &format!("Least of all: {least}.")));
     }
+    if !plan.losses.is_empty() && plan.rows.first().is_some_and(|first| std::ptr::eq(first, row)) {
+        let told = plan.losses.iter().map(|loss| match (loss.goodput_bps, loss.transfer_s) {
+            (Some([was, is]), _) => format!("{} has {} instead of {}", loss.who, rate(is, None), rate(was, None)),
+            (_, Some([was, is])) => format!("{} take {is:.2} s instead of {was:.2}", loss.who),
+            _ => loss.who.clone(),
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        lines.extend(bold(page, &format!("Against the cell as it is, {told}.")));
+    }
     lines
-}
-
-/// A bit rate with its doubt.
-fn rate(mean: f64, ci95: Option<f64>) -> String {
-    Quantity::rate(Estimate { mean: Some(mean), ci95, n: 0 }).text()
-}
-
-/// What may be better, and is not proved.
-fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
-    let Some(point) = &plan.doubtful else { return Vec::new() };
-    let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
-    let share = 100.0 * point.goodput_bps / plan.as_is_goodput_bps.max(1e-9);
-    let doubt = if let Some(risk) = &point.risk {
-        format!("Its means meet this, but {risk}, so that somebody may starve with other seeds")
-    } else if point.rung > 0 && share >= 10.0 {
-        "Its means meet this, but its replicas differ too much to be sure".to_owned()
-    } else {
-        format!("It met this when last looked at, at {share:.0} % of the goodput that the cell has as it is")
-    };
-    let text = format!("Not proved: {remedy} has {has}. {doubt}: simulate it for longer before you take it.");
-    [vec![String::new()], page.wrapped(&text)].concat()
-}
-
-/// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
-fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
-    let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
-    let own = row.report.totals.goodput_bps;
-    let than = |point: &Point, sign: f64| {
-        let mean = own.mean.unwrap_or(1.0);
-        let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
-        Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
-    };
-    let proved = |point: &Point| if point.rung < PROVED { " (looked at, not proved)" } else { "" };
-    let shorter = row.delay_s > SHORT_S;
-    let text = match &plan.alternative {
-        Some(other) if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {} of its goodput{}: {}",
-            other.delay_s * 1e3,
-            than(other, -1.0),
-            proved(other),
-            short(&other.snippet)
-        ),
-        None if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. Nothing that meets this was found below \
-             {short_ms:.0} ms."
-        ),
-        Some(other) => format!(
-            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
-            other.delay_s * 1e3,
-            than(other, 1.0),
-            short(&other.snippet)
-        ),
-        None => return Vec::new(),
-    };
-    [vec![String::new()], if shorter { bold(page, &text) } else { page.wrapped(&text) }].concat()
 }
 
 /// What is missing, and what each goal costs.

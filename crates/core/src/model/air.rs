@@ -4,7 +4,7 @@ use super::capacity::{Stream, Transmitter, carry};
 use super::dcf::Backoff;
 use crate::mac::{AccessParams, MacParams, QosParams, TxVector};
 use crate::packet::{Category, TCP_IP_HEADER};
-use crate::scenario::{Scenario, segments};
+use crate::scenario::{Scenario, Station, segments};
 use crate::shaper::Policy;
 use crate::units::{Bitrate, Bytes};
 
@@ -72,6 +72,16 @@ pub fn of_stations(scenario: &Scenario, txs: &[TxVector]) -> Vec<u32> {
             ns
         })
         .collect()
+}
+
+/// The goodput that each station of `scenario` is reckoned to have while the others are silent, with its segments and ACKs.
+pub fn goodputs_alone(scenario: &Scenario) -> Vec<Bitrate> {
+    let alone = |(station, ns): (&Station, u32)| {
+        let (mss, acks) = segments(station);
+        let ip_bytes = f64::from(mss) + (1.0 + acks) * TCP_IP_HEADER as f64;
+        Bitrate::from_bps((8e9 * f64::from(mss) / (ip_bytes * f64::from(ns))) as u64)
+    };
+    scenario.stations.iter().zip(of_stations(scenario, &scenario.station_txs())).map(alone).collect()
 }
 
 /// What the cell is reckoned to carry, in IP bytes of both directions, of the mix that a box under `policy`, one by station,

@@ -7,6 +7,9 @@ use crate::scenario::Scenario;
 /// Where a driver that reports air is told what of it counts: bit 0 what it sends, bit 1 what it receives (`net/mac80211/debugfs.c`).
 const FLAGS: &str = "/sys/kernel/debug/ieee80211/phy0/airtime_flags";
 
+/// Before a queue that `tc` sets.
+const BELOW: &str = "# Only where `tc qdisc show dev wlan0` does not say noqueue: else the driver queues in mac80211, and this does nothing";
+
 /// Bytes of an Ethernet header, which the limiter does not count, and the longest frame.
 const ETHERNET: usize = 14;
 const FRAME: usize = 1514;
@@ -56,9 +59,11 @@ fn queue(scenario: &Scenario, applied: &Scenario) -> Vec<String> {
         }
         QdiscSpec::FqCodel(FqCodelParams { limit, target, .. }) => {
             let target = target.as_nanos() / 1000;
-            vec![format!("tc qdisc replace dev wlan0 root fq_codel limit {limit} target {target}us")]
+            vec![BELOW.to_owned(), format!("tc qdisc replace dev wlan0 root fq_codel limit {limit} target {target}us")]
         }
-        QdiscSpec::Droptail { limit } => vec![format!("tc qdisc replace dev wlan0 root pfifo limit {limit}")],
+        QdiscSpec::Droptail { limit } => {
+            vec![BELOW.to_owned(), format!("tc qdisc replace dev wlan0 root pfifo limit {limit}")]
+        }
         _ => Vec::new(),
     }
 }
@@ -85,15 +90,18 @@ mod tests {
         assert!(told("{ kind = \"mac80211\", rx_airtime = false }")[0].starts_with("echo 1 > "));
         assert!(told("{ kind = \"mac80211\" }")[0].starts_with("echo 3 > "));
         let codel = told("{ kind = \"fq-codel\", limit = 200, target = \"12.5 ms\" }");
-        assert_eq!(codel, ["tc qdisc replace dev wlan0 root fq_codel limit 200 target 12500us"]);
-        assert_eq!(told("{ kind = \"droptail\", limit = 7 }"), ["tc qdisc replace dev wlan0 root pfifo limit 7"]);
+        assert_eq!(codel, [BELOW, "tc qdisc replace dev wlan0 root fq_codel limit 200 target 12500us"]);
+        assert_eq!(
+            told("{ kind = \"droptail\", limit = 7 }"),
+            [BELOW, "tc qdisc replace dev wlan0 root pfifo limit 7"]
+        );
         assert!(told("{ kind = \"las\", limit = 7 }").is_empty() && commands(&fifo, &fifo).is_empty());
         let limited =
             |limiter: &str| told(&format!("{{ kind = \"droptail\", limit = 7 }}\nuplink_limiter = {{ {limiter} }}"));
-        let [_, bucket] = &limited("capacity = \"21.9 Mbit/s\"")[..] else { panic!() };
+        let [_, _, bucket] = &limited("capacity = \"21.9 Mbit/s\"")[..] else { panic!() };
         let expected = "tc qdisc replace dev eth0 root stab overhead -14 tbf rate 10950000bit burst 1514 limit";
         assert!(bucket.starts_with(expected), "{bucket}");
-        assert_eq!(limited("capacity = \"auto\"").len(), 1, "Linux measures no R");
-        assert_eq!(limited("capacity = \"21.9 Mbit/s\", share = \"flows\"").len(), 1, "Linux counts no flows");
+        assert_eq!(limited("capacity = \"auto\"").len(), 2, "Linux measures no R");
+        assert_eq!(limited("capacity = \"21.9 Mbit/s\", share = \"flows\"").len(), 2, "Linux counts no flows");
     }
 }

@@ -61,7 +61,12 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         |_| Vec::new(),
         |machine| [remarks::swapped(&config, &machine), remarks::borrowed(&config, &machine)].concat(),
     );
-    for remark in remarks::places(&config).into_iter().chain(remarks::readers(&config)).chain(of_machine) {
+    for remark in remarks::places(&config)
+        .into_iter()
+        .chain(remarks::readers(&config))
+        .chain(remarks::leaky_caps(&config))
+        .chain(of_machine)
+    {
         preflight.say("note", &remark);
     }
     let mut site = Site::new(config)?;

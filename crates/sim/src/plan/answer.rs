@@ -2,11 +2,13 @@
 
 use fairair_core::control::CapacityParams;
 use fairair_core::metrics::{Report, exact_per_cent};
+use fairair_core::qdisc::QdiscSpec;
 use fairair_core::remedy::{Paste, cautions};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
 
+use super::losses::{Loss, losses};
 use super::outcome::{self, Outcome, SHORT_S};
 use super::prediction::Prediction;
 use super::requirements::Requirements;
@@ -67,6 +69,8 @@ pub struct Plan {
     pub deployable: Option<Point>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
+    /// Who has less than half of what the cell as it is gives them, under what is recommended, and files that take twice as long.
+    pub losses: Vec<Loss>,
     /// Families and changes that were not tried.
     pub not_tried: Vec<String>,
     /// Stations of counted groups that goals tell apart: the box can weight and cap them only with a `[[station]]` of their own.
@@ -194,6 +198,7 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
             Point { paste, ..point(scenario, outcome) }
         }),
         constraints: constraints(scenario, required, found),
+        losses: found.proved.first().filter(|first| first.meets).map_or(Vec::new(), |first| losses(as_is, first)),
         not_tried: not_tried(scenario, left_out, found),
         grouped: classes::grouped(scenario, required),
         rows,
@@ -226,7 +231,11 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         snippet: outcome.change.snippet(scenario),
         paste: files(scenario, &changed, &outcome.change),
         not_today: not_today(scenario, outcome),
-        cautions: cautions(&changed).into_iter().chain(unbound(&changed, outcome)).collect(),
+        cautions: cautions(&changed)
+            .into_iter()
+            .chain(unbound(&changed, outcome))
+            .chain(below_qdisc(outcome))
+            .collect(),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         risk: outcome.risk.clone(),
         fairness: outcome.fairness,
@@ -236,15 +245,26 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
     }
 }
 
-/// What is wrong with a fixed C of which much less passes, while packets wait in the AP.
+/// What a queue of the AP that `tc` sets needs of its driver.
+fn below_qdisc(outcome: &Outcome) -> Option<&'static str> {
+    matches!(outcome.change.queue, Some(QdiscSpec::Droptail { .. } | QdiscSpec::FqCodel(_))).then_some(
+        "`tc` sets this queue only where the driver takes packets one by one. Most take all and queue them in mac80211 (`tc qdisc show dev \
+         wlan0` says noqueue): there it does nothing, and `--deploy box` finds a plan that works with any access point",
+    )
+}
+
+/// What is wrong with a fixed C of which much less passes.
 fn unbound(changed: &Scenario, outcome: &Outcome) -> Option<&'static str> {
     const CARRIED: f64 = 0.85;
     let CapacityParams::Fixed { rate } = changed.enforce.as_ref()?.capacity else { return None };
     let waits = outcome.report.ap_delay.p95_s.mean.is_some_and(|delay| delay > SHORT_S);
-    (waits && outcome.goodput < CARRIED * rate.as_bps() as f64).then_some(
+    (outcome.goodput < CARRIED * rate.as_bps() as f64).then_some(if waits {
         "C is above what the cell carries: packets wait in the AP, the box holds only caps, and `vsb status` will report that it divides nothing. \
-         A `--max-delay` finds a C that binds",
-    )
+         A `--max-delay` finds a C that binds"
+    } else {
+        "much less than C passes: caps and short queues do the work, and C divides nothing. If stations ask for more than now, packets will wait \
+         in the AP"
+    })
 }
 
 fn point(scenario: &Scenario, outcome: &Outcome) -> Point {

@@ -3,6 +3,7 @@
 mod text;
 
 use fairair_core::metrics::Estimate;
+use fairair_core::model::air::goodputs_alone;
 use fairair_core::packet::Direction;
 use fairair_core::scenario::reader::nearest;
 use fairair_core::scenario::{Scenario, Station, Traffic};
@@ -131,7 +132,9 @@ impl Goal {
                 format!("{} stations share the air, the slowest link has {slowest}", rates.len())
             };
             let what = format!("the goal `{self}` exceeds the capacity of the cell: {who}");
-            (what, format!("ask for less than {}", Bitrate::from_bps((most / 1e3) as u64 * 1000)))
+            let alone = goodputs_alone(scenario);
+            let air: f64 = self.stations(scenario).into_iter().map(|index| 1.0 / alone[index].as_bps() as f64).sum();
+            (what, format!("ask for less than about {}", Bitrate::from_bps((1.0 / air) as u64).rounded(2)))
         })
     }
 

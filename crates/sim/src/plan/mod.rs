@@ -12,6 +12,7 @@ mod front;
 mod goal;
 mod levels;
 mod look;
+mod losses;
 mod outcome;
 mod pace;
 mod prediction;
@@ -27,6 +28,7 @@ use fairair_core::scenario::Scenario;
 
 pub use answer::{Constraint, Plan, Point, Row, SCHEMA};
 pub use goal::Goal;
+pub use losses::Loss;
 pub use prediction::Prediction;
 pub use requirements::Requirements;
 pub use share::Least;

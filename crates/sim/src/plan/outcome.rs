@@ -72,12 +72,12 @@ impl Outcome {
     }
 }
 
-/// What meets the requirements with the most goodput of what can be deployed, where `first`, which meets them, cannot.
+/// What is worth most of what meets the requirements and can be deployed, where `first`, which meets them, cannot.
 pub(super) fn deployable<'a>(first: &Outcome, proved: &'a [Outcome], aggregates: bool) -> Option<&'a Outcome> {
     let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
     if !first.meets || can_be_had(first) {
         return None;
     }
     let today = proved.iter().filter(|outcome| outcome.meets && can_be_had(outcome));
-    today.max_by(|a, b| a.goodput.total_cmp(&b.goodput))
+    today.max_by(|a, b| a.utility().total_cmp(&b.utility()))
 }

@@ -1,10 +1,14 @@
 //! What a plan has to meet.
 
+use fairair_core::model::air::goodputs_alone;
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
-use fairair_core::units::Duration;
+use fairair_core::units::{Bitrate, Duration};
 
 use super::goal::Goal;
+
+/// Goodputs that are reckoned to take so many times the air are not searched: the reckoning is nearer than that.
+const FAR_BEYOND: f64 = 1.25;
 
 /// All that a plan has to meet.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +61,7 @@ impl Requirements {
         goals.iter().find_map(|goal| goal.mistake(scenario)).or_else(|| self.joint_excess(scenario))
     }
 
-    /// The mistake of goodputs that the air cannot carry together, even if frames had no headers.
+    /// The mistake of goodputs that the air cannot carry together, even if frames had no headers, or by far not with what they have.
     fn joint_excess(&self, scenario: &Scenario) -> Option<(String, String)> {
         let asked: Vec<_> = self.goals.iter().filter(|goal| matches!(goal, Goal::Goodput { .. })).collect();
         let mut least = vec![0.0_f64; scenario.stations.len()];
@@ -67,13 +71,22 @@ impl Requirements {
                 least[index] = least[index].max(rate.as_bps() as f64);
             }
         }
-        let air: f64 =
-            least.iter().zip(&scenario.stations).map(|(rate, station)| rate / station.rate.as_bps() as f64).sum();
-        (air > 1.0).then(|| {
+        let air = |capacities: &mut dyn Iterator<Item = Bitrate>| -> f64 {
+            least.iter().zip(capacities).map(|(rate, capacity)| rate / capacity.as_bps() as f64).sum()
+        };
+        let without_headers = air(&mut scenario.stations.iter().map(|station| station.rate));
+        let reckoned = air(&mut goodputs_alone(scenario).into_iter());
+        (without_headers > 1.0 || reckoned > FAR_BEYOND).then(|| {
             let named = asked.iter().map(|goal| format!("`{goal}`")).collect::<Vec<_>>().join(" and ");
-            let what =
-                format!("the goals {named} together exceed the capacity of the cell: they take {air:.2} times its air");
-            (what, format!("ask for less than {:.0} % of each", 100.0 / air))
+            let (goals, exceed, take) = if asked.len() > 1 {
+                ("goals", "together exceed", "they take")
+            } else {
+                ("goal", "exceeds", "it takes")
+            };
+            let takes = format!("{take} about {reckoned:.2} times its air, headers and contention included");
+            let what = format!("the {goals} {named} {exceed} the capacity of the cell: {takes}");
+            let each = if asked.len() > 1 { " of each" } else { " of it" };
+            (what, format!("ask for less than {:.0} %{each}", 100.0 / reckoned))
         })
     }
 }

@@ -7,7 +7,8 @@ use serde::Serialize;
 
 use crate::starved::{Seen, names};
 
-/// Nobody may have less than the floor by this factor in any replica: who is that close to it is below it with other seeds.
+/// Nobody may have less than the floor by this factor in any replica, or by this part of what is above a floor of more than half: who is
+/// that close to it is below it with other seeds.
 const MARGIN: f64 = 1.25;
 /// Fewer replicas say nothing of how much they differ.
 const ENOUGH: usize = 6;
@@ -105,7 +106,7 @@ impl Share {
     /// deviations. `strict`: few replicas have to be further from it, as their deviation is not well known.
     fn risk(&self, floor: f64, strict: bool) -> Option<Risk> {
         let count = self.parts.len();
-        if self.lowest() < MARGIN * floor {
+        if self.lowest() < (MARGIN * floor).min(floor + (MARGIN - 1.0) * (1.0 - floor)) {
             return Some(Risk::Low);
         }
         if count < ENOUGH {
@@ -197,6 +198,15 @@ mod tests {
         assert!(matches!(share(&wild, false).risk(0.05, true), Some(Risk::Wild { .. })));
         // A single short look knows its own replica only.
         assert!(share(&[0.06], false).risk(0.05, false).is_some() && share(&[0.07], false).risk(0.05, false).is_none());
+    }
+
+    /// A floor near one leaves a margin that a cell can have.
+    #[test]
+    fn a_high_floor_can_be_kept() {
+        let near = [0.973, 0.974, 0.973, 0.972, 0.973, 0.974];
+        assert_eq!(share(&near, false).risk(0.81, true), None);
+        assert_eq!(share(&near, false).risk(0.9, true), None);
+        assert_eq!(share(&near, false).risk(0.97, true), Some(Risk::Low));
     }
 
     #[test]

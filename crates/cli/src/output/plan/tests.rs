@@ -1,7 +1,7 @@
 //! Plans as text, by hand.
 
 use fairair_core::metrics::Estimate;
-use fairair_sim::plan::{Least, SCHEMA};
+use fairair_sim::plan::{Least, Loss, SCHEMA};
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -79,6 +79,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         doubtful: Some(Point { goodput_bps: 12e6, meets: false, ..point }),
         deployable: None,
         constraints: vec![constraint],
+        losses: Vec::new(),
         not_tried: vec!["three remedies at once".to_owned()],
         grouped: Vec::new(),
     }
@@ -171,7 +172,7 @@ fn what_can_be_deployed_stands_beside_what_cannot() {
     let snippet = "[ap]\nqueue = { kind = \"mac80211\" }".to_owned();
     own.deployable = Some(Point { goodput_bps: 9e6, snippet, ..own.families[0].clone() });
     let text = table(&own, Page::FILE);
-    let told = "Of what can, this meets it too, with 9.00 ± 0.10 Mb/s: [ap] queue = { kind = \"mac80211\" }";
+    let told = "Of what can, this meets it too, with 9.00 ± 0.10 Mb/s and a delay of 12 ms: [ap] queue = { kind = \"mac80211\" }";
     assert!(text.contains(told), "{text}");
 }
 
@@ -182,6 +183,20 @@ fn who_needs_a_table_of_its_own_is_told_where_nothing_meets_the_goals() {
     assert!(!table(&own, Page::FILE).contains("web-2"));
     (own.met, own.rows[0].meets) = (false, false);
     assert!(table(&own, Page::FILE).contains("The box can weight or cap web-2 only with a [[station]] of its own"));
+}
+
+/// A plan that gives a station what it needs may take most of what others had.
+#[test]
+fn who_loses_much_by_the_recommended_plan_is_told() {
+    let mut own = plan(12.0, 0.1);
+    assert!(!table(&own, Page::FILE).contains("Against the cell as it is"));
+    own.losses = vec![
+        Loss { who: "each of the 8 std".to_owned(), goodput_bps: Some([4.9e6, 0.77e6]), transfer_s: None },
+        Loss { who: "files of 200 kB".to_owned(), goodput_bps: None, transfer_s: Some([0.75, 4.2]) },
+    ];
+    let text = table(&own, Page::FILE);
+    let told = "Against the cell as it is, each of the 8 std has 770 kb/s instead of 4.90 Mb/s; files of 200 kB take 4.20 s instead of 0.75.";
+    assert!(text.contains(told), "{text}");
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
+use fairair_core::shaper::UdpRule;
+
 use crate::enforce::config::{Ap, Config};
 use crate::enforce::setup::{Interface, Machine};
 
@@ -28,6 +30,18 @@ pub(super) fn readers(config: &Config) -> Option<String> {
     Some(format!(
         "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
     ))
+}
+
+/// That UDP exceeds the caps.
+pub(super) fn leaky_caps(config: &Config) -> Option<String> {
+    let has_caps = config.stations.iter().any(|own| own.plan.cap.is_some())
+        || config.plans.values().any(|plan| plan.cap.is_some());
+    let passes_by = config.udp == UdpRule::BypassUplink && config.wan.as_ref().is_none_or(|wan| wan.up.is_none());
+    (has_caps && passes_by).then(|| {
+        "`cap`: uplink UDP passes the shaper by and counts to no cap: write udp = \"shape\" if a station may not exceed its cap by QUIC or a \
+         VPN either"
+            .to_owned()
+    })
 }
 
 /// Addresses of stations that are this box's own, or the gateway's.
@@ -114,6 +128,20 @@ mod tests {
         assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
         let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
         assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+
+    #[test]
+    fn caps_that_udp_exceeds_are_told() {
+        let capped = "[[station]]\nname = \"s\"\naddresses = [\"10.1.0.2\"]\ncap = \"2 Mbit/s\"\n";
+        assert!(leaky_caps(&config(capped)).is_some_and(|told| told.contains("udp = \"shape\"")));
+        assert!(leaky_caps(&config("[[plan]]\nname = \"p\"\ncap = \"2 Mbit/s\"\n")).is_some());
+        assert!(leaky_caps(&config("")).is_none());
+        assert!(
+            leaky_caps(&config(&format!("[wan]\nup = \"10 Mbit/s\"\n{capped}"))).is_none(),
+            "the link's classes have caps"
+        );
+        let shaped = Config::from_toml(&format!("udp = \"shape\"\n{SITE}{capped}"), "test").unwrap();
+        assert!(leaky_caps(&shaped).is_none());
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! What stands beside the recommended plan: what can be deployed in its place, what may be better, and the other side of the trade of goodput
+//! for a short delay.
+
+use fairair_core::metrics::Estimate;
+use fairair_sim::plan::{Plan, Point, Row, SHORT_S};
+
+use super::words::{PROVED, bold, rate, short};
+use crate::output::Page;
+use crate::output::comparison::pasted;
+use crate::output::quantity::Quantity;
+
+/// What can be deployed in place of what cannot.
+pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
+    let Some(point) = &plan.deployable else {
+        return page.wrapped("Nothing of what can is proved to meet this.");
+    };
+    let has = rate(point.goodput_bps, point.goodput_ci95_bps);
+    let delay = point.delay_s * 1e3;
+    let text =
+        format!("Of what can, this meets it too, with {has} and a delay of {delay:.0} ms: {}", short(&point.snippet));
+    let mut lines = page.wrapped(&text);
+    lines.extend(point.paste.iter().flat_map(pasted));
+    lines
+}
+
+/// What may be better, and is not proved.
+pub(super) fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
+    let Some(point) = &plan.doubtful else { return Vec::new() };
+    let (has, remedy) = (rate(point.goodput_bps, point.goodput_ci95_bps), short(&point.snippet));
+    let share = 100.0 * point.goodput_bps / plan.as_is_goodput_bps.max(1e-9);
+    let doubt = if let Some(risk) = &point.risk {
+        format!("Its means meet this, but {risk}, so that somebody may starve with other seeds")
+    } else if point.rung > 0 && share >= 10.0 {
+        "Its means meet this, but its replicas differ too much to be sure".to_owned()
+    } else {
+        format!("It met this when last looked at, at {share:.0} % of the goodput that the cell has as it is")
+    };
+    let text = format!("Not proved: {remedy} has {has}. {doubt}: simulate it for longer before you take it.");
+    [vec![String::new()], page.wrapped(&text)].concat()
+}
+
+/// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
+pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
+    let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
+    let own = row.report.totals.goodput_bps;
+    let than = |point: &Point, sign: f64| {
+        let mean = own.mean.unwrap_or(1.0);
+        let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
+        Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
+    };
+    let proved = |point: &Point| if point.rung < PROVED { " (looked at, not proved)" } else { "" };
+    let shorter = row.delay_s > SHORT_S;
+    let text = match &plan.alternative {
+        Some(other) if shorter => format!(
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {} of its goodput{}: {}",
+            other.delay_s * 1e3,
+            than(other, -1.0),
+            proved(other),
+            short(&other.snippet)
+        ),
+        None if shorter => format!(
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. Nothing that meets this was found below \
+             {short_ms:.0} ms."
+        ),
+        Some(other) => format!(
+            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
+            other.delay_s * 1e3,
+            than(other, 1.0),
+            short(&other.snippet)
+        ),
+        None => return Vec::new(),
+    };
+    [vec![String::new()], if shorter { bold(page, &text) } else { page.wrapped(&text) }].concat()
+}
