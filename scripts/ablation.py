@@ -1,6 +1,6 @@
 """Change each constant of the controllers, one at a time, and count what that changes (a table for docs/measured).
 
-    python3 scripts/ablation.py FOLDER [JOBS]     FOLDER: where a copy of the sources is built and the figures are kept
+    python3 scripts/ablation.py FOLDER [--only guard. room.] [--factors 0.01 100]
 
 Each constant of `crates/core/src/control` is halved and doubled in a copy of the sources, in which constants are functions
 that read the factor from the environment, so that one build serves all. Each time the situations of
@@ -10,6 +10,7 @@ measure has changed if its mean is more than 3 % and three standard errors off.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import os
 import re
@@ -25,7 +26,6 @@ CONTROL = "crates/core/src/control"
 CONSTANT = re.compile(r"^(pub\(super\) )?const ([A-Z_]+): ([^=;]+) = ([^;]+);", re.MULTILINE)
 # Sizes of packets and lengths of arrays are no choices.
 LEFT_OUT = {"PACKET", "ALL", "STEPS", "CROWD"}
-FACTORS = (0.5, 2.0)
 TUNE = """//! Constants times what the environment says.
 pub(super) trait Tune {
     fn times(self, factor: f64) -> Self;
@@ -166,21 +166,22 @@ Measures = dict[tuple[str, str], list[float]]
 def run(programs: tuple[Path, Path], copy: Path, tune: str) -> tuple[Measures, set[str]]:
     """Return the measures with `tune` (`file.NAME=factor`), and which unit tests fail."""
     environment = {**os.environ, "FAIRAIR_ABLATION": tune}
+
+    def printed(words: list[str], folder: Path) -> str | None:
+        try:
+            return subprocess.run(
+                words, env=environment, cwd=folder, capture_output=True, text=True, timeout=300, check=False
+            ).stdout
+        except subprocess.TimeoutExpired:
+            return None
+
     measures: Measures = {}
-    try:
-        out = subprocess.run(
-            [programs[0]], env=environment, capture_output=True, text=True, timeout=600, check=False
-        ).stdout
-        tests = [str(programs[1]), "control::", "--test-threads", "1"]
-        tested = subprocess.run(
-            tests, env=environment, cwd=copy / "crates/core", capture_output=True, text=True, timeout=600, check=False
-        ).stdout
-    except subprocess.TimeoutExpired:
-        return {}, {"(no end)"}
-    for line in out.splitlines():
+    for line in (printed([str(programs[0])], copy) or "").splitlines():
         situation, measure, values = line.split("\t")
         measures[situation, measure] = [float(value) for value in values.split()]
-    return measures, set(re.findall(r"^test (\S+) \.\.\. FAILED", tested, re.MULTILINE))
+    tested = printed([str(programs[1]), "control::", "--test-threads", "1"], copy / "crates/core")
+    failed = {"(no end)"} if tested is None else set(re.findall(r"^test (\S+) \.\.\. FAILED", tested, re.MULTILINE))
+    return measures, failed
 
 
 def changed(before: Measures, after: Measures) -> list[str]:
@@ -201,22 +202,26 @@ def changed(before: Measures, after: Measures) -> list[str]:
 
 def main() -> int:
     """Write FOLDER/ablation.csv."""
-    folder = Path(sys.argv[1]).resolve()
-    jobs = int(sys.argv[2]) if len(sys.argv) > 2 else os.cpu_count() or 1
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("folder", type=Path, help="where a copy of the sources is built and the figures are kept")
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options.add_argument("--only", nargs="*", default=[""], help="constants whose names (file.NAME) begin so")
+    options.add_argument("--factors", type=float, nargs="*", default=[0.5, 2.0])
+    given = options.parse_args()
+    folder = given.folder.resolve()
     copy = folder / "copy"
-    names = prepare(copy)
+    names = [name for name in prepare(copy) if name.startswith(tuple(given.only))]
     programs = build(copy)
     before, failing = run(programs, copy, "")
     if failing or not before:
         print(f"unchanged sources fail: {sorted(failing)}", file=sys.stderr)
         return 1
-    variants = [(name, factor) for name in names for factor in FACTORS]
-    with ThreadPoolExecutor(jobs) as pool, (folder / "ablation.csv").open("w", newline="") as file:
+    variants = [(name, factor) for name in names for factor in given.factors]
+    with ThreadPoolExecutor(given.jobs) as pool, (folder / "ablation.csv").open("w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["constant", "times", "unit tests that fail", "measures that change", "the largest changes"])
-        for (name, factor), (after, failed) in zip(
-            variants, pool.map(lambda one: run(programs, copy, f"{one[0]}={one[1]}"), variants), strict=True
-        ):
+        results = pool.map(lambda one: run(programs, copy, f"{one[0]}={one[1]}"), variants)
+        for (name, factor), (after, failed) in zip(variants, results, strict=True):
             differences = changed(before, after)
             rows.writerow([name, factor, len(failed), len(differences), "; ".join(differences[:3])])
             file.flush()
