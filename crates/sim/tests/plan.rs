@@ -49,6 +49,27 @@ fn the_plan_is_the_same_on_any_number_of_threads_and_starves_nobody() {
     assert!(one.not_tried.iter().any(|name| name == "box with weights"));
 }
 
+/// What a station has is not refused: datagrams longer than segments that nothing acknowledges, and a link that becomes faster.
+#[test]
+fn what_can_be_had_is_not_refused() {
+    let cell = |link: &str, flow: &str, rest: &str| {
+        let text = format!(
+            "name = \"lone\"\nrun.duration = \"20 s\"\n[radio]\nphy = \"802.11g\"\n[[station]]\nname = \"a\"\nrate = \"{link}\"\nflows = [{flow}]\n{rest}"
+        );
+        Scenario::from_toml(&text, "lone.toml").unwrap()
+    };
+    let udp = "{ direction = \"up\", kind = \"udp\", payload = \"2268 B\" }";
+    let event = "[[event]]\nat = \"1 s\"\nkind = \"rate\"\nstation = \"a\"\nrate = \"54 Mbit/s\"\n";
+    let datagrams = cell("54 Mbit/s", udp, "");
+    assert_eq!(requirements("a >= 34.2 Mbit/s").mistake(&datagrams), None, "it has 35.2");
+    assert!(requirements("a >= 55 Mbit/s").mistake(&datagrams).is_some());
+    let faster = cell("6 Mbit/s", "{ direction = \"down\" }", event);
+    assert_eq!(requirements("a >= 21 Mbit/s").mistake(&faster), None, "it has 22.4");
+    let plain = cell("54 Mbit/s", "{ direction = \"down\" }", "");
+    assert_eq!(requirements("a >= 24 Mbit/s").mistake(&plain), None);
+    assert!(requirements("a >= 33 Mbit/s").mistake(&plain).is_some_and(|(_, fix)| fix.contains("less than 7")));
+}
+
 /// The one who is asked for gets it, from the others: they are named with what they had and have.
 #[test]
 fn who_loses_by_a_plan_is_named() {

@@ -46,6 +46,29 @@ fn a_c_that_is_too_high_is_told_beside_a_station_at_its_cap() {
     drop(transfers);
 }
 
+/// An access point with few buffers drops what is too much, so that C seems to be used and packets wait in the box, too. What it drops is
+/// counted as carried: a C at 95 % of that is still too high, and the report stays until a trial finds no queue.
+#[test]
+fn a_c_that_is_too_high_is_told_at_a_small_buffer_and_over_reloads() {
+    needs_root!();
+    let mut bench = Bench::alone(4);
+    path(&bench, 15, 30);
+    bench.configure(&configuration("\"17.5 Mbit/s\""));
+    let mut flows = vec![down("10.1.0.2"); 4];
+    flows.extend([down("10.1.0.3"), down("10.1.0.4"), down("10.1.0.5")]);
+    let transfers = start(&bench, &flows, 1, 90);
+    bench.start(&[]);
+    let troubles = |bench: &Bench| bench.json(&["status"])["status"]["troubles"].to_string();
+    until(30, &bench, || troubles(&bench).contains("above what the cell carries"));
+    for (c, stays) in [("16.6 Mbit/s", true), ("13.8 Mbit/s", false)] {
+        bench.configure(&configuration(&format!("\"{c}\"")));
+        assert!(bench.vsb(&["reload"]).status.success());
+        until(3, &bench, || troubles(&bench).contains(&format!("C = {c}")));
+        until(20, &bench, || if stays { troubles(&bench).contains("above what") } else { troubles(&bench) == "[]" });
+    }
+    drop(transfers);
+}
+
 /// Four downloads of one station against one of another, under way for three seconds when the box comes. A new daemon after
 /// `kill -9` goes on with the C of the one before, and so does one whose `max` has changed.
 #[test]

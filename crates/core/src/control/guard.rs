@@ -2,7 +2,9 @@
 //!
 //! The guard reports such a C and never corrects it. Where less than C passes and next to nothing waits in the box, C goes
 //! below what passes for a second, as in a trial of `adaptive`: if round trips fall, the queue stood in the cell. Two such
-//! trials in a row are reported. While packets wait in the box, [`Room`] tests now and then whether the cell carries much more.
+//! trials in a row are reported. While packets wait in the box, a trial with a lower C tests now and then whether a queue stands in the
+//! cell, too: an access point with few buffers drops a part of what the box passes on, and C seems to be used. Then [`Room`] tests
+//! whether the cell carries much more.
 
 use std::collections::VecDeque;
 
@@ -10,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
 use super::lowered::{
-    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of,
+    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of,
 };
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
@@ -43,8 +45,10 @@ const SURE: u32 = 2;
 const DIVIDES: Duration = Duration::from_secs(5);
 /// What passes has changed by this share since C was found to be too high: that may be no longer so.
 const CHANGED: f64 = 0.1;
-/// A C up to this share of what the cell carried is not too high.
-const BELOW: f64 = 0.96;
+/// A C up to this share of what the cell carried is not too high: what an access point with few buffers drops was counted as carried.
+const BELOW: f64 = 0.8;
+/// A queue of so many packets in the cell is one too many where packets wait in the box, too: a right C leaves shorter ones.
+const DEEP: f64 = 12.0;
 
 /// What it does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -88,6 +92,10 @@ pub struct Guard {
     missed: u32,
     /// C is too high: two trials in a row have found that, and no two since then the contrary.
     is_told: bool,
+    /// Only the C before this one was found to be too high.
+    is_suspected: bool,
+    /// The trial at work, or the last one, began while packets waited in the box.
+    is_beside_queue: bool,
     /// Since when packets wait in the box.
     divides_since: Option<Instant>,
     /// Trials beside a load that does not back off which found none.
@@ -120,6 +128,8 @@ impl Guard {
             carried: 0.0,
             missed: 0,
             is_told: false,
+            is_suspected: false,
+            is_beside_queue: false,
             divides_since: None,
             in_vain: 0,
             room: Room::default(),
@@ -142,7 +152,7 @@ impl Guard {
     pub fn suspect(&mut self, carried: Bitrate) {
         let carried = carried.as_bps() as f64;
         if self.fixed > BELOW * carried {
-            (self.is_told, self.carried) = (true, carried);
+            (self.is_told, self.is_suspected, self.carried) = (true, true, carried);
         }
     }
 
@@ -199,12 +209,19 @@ impl Guard {
         match self.phase {
             Phase::Watches => self.watch(now),
             Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
+                Some(rate) if self.is_beside_queue && self.is_short(rate) => {
+                    self.conclude(now, None, true);
+                    self.phase = if self.is_told { Phase::Watches } else { Phase::Weighs(since) };
+                }
                 Some(rate) => {
                     self.phase = Phase::Lowered(now, rate);
                     self.occupancy.restart();
                     self.set(now, self.lowered() * rate, Reason::Trial);
                 }
-                None => self.phase = Phase::Watches,
+                None => {
+                    self.room.put_off(now);
+                    self.phase = Phase::Watches;
+                }
             },
             Phase::Lowered(since, rate) if now >= since + goes_on(rate) + LASTS => self.end(now, since, rate),
             Phase::Weighs(since) => self.weigh(now, since),
@@ -232,6 +249,10 @@ impl Guard {
     /// What passes in bit/s, if it is steady and either less than C, with next to nothing waiting, or a load that does not back
     /// off: what the AP drops is part of that.
     fn passing(&self) -> Option<f64> {
+        if self.is_beside_queue {
+            let binds = self.occupancy.span(LISTENS).is_some_and(|span| span.binds() && !span.is_capped());
+            return self.occupancy.steady_rate().filter(|rate| binds && *rate >= LEAST_RATE);
+        }
         let is_suspect = self.occupancy.span(WATCHED).is_some_and(|span| {
             !span.is_capped() && (span.is_open() || (span.binds() && self.signal.one_sided() >= ONE_SIDED))
         });
@@ -254,22 +275,38 @@ impl Guard {
         if let Some(span) = self.occupancy.span(WATCHED) {
             let divides = span.is_capped() || (span.binds() && !is_one_sided);
             self.divides_since = divides.then(|| self.divides_since.unwrap_or(now));
-            if self.divides_since.is_some_and(|since| since + DIVIDES <= now) {
+            let divides = self.divides_since.is_some_and(|since| since + DIVIDES <= now);
+            if divides && (span.is_capped() || (!self.is_told && !self.is_beside_queue)) {
                 self.forget();
             }
-            if self.is_told && (span.rate / self.carried - 1.0).abs() > CHANGED {
+            if self.is_told && (divides || (span.rate / self.carried - 1.0).abs() > CHANGED) {
                 self.next_trial = self.next_trial.min(self.last_trial + PAUSE.0);
             }
         }
-        if now >= self.next_trial && self.passing().is_some() {
-            self.trips.clear();
-            self.phase = Phase::Listens(now);
-        } else if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), self.occupancy.span(LOOK))
+        let was_beside_queue = self.is_beside_queue;
+        if now >= self.next_trial {
+            self.is_beside_queue = false;
+            if self.passing().is_none() {
+                // Who was found to be too high is tried wherever packets wait.
+                self.is_beside_queue = !is_one_sided && (self.is_told || (was_beside_queue && self.found > 0));
+            }
+            if self.passing().is_some() {
+                return self.listen(now);
+            }
+            self.is_beside_queue = was_beside_queue;
+        }
+        if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), self.occupancy.span(LOOK))
             && self.room.is_due(now, span, last)
         {
-            self.trips.clear();
-            self.phase = Phase::Weighs(now);
+            self.is_beside_queue = !is_one_sided;
+            self.listen(now);
         }
+    }
+
+    /// Begins to measure round trips.
+    fn listen(&mut self, now: Instant) {
+        self.trips.clear();
+        self.phase = Phase::Listens(now);
     }
 
     /// Round trips are measured before C rises, if packets still wait then and the cell does not drain a queue.
@@ -323,25 +360,44 @@ impl Guard {
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
         let change = fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate);
-        let is_queue = is_wanted && matches!(change, RoundTripChange::By(..));
+        let least = if self.is_beside_queue { deep(rate) } else { 0.0 };
+        let is_queue = is_wanted && matches!(change, RoundTripChange::By(fell, _) if fell > least);
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         // Beside such a load the cell carries something between the C of the trial and that of one step before.
         let carried = if is_one_sided { self.lowered() / LOWERED.sqrt() * rate } else { rate };
         self.in_vain = if is_one_sided && !is_queue { self.in_vain + 1 } else { self.in_vain };
-        if is_queue {
+        // A trial that stations made nothing of shows nothing.
+        let is_missed = is_wanted && (self.is_suspected || change != RoundTripChange::Unknown);
+        self.conclude(now, is_queue.then_some(carried), is_missed);
+        self.settle(now);
+        if self.is_beside_queue && !is_queue && !self.is_told {
+            self.trips.clear();
+            self.phase = Phase::Weighs(now);
+        }
+    }
+
+    /// A trial found a queue in the cell, which carries so much; or it found none, if it is one that may count.
+    fn conclude(&mut self, now: Instant, carried: Option<f64>, is_missed: bool) {
+        if let Some(carried) = carried {
             (self.found, self.carried, self.missed) = (self.found + 1, carried, 0);
             self.is_told |= self.found >= SURE;
+            self.is_suspected &= self.found < SURE;
         } else {
             self.found = 0;
-            // A trial that stations made nothing of shows nothing.
-            self.missed += u32::from(is_wanted && change == RoundTripChange::Not);
+            self.missed += u32::from(is_missed);
             self.is_told &= self.missed < SURE;
         }
-        let is_doubtful = (is_queue && !self.is_told) || (!is_queue && self.is_told && self.missed > 0);
+        let is_doubtful = if carried.is_some() { !self.is_told } else { self.is_told && self.missed > 0 };
         let longest = if self.is_told { TOLD_PAUSE } else { PAUSE.1 };
         self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, longest) };
         (self.last_trial, self.next_trial) = (now, now + self.pause);
-        self.settle(now);
+    }
+
+    /// Whether round trips are too short for a queue of [`DEEP`] packets at `rate` bit/s.
+    fn is_short(&self, rate: f64) -> bool {
+        let mut all: Vec<f64> = self.trips.iter().map(|trip| trip.rtt.as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        all.get(all.len() / 2).is_none_or(|median| *median < deep(rate))
     }
 
     /// The box divides what passes, or something before it does: what was found counts no more.
@@ -368,6 +424,11 @@ impl Guard {
             self.prober.send(now, station, self.signal.down);
         }
     }
+}
+
+/// How long [`DEEP`] packets take at `rate` bit/s, in seconds.
+fn deep(rate: f64) -> f64 {
+    DEEP * PACKET.as_bits() as f64 / rate
 }
 
 /// How long an upload may go on as before where `rate` bit/s pass.

@@ -234,7 +234,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         cautions: cautions(&changed)
             .into_iter()
             .chain(unbound(&changed, outcome))
-            .chain(below_qdisc(outcome))
+            .chain(below_qdisc(scenario, outcome))
             .collect(),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         risk: outcome.risk.clone(),
@@ -245,8 +245,17 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
     }
 }
 
-/// What a queue of the AP that `tc` sets needs of its driver.
-fn below_qdisc(outcome: &Outcome) -> Option<&'static str> {
+/// What a queue of the AP needs of its driver.
+fn below_qdisc(scenario: &Scenario, outcome: &Outcome) -> Option<&'static str> {
+    let charges =
+        |queue: &QdiscSpec| matches!(queue, QdiscSpec::Mac80211(params) if params.airtime && params.rx_airtime);
+    let does_not = matches!(scenario.ap.queue, QdiscSpec::Mac80211(params) if !params.rx_airtime);
+    if does_not && outcome.change.queue.as_ref().is_some_and(charges) {
+        return Some(
+            "it charges received air, which the file says this access point does not (rx_airtime = false): only a driver that reports the air of \
+             both directions can do that",
+        );
+    }
     matches!(outcome.change.queue, Some(QdiscSpec::Droptail { .. } | QdiscSpec::FqCodel(_))).then_some(
         "`tc` sets this queue only where the driver takes packets one by one. Most take all and queue them in mac80211 (`tc qdisc show dev \
          wlan0` says noqueue): there it does nothing, and `--deploy box` finds a plan that works with any access point",

@@ -6,7 +6,7 @@ use fairair_core::metrics::Estimate;
 use fairair_core::model::air::goodputs_alone;
 use fairair_core::packet::Direction;
 use fairair_core::scenario::reader::nearest;
-use fairair_core::scenario::{Scenario, Station, Traffic};
+use fairair_core::scenario::{Action, Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::levels::is_files;
@@ -120,6 +120,9 @@ impl Goal {
 
     /// The mistake of a least goodput that the links cannot carry, even if the air were theirs alone and frames had no headers.
     fn excess(&self, scenario: &Scenario, least: Bitrate) -> Option<(String, String)> {
+        if rates_change(scenario) {
+            return None;
+        }
         let rates: Vec<f64> =
             self.stations(scenario).into_iter().map(|index| scenario.stations[index].rate.as_bps() as f64).collect();
         let most = 1.0 / rates.iter().map(|rate| 1.0 / rate).sum::<f64>();
@@ -132,7 +135,7 @@ impl Goal {
                 format!("{} stations share the air, the slowest link has {slowest}", rates.len())
             };
             let what = format!("the goal `{self}` exceeds the capacity of the cell: {who}");
-            let alone = goodputs_alone(scenario);
+            let alone = alone(scenario);
             let air: f64 = self.stations(scenario).into_iter().map(|index| 1.0 / alone[index].as_bps() as f64).sum();
             (what, format!("ask for less than about {}", Bitrate::from_bps((1.0 / air) as u64).rounded(2)))
         })
@@ -299,4 +302,19 @@ fn known(scenario: &Scenario, who: &str) -> String {
 
 fn has_files(scenario: &Scenario, station: usize) -> bool {
     scenario.stations[station].flows.iter().any(is_files)
+}
+/// What each station carries alone: as reckoned for TCP, else the rate of its link, since a datagram may be longer than a segment and nothing
+/// acknowledges it.
+pub(super) fn alone(scenario: &Scenario) -> Vec<Bitrate> {
+    let of = |(station, tcp): (&Station, Bitrate)| {
+        let has_datagrams =
+            station.flows.iter().any(|flow| matches!(flow.traffic, Traffic::UdpCbr { .. } | Traffic::UdpGreedy { .. }));
+        if has_datagrams { station.rate } else { tcp }
+    };
+    scenario.stations.iter().zip(goodputs_alone(scenario)).map(of).collect()
+}
+
+/// Whether a station has other rates later: those of its start bound nothing.
+pub(super) fn rates_change(scenario: &Scenario) -> bool {
+    scenario.events.iter().any(|event| matches!(event.action, Action::Rate { .. }))
 }

@@ -1,11 +1,10 @@
 //! What a plan has to meet.
 
-use fairair_core::model::air::goodputs_alone;
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bitrate, Duration};
 
-use super::goal::Goal;
+use super::goal::{Goal, alone, rates_change};
 
 /// Goodputs that are reckoned to take so many times the air are not searched: the reckoning is nearer than that.
 const FAR_BEYOND: f64 = 1.25;
@@ -63,6 +62,9 @@ impl Requirements {
 
     /// The mistake of goodputs that the air cannot carry together, even if frames had no headers, or by far not with what they have.
     fn joint_excess(&self, scenario: &Scenario) -> Option<(String, String)> {
+        if rates_change(scenario) {
+            return None;
+        }
         let asked: Vec<_> = self.goals.iter().filter(|goal| matches!(goal, Goal::Goodput { .. })).collect();
         let mut least = vec![0.0_f64; scenario.stations.len()];
         for goal in &asked {
@@ -75,7 +77,7 @@ impl Requirements {
             least.iter().zip(capacities).map(|(rate, capacity)| rate / capacity.as_bps() as f64).sum()
         };
         let without_headers = air(&mut scenario.stations.iter().map(|station| station.rate));
-        let reckoned = air(&mut goodputs_alone(scenario).into_iter());
+        let reckoned = air(&mut alone(scenario).into_iter());
         (without_headers > 1.0 || reckoned > FAR_BEYOND).then(|| {
             let named = asked.iter().map(|goal| format!("`{goal}`")).collect::<Vec<_>>().join(" and ");
             let (goals, exceed, take) = if asked.len() > 1 {

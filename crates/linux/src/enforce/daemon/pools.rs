@@ -21,6 +21,8 @@ use crate::enforce::site::{Site, SitePool};
 pub(super) const UDP_LOAD: u64 = 1500;
 /// Uplink UDP past the box is much of the air from the larger share of C on, until the smaller.
 const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
+/// A C below what the cell is said to carry by more than this factor follows another one that was too high.
+const STILL: f64 = 1.03;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
 
@@ -158,12 +160,21 @@ impl PoolControl {
                  divides nothing. No C holds that UDP back: `fairair vsb explain` names who sends it",
                 rate.rounded(MEASURED)
             ),
+            (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. })
+                if rate.as_bps() as f64 > STILL * c.as_bps() as f64 =>
+            {
+                format!(
+                    "whether C = {c} is low enough is not known yet: the one before was too high, and about {} passed, with what the access \
+                 point dropped",
+                    rate.rounded(MEASURED)
+                )
+            }
             (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) => {
                 let less = Bitrate::from_bps((rate.as_bps() as f64 * BELOW) as u64).rounded(MEASURED);
                 let rate = rate.rounded(MEASURED);
                 format!(
                     "C = {c} is above what the cell carries, about {rate}: the queue stands there and the box divides \
-                     nothing. Write capacity = \"{less}\", or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}"
+                     nothing. Write capacity = \"{less}\" or less, or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}"
                 )
             }
             (Verdict::Elsewhere(rate), _) => format!(
