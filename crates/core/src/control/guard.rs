@@ -210,7 +210,8 @@ impl Guard {
             Phase::Watches => self.watch(now),
             Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
                 Some(rate) if self.is_beside_queue && self.is_short(rate) => {
-                    self.conclude(now, None, true);
+                    // Nobody who answers shows nothing.
+                    self.conclude(now, None, self.is_suspected || self.trips.len() >= LEAST_TRIPS);
                     self.phase = if self.is_told { Phase::Watches } else { Phase::Weighs(since) };
                 }
                 Some(rate) => {
@@ -300,6 +301,9 @@ impl Guard {
         {
             self.is_beside_queue = !is_one_sided;
             self.listen(now);
+            if is_one_sided {
+                self.phase = Phase::Weighs(now);
+            }
         }
     }
 
