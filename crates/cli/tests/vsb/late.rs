@@ -63,7 +63,9 @@ fn a_c_that_is_too_high_is_told_at_a_small_buffer_and_over_reloads() {
     for (c, stays) in [("16.6 Mbit/s", true), ("13.8 Mbit/s", false)] {
         bench.configure(&configuration(&format!("\"{c}\"")));
         assert!(bench.vsb(&["reload"]).status.success());
-        until(3, &bench, || troubles(&bench).contains(&format!("C = {c}")));
+        let told = format!("C = {c}");
+        until(3, &bench, || troubles(&bench).contains(&told));
+        assert!(bench.log().contains(&told), "the log has the report of the C before only:\n{}", bench.log());
         until(20, &bench, || if stays { troubles(&bench).contains("above what") } else { troubles(&bench) == "[]" });
     }
     drop(transfers);

@@ -8,6 +8,7 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
 
+use super::change::Gear;
 use super::losses::{Loss, losses};
 use super::outcome::{self, Outcome, SHORT_S};
 use super::prediction::Prediction;
@@ -234,7 +235,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
         cautions: cautions(&changed)
             .into_iter()
             .chain(unbound(&changed, outcome))
-            .chain(below_qdisc(scenario, outcome))
+            .chain(below_qdisc(outcome))
             .collect(),
         in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
         risk: outcome.risk.clone(),
@@ -246,16 +247,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
 }
 
 /// What a queue of the AP needs of its driver.
-fn below_qdisc(scenario: &Scenario, outcome: &Outcome) -> Option<&'static str> {
-    let charges =
-        |queue: &QdiscSpec| matches!(queue, QdiscSpec::Mac80211(params) if params.airtime && params.rx_airtime);
-    let does_not = matches!(scenario.ap.queue, QdiscSpec::Mac80211(params) if !params.rx_airtime);
-    if does_not && outcome.change.queue.as_ref().is_some_and(charges) {
-        return Some(
-            "it charges received air, which the file says this access point does not (rx_airtime = false): only a driver that reports the air of \
-             both directions can do that",
-        );
-    }
+fn below_qdisc(outcome: &Outcome) -> Option<&'static str> {
     matches!(outcome.change.queue, Some(QdiscSpec::Droptail { .. } | QdiscSpec::FqCodel(_))).then_some(
         "`tc` sets this queue only where the driver takes packets one by one. Most take all and queue them in mac80211 (`tc qdisc show dev \
          wlan0` says noqueue): there it does nothing, and `--deploy box` finds a plan that works with any access point",
@@ -317,12 +309,12 @@ fn starved(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
 
 /// What of a candidate exists in simulation only.
 fn not_today(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
-    outcome.change.not_today(scenario.radio.qos.is_some())
+    outcome.change.not_today(Gear::of(scenario))
 }
 
 /// What can be deployed today, where the recommended one cannot.
 fn deployable<'a>(scenario: &Scenario, found: &'a Found) -> Option<&'a Outcome> {
-    outcome::deployable(found.proved.first()?, &found.proved, scenario.radio.qos.is_some())
+    outcome::deployable(found.proved.first()?, &found.proved, Gear::of(scenario))
 }
 
 /// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.

@@ -12,6 +12,22 @@ const BEST_EFFORT: usize = Category::BestEffort.index();
 /// Queues that access points have.
 const OF_TODAY: [&str; 4] = ["droptail", "shared-fifo", "fq-codel", "mac80211"];
 
+/// What the access point and its cell have, which no plan changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gear {
+    /// 802.11n and later.
+    pub(crate) aggregates: bool,
+    /// Whether the driver reports the air of what is received; yes unless the file's queue says no.
+    pub(crate) reports_rx: bool,
+}
+
+impl Gear {
+    pub(crate) fn of(scenario: &Scenario) -> Self {
+        let silent = matches!(scenario.ap.queue, QdiscSpec::Mac80211(params) if !params.rx_airtime);
+        Gear { aggregates: scenario.radio.qos.is_some(), reports_rx: !silent }
+    }
+}
+
 /// What a plan changes; `None` and empty leave the scenario's own.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Change {
@@ -93,8 +109,12 @@ impl Change {
         of_ap.into_iter().chain([self.enforce.is_some()]).filter(|part| *part).count()
     }
 
-    /// What of it no access point and no box has today in a cell that `aggregates` frames or does not; `None`: all of it can be deployed.
-    pub(crate) fn not_today(&self, aggregates: bool) -> Option<String> {
+    /// What of it no access point and no box has today, beside `gear`; `None`: all of it can be deployed.
+    pub(crate) fn not_today(&self, gear: Gear) -> Option<String> {
+        let charges = |queue: &QdiscSpec| matches!(queue, QdiscSpec::Mac80211(own) if own.airtime && own.rx_airtime);
+        let driver = (!gear.reports_rx && self.queue.as_ref().is_some_and(charges)).then(|| {
+            "a driver that reports the air of what is received, which the file says this access point does not (rx_airtime = false)".to_owned()
+        });
         let queue = self.queue.map(|queue| queue.kind()).filter(|kind| !OF_TODAY.contains(kind));
         let queue = queue.map(|kind| format!("the queue `{kind}`"));
         let cap = self.window_cap.map(|_| "the window cap".to_owned());
@@ -103,8 +123,8 @@ impl Change {
             Some((LimiterShare::Flows, _)) => Some("an uplink limiter that counts flows".to_owned()),
             _ => None,
         };
-        let of_box = self.lacks_of_box(aggregates).map(str::to_owned);
-        let parts: Vec<String> = [queue, cap, limiter, of_box].into_iter().flatten().collect();
+        let of_box = self.lacks_of_box(gear.aggregates).map(str::to_owned);
+        let parts: Vec<String> = [queue, driver, cap, limiter, of_box].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
     }
 

@@ -171,9 +171,9 @@ const AP: &[Family] = &[
         let limit = between(2.0, 2000.0, x[1]).round() as usize;
         queue(QdiscSpec::FqCodel(FqCodelParams { limit, target: ms(1.0, 100.0, x[0]), ..FqCodelParams::default() }))
     }),
-    family("mac80211", 2, 8, |_, x| {
+    family("mac80211", 2, 8, |r, x| {
         let limit = between(64.0, 8192.0, 1.0 - x[1]).round() as usize;
-        queue(QdiscSpec::Mac80211(Mac80211Params { limit, airtime: x[0] < 0.5, ..Mac80211Params::default() }))
+        queue(QdiscSpec::Mac80211(Mac80211Params { limit, ..r.mac80211(x[0] < 0.5) }))
     }),
     family("las", 1, 6, |r, x| queue(QdiscSpec::Las(LasParams { limit: r.packets(x[0]) }))),
     family("tlas", 2, 6, |r, x| {
@@ -224,7 +224,7 @@ const AP: &[Family] = &[
     }),
     family("mac80211 + window-cap", 3, 12, |r, x| Change {
         window_cap: Some(cap(r, x[1], x[2])),
-        ..queue(of_linux(x[0]))
+        ..queue(of_linux(r, x[0]))
     })
     .usually(AS_LINUX),
     family("other queue + window-cap", 3, 12, |r, x| Change {
@@ -250,7 +250,7 @@ const AP: &[Family] = &[
 /// What access points of 802.11n and later advertise, with the queues of Linux or without.
 const MODERN_AP: &[Family] = &[
     family("edca", 2, 18, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }).picking(&[6, 3]),
-    family("mac80211 + edca", 3, 36, |_, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(x[0])) })
+    family("mac80211 + edca", 3, 36, |r, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(r, x[0])) })
         .picking(&[2, 6, 3]),
 ];
 
@@ -377,7 +377,7 @@ fn can_be_had(family: &Family, ranges: &Ranges) -> bool {
     ends.flat_map(|last| (0..=STEPS).map(move |n| (n as f64 / STEPS as f64, last))).any(|(x, last)| {
         let mut at = vec![x; family.dims];
         at[family.dims - 1] = if family.dims > 1 { last } else { x };
-        family.change(ranges, &at).not_today(ranges.aggregates).is_none()
+        family.change(ranges, &at).not_today(ranges.gear).is_none()
     })
 }
 

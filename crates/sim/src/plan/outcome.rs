@@ -3,7 +3,7 @@
 use fairair_core::metrics::Starved;
 use fairair_core::scenario::Run;
 
-use super::change::Change;
+use super::change::{Change, Gear};
 use super::family::Family;
 use super::share::Least;
 
@@ -73,8 +73,8 @@ impl Outcome {
 }
 
 /// What is worth most of what meets the requirements and can be deployed, where `first`, which meets them, cannot.
-pub(super) fn deployable<'a>(first: &Outcome, proved: &'a [Outcome], aggregates: bool) -> Option<&'a Outcome> {
-    let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+pub(super) fn deployable<'a>(first: &Outcome, proved: &'a [Outcome], gear: Gear) -> Option<&'a Outcome> {
+    let can_be_had = |outcome: &Outcome| outcome.change.not_today(gear).is_none();
     if !first.meets || can_be_had(first) {
         return None;
     }

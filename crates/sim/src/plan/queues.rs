@@ -2,7 +2,7 @@
 
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    FqCodelParams, LasParams, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
 
 use super::ranges::{Ranges, pick};
@@ -35,8 +35,8 @@ pub(super) fn companion(ranges: &Ranges, x: f64, limit: usize) -> QdiscSpec {
 }
 
 /// The queue of Linux, in turns by airtime or not.
-pub(super) fn of_linux(x: f64) -> QdiscSpec {
-    QdiscSpec::Mac80211(Mac80211Params { airtime: x < 0.5, ..Mac80211Params::default() })
+pub(super) fn of_linux(ranges: &Ranges, x: f64) -> QdiscSpec {
+    QdiscSpec::Mac80211(ranges.mac80211(x < 0.5))
 }
 
 /// The queues that are no [`companion`], for beside a window cap. That keeps them short: of each but the limit is as usual.

@@ -1,8 +1,11 @@
 //! Between which values the parameters of remedies are tried.
 
 use fairair_core::packet::Direction;
+use fairair_core::qdisc::Mac80211Params;
 use fairair_core::scenario::{Enforce, Scenario};
 use fairair_core::units::Bitrate;
+
+use super::change::Gear;
 
 /// What the ranges of parameters follow.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub(crate) struct Ranges {
     pub(super) most: Bitrate,
     /// Whether stations and AP aggregate: 802.11n and later.
     pub(super) aggregates: bool,
+    /// What the access point and its cell have, which no plan changes.
+    pub(super) gear: Gear,
     /// Whether stations have weights or caps of their own, which policies by flow or direction do not know.
     pub(super) by_station: bool,
     /// Whether only what can be deployed today is looked at.
@@ -68,6 +73,7 @@ impl Ranges {
             equal: equal(scenario),
             most: Enforce::most_in(&scenario.radio),
             aggregates: scenario.radio.qos.is_some(),
+            gear: Gear::of(scenario),
             by_station: scenario
                 .stations
                 .iter()
@@ -75,6 +81,11 @@ impl Ranges {
             today: false,
             classes,
         }
+    }
+
+    /// Linux' queue in turns by airtime or not. With another driver than the access point's it cannot be had today.
+    pub(super) fn mac80211(&self, airtime: bool) -> Mac80211Params {
+        Mac80211Params { airtime, rx_airtime: self.gear.reports_rx || !self.today, ..Mac80211Params::default() }
     }
 
     pub(super) fn packets(&self, x: f64) -> usize {

@@ -151,7 +151,7 @@ impl<'a> Search<'a> {
         let finished = self.rungs(families, &mut looked, met_already).is_some();
         let Looked { first, second, third, mut proved } = looked;
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
-        recommend(&mut proved, as_is, self.ranges.aggregates);
+        recommend(&mut proved, as_is, self.ranges.gear);
         if !proved.iter().any(|outcome| outcome.meets) {
             closest_first(&mut proved, as_is);
         }
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
     fn look(&mut self, proposals: &[Proposal], rung: Rung, into: &mut Vec<Outcome>) -> Option<()> {
         let rung = rung.of(self.scenario, self.pace);
         let cost = self.cost(rung);
-        let can_be_had = |change: &Change| change.not_today(self.ranges.aggregates).is_none();
+        let can_be_had = |change: &Change| change.not_today(self.ranges.gear).is_none();
         let proposals: Vec<Proposal> =
             proposals.iter().filter(|own| !self.ranges.today || can_be_had(&own.2)).cloned().collect();
         let room = (self.most() * rung.until - self.spent) / cost;

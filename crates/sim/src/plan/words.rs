@@ -139,6 +139,7 @@ mod tests {
     use fairair_core::units::Duration;
 
     use super::*;
+    use crate::plan::change::Gear;
 
     fn cell(phy: &str, more: &str) -> Scenario {
         let text = format!(
@@ -152,7 +153,7 @@ mod tests {
         let caps = vec![("a".to_owned(), Bitrate::mbps(1))];
         let change = Change { enforce, caps, ..Change::default() };
         let lines = change.vsb(scenario, &change.applied(scenario));
-        assert_eq!(lines.is_empty(), change.not_today(scenario.radio.qos.is_some()).is_some(), "{lines:?}");
+        assert_eq!(lines.is_empty(), change.not_today(Gear::of(scenario)).is_some(), "{lines:?}");
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 

@@ -267,7 +267,10 @@ impl Daemon {
     fn reload_and_log(&mut self) -> Result<String, Refused> {
         let result = self.reload();
         match &result {
-            Ok(done) => info!("{done}"),
+            Ok(done) => {
+                info!("{done}");
+                self.troubles.tell_again();
+            }
             Err(refused) => error!("the configuration stays as it was: {refused}"),
         }
         result

@@ -1,6 +1,6 @@
 //! What is wrong and lasts, for `status`, metrics and the log.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
 use fairair_core::units::word;
@@ -67,23 +67,29 @@ pub(super) enum Trouble {
     WanQueues,
 }
 
-/// The troubles of now, each with its text.
+/// The troubles of now.
 #[derive(Debug, Default)]
-pub(super) struct Troubles(BTreeMap<Trouble, String>);
+pub(super) struct Troubles {
+    /// Each with its text.
+    texts: BTreeMap<Trouble, String>,
+    /// Whose text is of the configuration before: the log has it again if it lasts.
+    dated: BTreeSet<Trouble>,
+}
 
 impl Troubles {
     /// Notes whether `what` is wrong; the log has a line when it begins and one when it ends. Answers what went well.
     pub(super) fn watch<T>(&mut self, what: Trouble, result: Result<T, impl Display>) -> Option<T> {
+        let is_dated = self.dated.remove(&what);
         match result {
             Ok(value) => {
-                if self.0.remove(&what).is_some() {
+                if self.texts.remove(&what).is_some() {
                     info!("{}: well again", word(&what));
                 }
                 Some(value)
             }
             Err(error) => {
                 let error = error.to_string();
-                if self.0.insert(what, error.clone()).is_none() {
+                if self.texts.insert(what, error.clone()).is_none() || is_dated {
                     warn!("{error}");
                 }
                 None
@@ -91,14 +97,19 @@ impl Troubles {
         }
     }
 
+    /// The configuration is another: what lasts is told in the log once more, as it is then.
+    pub(super) fn tell_again(&mut self) {
+        self.dated = self.texts.keys().copied().collect();
+    }
+
     /// Whether `what` is wrong now.
     pub(super) fn has(&self, what: Trouble) -> bool {
-        self.0.contains_key(&what)
+        self.texts.contains_key(&what)
     }
 
     /// What is wrong now.
     pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
-        self.0.values()
+        self.texts.values()
     }
 }
 
@@ -115,5 +126,16 @@ mod tests {
         assert_eq!(troubles.texts().collect::<Vec<_>>(), ["no room"]);
         assert_eq!(troubles.watch(Trouble::Full, Ok::<_, String>(())), Some(()));
         assert!(!troubles.has(Trouble::Full));
+    }
+
+    /// After a reload the text in the log may be of another C.
+    #[test]
+    fn what_lasts_over_a_reload_is_dated_once() {
+        let mut troubles = Troubles::default();
+        troubles.watch(Trouble::Bottleneck, Err::<(), _>("C = 12 is too high"));
+        troubles.tell_again();
+        assert!(troubles.dated.contains(&Trouble::Bottleneck));
+        troubles.watch(Trouble::Bottleneck, Err::<(), _>("C = 11 is too high"));
+        assert!(troubles.dated.is_empty());
     }
 }

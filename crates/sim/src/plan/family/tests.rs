@@ -75,10 +75,11 @@ fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
             let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
             assert_eq!(pasted, change.applied(&scenario), "{snippet}");
             let of_linux = ["mac80211", "edca", "mac80211 + edca"].contains(&family.name);
-            assert!(!of_linux || change.not_today(true).is_none(), "{}", family.name);
-            assert!(!family.name.starts_with("tlas") || change.not_today(true).is_some());
+            assert!(!of_linux || change.not_today(ranges.gear).is_none(), "{}", family.name);
+            assert!(!family.name.starts_with("tlas") || change.not_today(ranges.gear).is_some());
             // The live box reckons with no aggregates.
-            let told = |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(true).unwrap_or_default();
+            let told =
+                |x: f64| family.change(&ranges, &vec![x; family.dims]).not_today(ranges.gear).unwrap_or_default();
             let own = ["box, capacity fixed", "box, capacity = auto", "box, capacity = wce"].contains(&family.name);
             assert!(!own || told(0.1).is_empty() && told(0.2).is_empty(), "{}", family.name);
             assert_eq!(told(0.1).contains("the air of"), family.name == "box, capacity = air", "{}", family.name);
@@ -102,6 +103,27 @@ fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
         assert!(["tlas", "window-cap", "admission", "queue + window-cap"].iter().all(|name| left_out.contains(name)));
         assert_eq!(names.contains(&"box, capacity = air"), !ranges.aggregates);
     }
+}
+
+/// A plan that charged received air was one of today for an access point of which the file says that it cannot.
+#[test]
+fn another_driver_is_nothing_of_today() {
+    let text = CELL.replace(
+        "[tcp]",
+        "[radio]\nphy = \"802.11ac\"\n[ap]\nqueue = { kind = \"mac80211\", rx_airtime = false }\n[tcp]",
+    );
+    let scenario = Scenario::from_toml(&text, "cell.toml").unwrap();
+    let ranges = Ranges::new(&scenario, 800.0, Classes::default());
+    let change = |ranges: &Ranges, airtime: f64| {
+        let mac80211 = AP.iter().find(|family| family.name == "mac80211").unwrap();
+        mac80211.change(ranges, &[airtime; 2])
+    };
+    let told = |ranges: &Ranges, airtime: f64| change(ranges, airtime).not_today(ranges.gear);
+    assert!(told(&ranges, 0.2).unwrap().contains("rx_airtime = false"));
+    assert_eq!(told(&ranges, 0.8), None, "turns by packets charge nothing");
+    let today = Ranges { today: true, ..ranges };
+    assert_eq!(told(&today, 0.2), None);
+    assert!(change(&today, 0.2).snippet(&scenario).contains("rx_airtime = false"));
 }
 
 #[test]

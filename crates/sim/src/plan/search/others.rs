@@ -32,13 +32,13 @@ impl Search<'_> {
         seen: &[Outcome],
         (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
     ) -> Option<()> {
-        let aggregates = self.ranges.aggregates;
-        let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+        let gear = self.ranges.gear;
+        let can_be_had = |outcome: &Outcome| outcome.change.not_today(gear).is_none();
         let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
-        if let Some(best) = recommended(proved, as_is, aggregates) {
+        if let Some(best) = recommended(proved, as_is, gear) {
             let beside = self.beside(&best);
             self.look(&unseen(beside.clone(), proved), PROOF, proved)?;
-            let best = recommended(proved, as_is, aggregates).unwrap_or(best);
+            let best = recommended(proved, as_is, gear).unwrap_or(best);
             let wanted: [&dyn Fn(&Outcome) -> bool; 2] = [&is_short, &can_be_had];
             for (is_wanted, is_tuned) in wanted.into_iter().zip([true, false]) {
                 if is_wanted(&best) || proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
@@ -62,7 +62,7 @@ impl Search<'_> {
         let known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
         let tuned = self.tuned(known, CLOSEST * as_is, &|_| true)?;
         self.look(&unseen(tuned, proved), PROOF, proved)?;
-        if recommended(proved, as_is, aggregates).is_some() {
+        if recommended(proved, as_is, gear).is_some() {
             return Some(());
         }
         let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody();
@@ -99,7 +99,7 @@ impl Search<'_> {
     /// The same box with the live box's queue, and with a policy that can be deployed.
     fn beside(&self, best: &Outcome) -> Vec<Proposal> {
         let Some(family) = best.of else { return Vec::new() };
-        let is_of_today = best.change.not_today(self.ranges.aggregates).is_none();
+        let is_of_today = best.change.not_today(self.ranges.gear).is_none();
         let policy =
             Some(family).filter(|_| !is_of_today).and_then(|family| family.per_station(&self.ranges, &best.at));
         let queue = family.with_a_queue_of_time(&self.ranges, &best.at);

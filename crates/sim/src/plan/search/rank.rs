@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::plan::change::Gear;
 use crate::plan::outcome::{LONG, Outcome, SHORT_S};
 
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
@@ -159,9 +160,9 @@ fn leave_alone(ranked: &mut [Outcome]) {
 /// What can be deployed goes before what exists in simulation only from this share of its goodput on.
 const AS_GOOD: f64 = 0.99;
 
-/// Where what goes first cannot be deployed in a cell that aggregates or not, what can and is as good does.
-fn prefer_deployable(ranked: &mut [Outcome], aggregates: bool) {
-    let can_be_had = |outcome: &Outcome| outcome.change.not_today(aggregates).is_none();
+/// Where what goes first cannot be deployed, what can and is as good does.
+fn prefer_deployable(ranked: &mut [Outcome], gear: Gear) {
+    let can_be_had = |outcome: &Outcome| outcome.change.not_today(gear).is_none();
     let Some(first) = ranked.first().filter(|first| first.meets && !can_be_had(first)) else { return };
     let is_as_good = |o: &Outcome| {
         o.meets && can_be_had(o) && o.goodput >= AS_GOOD * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
@@ -172,17 +173,17 @@ fn prefer_deployable(ranked: &mut [Outcome], aggregates: bool) {
 }
 
 /// What meets the requirements first, in the order of recommendation.
-pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, aggregates: bool) {
+pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, gear: Gear) {
     rank(ranked, as_is);
     prefer_useful(ranked);
-    prefer_deployable(ranked, aggregates);
+    prefer_deployable(ranked, gear);
     leave_alone(ranked);
 }
 
 /// What meets the requirements and goes first.
-pub(super) fn recommended(proved: &[Outcome], as_is: f64, aggregates: bool) -> Option<Outcome> {
+pub(super) fn recommended(proved: &[Outcome], as_is: f64, gear: Gear) -> Option<Outcome> {
     let mut ranked = proved.to_vec();
-    recommend(&mut ranked, as_is, aggregates);
+    recommend(&mut ranked, as_is, gear);
     ranked.into_iter().next().filter(|outcome| outcome.meets)
 }
 

@@ -41,9 +41,11 @@ pub(super) const WHOLE: Rung = Rung { number: 5, replicas: 6, until: 1.0, least:
 /// The scenario's own time, where the proof's is longer: what its start does to the means, and who starves while windows grow. The proof has
 /// weighed what is rare.
 pub(super) const OWN: Rung = Rung { number: 6, until: 1.0, least: 1, ..PROOF };
+/// The same in more replicas, for what it leaves in doubt.
+pub(super) const OWN_AGAIN: Rung = Rung { replicas: LONGER.replicas, ..OWN };
 /// Most frames of a look as long as the scenario.
 const WHOLE_FRAMES: f64 = 10e6;
-/// What is longer than the proof by less than this factor is no news.
+/// A time that differs from the proof's by less than this factor is no news.
 const LENGTHENED: f64 = 1.2;
 
 /// Packets per second of 802.11b at 11 Mbit/s. A faster cell has as many in less time, down to a quarter: round trips of
@@ -181,13 +183,13 @@ fn in_less_time(scenario: &Scenario, rung: Rung, pace: f64) -> Option<(f64, f64)
     squeezed(scenario, warmup, measured)
 }
 
-/// The rung of the scenario's own time, where that is longer than its proof or shorter.
+/// The rung of the scenario's own time, where that is longer than its proof or shorter, or has more of the start in it.
 pub(super) fn of_own_time(scenario: &Scenario, pace: f64) -> Option<Rung> {
-    let measured = |rung: Rung| lengths(scenario, rung, pace).1;
-    let proof = measured(PROOF);
-    match (is_steady(scenario), measured(WHOLE), measured(OWN)) {
-        (true, whole, _) if whole > LENGTHENED * proof => Some(WHOLE),
-        (true, _, own) if LENGTHENED * own < proof => Some(OWN),
+    let [(warmup, proof), (_, whole), (own_warmup, own)] =
+        [PROOF, WHOLE, OWN].map(|rung| lengths(scenario, rung, pace));
+    match is_steady(scenario) {
+        true if whole > LENGTHENED * proof => Some(WHOLE),
+        true if LENGTHENED * own < proof || LENGTHENED * own_warmup < warmup => Some(OWN),
         _ => None,
     }
 }
@@ -284,16 +286,23 @@ mod tests {
 
     #[test]
     fn the_last_look_lasts_as_long_as_the_scenario() {
-        let text = |duration: u32| {
+        let text = |warmup: u32, duration: u32| {
             format!(
-                "name = \"x\"\n[run]\nduration = \"{duration} s\"\nwarmup = \"5 s\"\n[radio]\nphy = \"802.11b\"\n[[station]]\nname = \"a\"\nflows = [{{ direction = \"up\" }}]\n"
+                "name = \"x\"\n[run]\nduration = \"{duration} s\"\nwarmup = \"{warmup} s\"\n[radio]\nphy = \"802.11b\"\n[[station]]\nname = \"a\"\nflows = [{{ direction = \"up\" }}]\n"
             )
         };
-        let of = |duration: u32| Scenario::from_toml(&text(duration), "test").unwrap();
+        let timed = |warmup: u32, duration: u32| Scenario::from_toml(&text(warmup, duration), "test").unwrap();
+        let of = |duration: u32| timed(5, duration);
         let close = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-9 && (b - d).abs() < 1e-9;
-        let number = |duration: u32, pace: f64| of_own_time(&of(duration), pace).map(|rung| rung.number);
+        let rung = |scenario: &Scenario, pace: f64| of_own_time(scenario, pace).map(|rung| rung.number);
+        let number = |duration: u32, pace: f64| rung(&of(duration), pace);
         assert_eq!(number(60, 16_000.0), Some(WHOLE.number), "12.5 s are proved");
-        assert_eq!((number(17, 16_000.0), number(105, 800.0)), (None, None), "as long as the proof");
+        assert_eq!((rung(&timed(7, 19), 16_000.0), rung(&timed(15, 115), 800.0)), (None, None), "as long as the proof");
+        assert_eq!(
+            rung(&timed(2, 14), 16_000.0),
+            Some(OWN.number),
+            "windows still grow after 2 s, and the proof waits for 7.5"
+        );
         assert_eq!(number(60, 800.0), Some(OWN.number), "100 s are proved");
         assert!(close(lengths(&of(60), OWN, 800.0), (5.0, 55.0)), "what the file says");
         assert!(close(lengths(&of(60), WHOLE, 16_000.0), (7.5, 52.5)), "the warm-up of the proof, and the rest");
