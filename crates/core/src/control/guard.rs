@@ -11,8 +11,10 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
+use super::findings::Findings;
 use super::lowered::{
-    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_of,
+    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_apart,
+    fall_of,
 };
 use super::occupancy::Occupancy;
 use super::prober::{Probe, Prober};
@@ -38,15 +40,11 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs
 const DEPTHS: u32 = 3;
 /// The longest time to the next trial while C is said to be too high.
 const TOLD_PAUSE: Duration = Duration::from_secs(30);
-/// So many trials in a row are believed.
-const SURE: u32 = 2;
 /// Packets that wait in the box for so long show that it divides what passes. Where C is a few per cent too high they wait for shorter
 /// times, too: an upload's bursts.
 const DIVIDES: Duration = Duration::from_secs(5);
 /// What passes has changed by this share since C was found to be too high: that may be no longer so.
 const CHANGED: f64 = 0.1;
-/// A C up to this share of what the cell carried is not too high: what an access point with few buffers drops was counted as carried.
-const BELOW: f64 = 0.8;
 /// A queue of so many packets in the cell is one too many where packets wait in the box, too: a right C leaves shorter ones.
 const DEEP: f64 = 12.0;
 
@@ -86,14 +84,7 @@ pub struct Guard {
     next_trial: Instant,
     last_trial: Instant,
     pause: Duration,
-    /// Trials in a row that found a queue in the cell, and what passed in the last of them, in bit/s; trials in a row that found none.
-    found: u32,
-    carried: f64,
-    missed: u32,
-    /// C is too high: two trials in a row have found that, and no two since then the contrary.
-    is_told: bool,
-    /// Only the C before this one was found to be too high.
-    is_suspected: bool,
+    findings: Findings,
     /// The trial at work, or the last one, began while packets waited in the box.
     is_beside_queue: bool,
     /// Since when packets wait in the box.
@@ -124,11 +115,7 @@ impl Guard {
             next_trial: Instant::ZERO,
             last_trial: Instant::ZERO,
             pause: Duration::ZERO,
-            found: 0,
-            carried: 0.0,
-            missed: 0,
-            is_told: false,
-            is_suspected: false,
+            findings: Findings::default(),
             is_beside_queue: false,
             divides_since: None,
             in_vain: 0,
@@ -145,15 +132,17 @@ impl Guard {
 
     /// What the cell carries, if C is above that.
     pub fn elsewhere(&self) -> Option<Bitrate> {
-        self.is_told.then(|| Bitrate::from_bps(self.carried as u64))
+        self.findings.is_told.then(|| Bitrate::from_bps(self.findings.carried as u64))
     }
 
     /// The C before this one was above what the cell carries, `carried`: so is this one until the contrary is found, unless it is lower.
     pub fn suspect(&mut self, carried: Bitrate) {
-        let carried = carried.as_bps() as f64;
-        if self.fixed > BELOW * carried {
-            (self.is_told, self.is_suspected, self.carried) = (true, true, carried);
-        }
+        self.findings.suspect(self.fixed, carried.as_bps() as f64);
+    }
+
+    /// [`State::Blind`] where stations may compete in the cell and none answers a probe.
+    pub const fn state(&self) -> State {
+        if self.findings.is_blind() { State::Blind } else { State::Run }
     }
 
     /// What the cell carries at least, if that is much more than C.
@@ -191,6 +180,7 @@ impl Guard {
     pub fn handle_reply(&mut self, now: Instant, id: u64) {
         let Some(probe) = self.prober.take(id) else { return };
         let rtt = now - probe.sent_at;
+        self.findings.hear();
         self.delays.sample(now, probe.station, rtt, 1.0);
         self.trips.push(RoundTrip { sent_at: probe.sent_at, station: probe.station, ap: 0, rtt, baseline: rtt });
     }
@@ -211,8 +201,13 @@ impl Guard {
             Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
                 Some(rate) if self.is_beside_queue && self.is_short(rate) => {
                     // Nobody who answers shows nothing.
-                    self.conclude(now, None, self.is_suspected || self.trips.len() >= LEAST_TRIPS);
-                    self.phase = if self.is_told { Phase::Watches } else { Phase::Weighs(since) };
+                    self.conclude(now, None, self.findings.is_suspected || self.trips.len() >= LEAST_TRIPS);
+                    self.phase = if self.findings.is_told { Phase::Watches } else { Phase::Weighs(since) };
+                }
+                Some(_) if self.trips.is_empty() && !self.is_beside_queue => {
+                    self.findings.unheard += 1;
+                    self.conclude(now, None, false);
+                    self.phase = Phase::Watches;
                 }
                 Some(rate) => {
                     self.phase = Phase::Lowered(now, rate);
@@ -277,10 +272,10 @@ impl Guard {
             let divides = span.is_capped() || (span.binds() && !is_one_sided);
             self.divides_since = divides.then(|| self.divides_since.unwrap_or(now));
             let divides = self.divides_since.is_some_and(|since| since + DIVIDES <= now);
-            if divides && (span.is_capped() || (!self.is_told && !self.is_beside_queue)) {
+            if divides && (span.is_capped() || (!self.findings.is_told && !self.is_beside_queue)) {
                 self.forget();
             }
-            if self.is_told && (divides || (span.rate / self.carried - 1.0).abs() > CHANGED) {
+            if self.findings.is_told && (divides || (span.rate / self.findings.carried - 1.0).abs() > CHANGED) {
                 self.next_trial = self.next_trial.min(self.last_trial + PAUSE.0);
             }
         }
@@ -289,7 +284,8 @@ impl Guard {
             self.is_beside_queue = false;
             if self.passing().is_none() {
                 // Who was found to be too high is tried wherever packets wait.
-                self.is_beside_queue = !is_one_sided && (self.is_told || (was_beside_queue && self.found > 0));
+                self.is_beside_queue =
+                    !is_one_sided && (self.findings.is_told || (was_beside_queue && self.findings.found > 0));
             }
             if self.passing().is_some() {
                 return self.listen(now);
@@ -363,7 +359,11 @@ impl Guard {
 
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
-        let change = fall_of(&self.trips, since, since + goes_on(rate) + DRAINED, rate);
+        let times = (since, since + goes_on(rate) + DRAINED);
+        let change = match fall_of(&self.trips, times.0, times.1, rate) {
+            RoundTripChange::Unknown => fall_apart(&self.trips, times, rate),
+            change => change,
+        };
         let least = if self.is_beside_queue { deep(rate) } else { 0.0 };
         let is_queue = is_wanted && matches!(change, RoundTripChange::By(fell, _) if fell > least);
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
@@ -371,10 +371,10 @@ impl Guard {
         let carried = if is_one_sided { self.lowered() / LOWERED.sqrt() * rate } else { rate };
         self.in_vain = if is_one_sided && !is_queue { self.in_vain + 1 } else { self.in_vain };
         // A trial that stations made nothing of shows nothing.
-        let is_missed = is_wanted && (self.is_suspected || change != RoundTripChange::Unknown);
+        let is_missed = is_wanted && (self.findings.is_suspected || change != RoundTripChange::Unknown);
         self.conclude(now, is_queue.then_some(carried), is_missed);
         self.settle(now);
-        if self.is_beside_queue && !is_queue && !self.is_told {
+        if self.is_beside_queue && !is_queue && !self.findings.is_told {
             self.trips.clear();
             self.phase = Phase::Weighs(now);
         }
@@ -382,17 +382,8 @@ impl Guard {
 
     /// A trial found a queue in the cell, which carries so much; or it found none, if it is one that may count.
     fn conclude(&mut self, now: Instant, carried: Option<f64>, is_missed: bool) {
-        if let Some(carried) = carried {
-            (self.found, self.carried, self.missed) = (self.found + 1, carried, 0);
-            self.is_told |= self.found >= SURE;
-            self.is_suspected &= self.found < SURE;
-        } else {
-            self.found = 0;
-            self.missed += u32::from(is_missed);
-            self.is_told &= self.missed < SURE;
-        }
-        let is_doubtful = if carried.is_some() { !self.is_told } else { self.is_told && self.missed > 0 };
-        let longest = if self.is_told { TOLD_PAUSE } else { PAUSE.1 };
+        let is_doubtful = self.findings.conclude(carried, is_missed);
+        let longest = if self.findings.is_told || self.findings.is_blind() { TOLD_PAUSE } else { PAUSE.1 };
         self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, longest) };
         (self.last_trial, self.next_trial) = (now, now + self.pause);
     }
@@ -406,12 +397,13 @@ impl Guard {
 
     /// The box divides what passes, or something before it does: what was found counts no more.
     fn forget(&mut self) {
-        (self.found, self.missed, self.in_vain, self.is_told) = (0, 0, 0, false);
+        self.in_vain = 0;
+        self.findings.forget();
     }
 
     fn set(&mut self, now: Instant, c: f64, reason: Reason) {
         self.c = c;
-        self.decisions.push_back(Decision { at: now, capacity: self.capacity(), state: State::Run, reason });
+        self.decisions.push_back(Decision { at: now, capacity: self.capacity(), state: self.state(), reason });
     }
 
     /// Asks the next station in turn that has traffic and may answer.

@@ -1,7 +1,7 @@
 //! A fixed C that is wrong is told, one that is right is not.
 
 use super::testbed::{Cell, MBPS};
-use super::{CapacityController, Reason, StationView};
+use super::{CapacityController, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// A fixed C of `share` of what the cell carries; the first station uploads if `uploads`.
@@ -187,15 +187,38 @@ fn stations_at_their_caps_call_for_no_trial() {
     for is_at_cap in [true, false] {
         let mut control = CapacityController::guarded(Bitrate::mbps(14), 4);
         let mut views = vec![StationView { is_at_cap, ..StationView::default() }; 4];
-        let mut trials = 0;
         for look in 0..1200 {
             for view in &mut views {
                 view.totals.down += Bytes(25_000);
             }
             control.handle_timeout(Instant::ZERO + Duration::from_millis(100 * look), &views);
-            trials += usize::from(control.poll_decision().is_some_and(|decision| decision.reason == Reason::Trial));
+            let is_trial = control.poll_decision().is_some_and(|decision| decision.reason == Reason::Trial);
+            assert!(!is_trial, "at their caps nothing is in doubt, and where nobody answers no trial tells");
         }
-        assert_eq!(trials == 0, is_at_cap, "{trials}");
+        assert_eq!((control.stats().probes == 0, control.state() == State::Run), (is_at_cap, is_at_cap));
+    }
+}
+
+/// Bar 5: no station answers at all, to nothing that is asked.
+#[test]
+fn a_fixed_c_that_nobody_can_judge_is_told_within_fifteen_seconds() {
+    for (carries, packets) in [(5.0, 75.0), (20.0, 75.0), (50.0, 75.0)] {
+        for (share, is_blind) in [(1.3, true), (0.93, false)] {
+            let mut cell = cell(share, carries, packets, true);
+            cell.deaf = vec![true; 5];
+            cell.run(12.0);
+            assert_eq!(
+                (cell.control.state() == State::Blind, told(&cell)),
+                (is_blind, None),
+                "{carries} {packets} {share}"
+            );
+            cell.run(60.0);
+            assert_eq!(cell.control.state() == State::Blind, is_blind);
+            // One answer, and trials begin anew.
+            cell.deaf = vec![false; 5];
+            cell.run(60.0);
+            assert_eq!((cell.control.state(), told(&cell).is_some()), (State::Run, is_blind));
+        }
     }
 }
 

@@ -117,3 +117,70 @@ fn fall_through_one(trips: &[RoundTrip], began: Instant, drained_at: Instant, ra
         RoundTripChange::Unknown
     }
 }
+
+/// So many round trips on each side, and the shorter quarter before above the longer quarter after is no chance: one time in fifty.
+const APART: usize = 6;
+
+/// The same where round trips vary too much for a mean: a station that sends waits in its own queue and one that receives in the access point's,
+/// whose round trips differ by a factor of ten. Nearly all that were sent from `drained_at` on are shorter than nearly all before `began`.
+pub(super) fn fall_apart(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64) -> RoundTripChange {
+    let sorted = |is_in: &dyn Fn(&RoundTrip) -> bool| {
+        let mut all: Vec<f64> = trips.iter().filter(|trip| is_in(trip)).map(|trip| trip.rtt.as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        all
+    };
+    let before = sorted(&|trip| trip.sent_at < began && trip.sent_at + BEFORE > began);
+    let after = sorted(&|trip| trip.sent_at >= drained_at);
+    if before.len() < APART || after.len() < APART {
+        return RoundTripChange::Unknown;
+    }
+    let fell = before[before.len() / 4] - after[after.len() * 3 / 4];
+    if fell > least_queue(rate) { RoundTripChange::By(fell, 0.0) } else { RoundTripChange::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trips(of: &[(i64, usize, u64)]) -> Vec<RoundTrip> {
+        let at = |ms: i64| Instant::ZERO + Duration::from_millis((3400 + ms) as u64);
+        let trip = |(ms, station, rtt): &(i64, usize, u64)| RoundTrip {
+            sent_at: at(*ms),
+            station: *station,
+            ap: 0,
+            rtt: Duration::from_millis(*rtt),
+            baseline: Duration::from_millis(*rtt),
+        };
+        of.iter().map(trip).collect()
+    }
+
+    /// As measured at 6 Mbit/s with 15 packets at the access point and two uploads, whose queues hold 100.
+    #[test]
+    fn round_trips_of_two_kinds_that_all_fall_are_a_queue() {
+        let mut all: Vec<_> = vec![
+            (-1310, 2, 40),
+            (-1210, 3, 179),
+            (-1110, 4, 45),
+            (-1010, 1, 266),
+            (-910, 2, 42),
+            (-810, 3, 186),
+            (-710, 4, 47),
+            (-610, 1, 321),
+            (-510, 2, 44),
+            (-400, 3, 208),
+            (-300, 4, 32),
+            (-200, 1, 394),
+            (-100, 2, 48),
+        ];
+        all.extend((0..9).map(|n: i64| (n * 100 + 1520, n as usize % 4 + 1, u64::from(n == 1))));
+        let (began, drained) =
+            (Instant::ZERO + Duration::from_millis(3400), Instant::ZERO + Duration::from_millis(4880));
+        assert_eq!(fall_of(&trips(&all), began, drained, 6e6), RoundTripChange::Unknown);
+        assert!(matches!(fall_apart(&trips(&all), (began, drained), 6e6), RoundTripChange::By(fell, _) if fell > 0.02));
+        // One station's fall alone is none of the cell.
+        for trip in all.iter_mut().filter(|trip| trip.1 != 1) {
+            trip.2 = 40;
+        }
+        assert_eq!(fall_apart(&trips(&all), (began, drained), 6e6), RoundTripChange::Unknown);
+    }
+}

@@ -227,13 +227,11 @@ impl CapacityController {
         }
     }
 
-    /// What is known. All but `adaptive` are always sure.
+    /// What is known. `wce`, `air` and a C that nobody watches over are always sure.
     pub const fn state(&self) -> State {
         match self {
-            CapacityController::Fixed(_)
-            | CapacityController::Guarded(_)
-            | CapacityController::Wce(_)
-            | CapacityController::Air(_) => State::Run,
+            CapacityController::Guarded(guard) => guard.state(),
+            CapacityController::Fixed(_) | CapacityController::Wce(_) | CapacityController::Air(_) => State::Run,
             CapacityController::Adaptive(adaptive) => adaptive.state(),
         }
     }

@@ -16,6 +16,7 @@ mod descent;
 #[cfg(test)]
 mod descent_tests;
 mod drop;
+mod findings;
 mod guard;
 #[cfg(test)]
 mod guard_tests;

@@ -146,8 +146,11 @@ impl PoolControl {
             self.verdict = None;
             return;
         }
+        let state = self.capacity.state();
         let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
-        self.verdict = self.watch.observe(now, c, self.capacity.state(), &self.views).or(elsewhere);
+        // Who watches over a fixed C has asked for long enough.
+        let blind = (self.is_fixed() && state == State::Blind).then_some(Verdict::Blind);
+        self.verdict = self.watch.observe(now, c, state, &self.views).or(elsewhere).or(blind);
     }
 
     /// What is wrong with `c`, which is C, and what to do.
@@ -181,6 +184,10 @@ impl PoolControl {
                 "stations compete for about {0} and C is {c}: the queue stands elsewhere and the box divides nothing. \
                  If it stands in the cell write a `max` below {0}; else in the uplink, which then limits all",
                 rate.rounded(MEASURED)
+            ),
+            (Verdict::Blind, CapacityParams::Fixed { .. }) => format!(
+                "C = {c} is not used up, nothing waits for it, and none of the stations that send answers a probe: whether they ask for no more \
+                 or wait in a queue elsewhere, which the box does not divide, is not known. Let stations answer ping"
             ),
             (Verdict::Blind, _) => format!(
                 "stations send and none answers a probe: C = {c} follows only what waits in the box, so a faster cell \

@@ -51,12 +51,8 @@ pub(super) fn limit(report: &StationReport, case: &Case) -> String {
             case.share.rounded(MEASURED)
         );
     }
-    if case.is_doubtful {
-        return format!(
-            "nothing of it waits in the box, so the box does not limit it: it has {rate}, and may want more"
-        );
-    }
-    format!("nothing of it waits in the box: it gets the {rate} that it asks for")
+    let more = if case.is_doubtful { ", and may want more" } else { "" };
+    format!("nothing of it waits in the box, so the box does not limit it: it has {rate}{more}")
 }
 
 #[cfg(test)]
@@ -94,7 +90,7 @@ mod tests {
         let (on_link, doubtful) = (Case { on_wan, ..quiet }, Case { is_doubtful: true, ..quiet });
         let cap = Some(Bitrate::mbps(4));
         for (report, case, words) in [
-            (report(0, None, 3_876_543), quiet, "it gets the 3.88 Mbit/s that it asks for"),
+            (report(0, None, 3_876_543), quiet, "the box does not limit it: it has 3.88 Mbit/s"),
             (report(0, None, 3_876_543), doubtful, "may want more"),
             (report(9, cap, 3_876_543), quiet, "all that its cap of 4 Mbit/s allows"),
             (
