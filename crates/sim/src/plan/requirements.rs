@@ -85,7 +85,7 @@ impl Requirements {
             } else {
                 ("goal", "exceeds", "it takes")
             };
-            let takes = format!("{take} about {reckoned:.2} times its air, headers and contention included");
+            let takes = format!("{take} about {reckoned:.2} times its air, the headers and contention of TCP included");
             let what = format!("the {goals} {named} {exceed} the capacity of the cell: {takes}");
             let each = if asked.len() > 1 { " of each" } else { " of it" };
             (what, format!("ask for less than {:.0} %{each}", 100.0 / reckoned))
