@@ -32,5 +32,6 @@ mod programs;
 mod settings;
 mod shares;
 mod tamper;
+mod udp_flows;
 mod wan;
 mod worker;

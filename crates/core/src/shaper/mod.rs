@@ -17,7 +17,7 @@ mod weights;
 pub use limit::QueueRule;
 pub use pacer::Pacer;
 pub use stats::{StationStats, Totals};
-pub use udp::{UdpChange, Verdict};
+pub use udp::{UdpChange, UdpFlow, UdpSeen, Verdict};
 pub use vsb::Vsb;
 pub use weights::{airtime_per_byte, phy_rate_weight};
 

@@ -5,10 +5,10 @@
 //! window's worth of packets, or it goes on sending much more than its class lets pass. What passes by takes air that no class can give
 //! back (detti2011 App. IV). Ports and contents are not looked at.
 //!
-//! | needed of a flow (addresses and ports) | where a kernel has it |
+//! | needed of a flow (addresses and ports) | where the live box has it |
 //! |---|---|
-//! | packets and bytes of both directions | accounting of its connection tracking, or an nftables set with counters |
-//! | packets lost in the box | the drops of its leaf queue, which is a class's, or one of its eight |
+//! | packets and bytes of both directions | nftables sets with counters |
+//! | packets lost in the box | the drops of its class, by its part of the class's packets |
 
 use std::collections::BTreeMap;
 
@@ -75,23 +75,26 @@ pub struct UdpChange {
 }
 
 /// Packets of a flow since the last look.
-#[derive(Clone, Copy, Debug, Default)]
-struct Seen {
-    up: u64,
-    bytes: u64,
-    back: u64,
-    dropped: u64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UdpSeen {
+    /// Packets up, and their IP bytes.
+    pub up: u64,
+    /// IP bytes up.
+    pub bytes: u64,
+    /// Packets down.
+    pub back: u64,
+    /// Packets up that the box dropped.
+    pub dropped: u64,
 }
 
 /// A flow of UDP at the box.
 #[derive(Clone, Copy, Debug)]
-struct Flow {
+pub struct UdpFlow {
     verdict: Verdict,
     since: Instant,
-    /// Its last packet, and the last look.
-    last: Instant,
+    /// The last look at it, and the last that found packets.
     looked: Instant,
-    seen: Seen,
+    last: Instant,
     /// Packets, and looks in a row, for which nothing came back.
     unanswered: u64,
     silent: u32,
@@ -107,7 +110,7 @@ struct Flow {
 /// All flows of UDP at the box.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UdpFlows {
-    flows: BTreeMap<FlowId, Flow>,
+    flows: BTreeMap<FlowId, (UdpFlow, UdpSeen)>,
     changes: Vec<UdpChange>,
     cleaned: Instant,
 }
@@ -116,21 +119,21 @@ impl UdpFlows {
     /// A packet of `flow` came to the box. Whether it is to be shaped, if it goes up.
     pub(super) fn arrives(&mut self, now: Instant, id: FlowId, direction: Direction, len: Bytes) -> bool {
         if now.saturating_since(self.cleaned) > GONE {
-            self.flows.retain(|_, flow| now.saturating_since(flow.last) <= GONE);
+            self.flows.retain(|_, (flow, _)| !flow.is_gone(now));
             self.cleaned = now;
         }
-        let flow = self.flows.entry(id).or_insert_with(|| Flow::new(now));
+        let (flow, seen) = self.flows.entry(id).or_insert_with(|| (UdpFlow::new(now), UdpSeen::default()));
         let before = flow.verdict;
-        if now.saturating_since(flow.looked) >= LOOK {
-            flow.look(now);
+        if now.saturating_since(flow.looked) >= UdpFlow::LOOK {
+            flow.look(now, std::mem::take(seen));
         }
         flow.last = now;
         match direction {
             Direction::Up => {
-                flow.seen.up += 1;
-                flow.seen.bytes += len.0;
+                seen.up += 1;
+                seen.bytes += len.0;
             }
-            Direction::Down => flow.seen.back += 1,
+            Direction::Down => seen.back += 1,
         }
         if flow.verdict != before {
             self.changes.push(UdpChange { at: now, since: flow.since, flow: id, verdict: flow.verdict });
@@ -141,9 +144,9 @@ impl UdpFlows {
     /// The box dropped `packet`.
     pub(super) fn dropped(&mut self, packet: &impl Packet) {
         if packet.direction() == Direction::Up
-            && let Some(flow) = self.flows.get_mut(&packet.flow())
+            && let Some((_, seen)) = self.flows.get_mut(&packet.flow())
         {
-            flow.seen.dropped += 1;
+            seen.dropped += 1;
         }
     }
 
@@ -153,14 +156,17 @@ impl UdpFlows {
     }
 }
 
-impl Flow {
-    fn new(now: Instant) -> Self {
-        Flow {
+impl UdpFlow {
+    /// Time between two looks.
+    pub const LOOK: Duration = LOOK;
+
+    /// One whose first packet comes `now`.
+    pub const fn new(now: Instant) -> Self {
+        UdpFlow {
             verdict: Verdict::Open,
             since: now,
-            last: now,
             looked: now,
-            seen: Seen::default(),
+            last: now,
             unanswered: 0,
             silent: 0,
             heedless: 0,
@@ -171,9 +177,21 @@ impl Flow {
         }
     }
 
-    fn look(&mut self, now: Instant) {
+    /// What is held of it.
+    pub const fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// Whether it had no packets for so long that it can be forgotten.
+    pub fn is_gone(&self, now: Instant) -> bool {
+        now.saturating_since(self.last) > GONE
+    }
+
+    /// Looks at what has passed since the last look, [`Self::LOOK`] ago or more.
+    pub fn look(&mut self, now: Instant, seen: UdpSeen) {
         let span = now.saturating_since(std::mem::replace(&mut self.looked, now)).as_secs_f64();
-        let Seen { up, bytes, back, dropped } = std::mem::take(&mut self.seen);
+        let UdpSeen { up, bytes, back, dropped } = seen;
+        self.last = if up + back > 0 { now } else { self.last };
         let is_load = bytes as f64 * 8.0 / span >= LOAD;
         let is_answered = back > 0 && back * ANSWERED >= up;
         let is_excessive = is_load && dropped as f64 >= EXCESS * up as f64;
@@ -214,13 +232,13 @@ mod tests {
             let now = Instant::ZERO + Duration::from_millis(packet * 10);
             let shaped = flows.arrives(now, FlowId(1), Direction::Up, Bytes(1250));
             if shaped && packet % 10 < dropped {
-                flows.flows.get_mut(&FlowId(1)).unwrap().seen.dropped += 1;
+                flows.flows.get_mut(&FlowId(1)).unwrap().1.dropped += 1;
             }
             if packet % 10 < back {
                 flows.arrives(now, FlowId(1), Direction::Down, Bytes(64));
             }
             if packet % 100 == 99 {
-                held.push(flows.flows[&FlowId(1)].verdict);
+                held.push(flows.flows[&FlowId(1)].0.verdict());
             }
         }
         held

@@ -189,8 +189,7 @@ fn udp(scenario: &Scenario) -> UdpRule {
     let uploads = scenario.flows().filter(|(_, flow)| flow.direction == Direction::Up);
     let is_quic = |flow: &Flow| flow.traffic == Traffic::Quic;
     let usual = if uploads.map(|(_, flow)| flow).any(is_quic) { UdpRule::Shape } else { UdpRule::BypassUplink };
-    // The live box has no `auto`.
-    scenario.enforce.map(|own| own.vsb.udp).filter(|udp| *udp != UdpRule::Auto).unwrap_or(usual)
+    scenario.enforce.map_or(usual, |own| own.vsb.udp)
 }
 
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.

@@ -19,7 +19,7 @@ use super::channel;
 use super::discovery::{self, Discovery};
 use super::value::{PHY_RATES, RATES, WEIGHTS, interface, list, no, parsed, path};
 use super::wan;
-use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station};
+use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station, Wan};
 
 const ROOT: &[&str] = &[
     "name",
@@ -123,11 +123,12 @@ fn config(root: &Table) -> Checked<Config> {
     let discovery = discovery::read(root, &aps)?;
     apart(root, policy, &aps, &discovery)?;
     let plans = plans(root)?;
+    let wan = wan::read(root)?;
     Ok(Config {
         name,
         mode,
         policy,
-        udp: udp(root)?,
+        udp: udp(root, wan.as_ref())?,
         leaf: Leaf {
             kind: leaf,
             queue: if !root.has("queue") || root.is("queue", "auto") {
@@ -149,15 +150,15 @@ fn config(root: &Table) -> Checked<Config> {
         dashboard: parsed::<SocketAddr>(root, "dashboard", "an address and port", "\"127.0.0.1:8080\"")?,
         state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
         journal: journal(root)?,
-        wan: wan::read(root)?,
+        wan,
     })
 }
 
-/// The simulator's box tells by itself which UDP answers congestion; the kernel's counters of flows are not read yet.
-fn udp(root: &Table) -> Checked<UdpRule> {
+/// Uplink UDP has its station's class on the Internet link, which knows no flows.
+fn udp(root: &Table, wan: Option<&Wan>) -> Checked<UdpRule> {
     match root.or("udp", UdpRule::BypassUplink)? {
-        UdpRule::Auto => {
-            let problem = "the live box cannot tell yet which UDP answers congestion: `auto` is the simulator's";
+        UdpRule::Auto if wan.is_some_and(|wan| wan.up.is_some()) => {
+            let problem = "`udp = \"auto\"` does not go with `up` of [wan], whose stage tells no flows of UDP apart";
             let fix =
                 "write udp = \"shape\" where most of it is QUIC, or udp = \"bypass-uplink\" where most of it is calls";
             Err(root.blame("udp", Reason::new(problem, fix)))

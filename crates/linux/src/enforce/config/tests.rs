@@ -144,7 +144,11 @@ fn mistakes_name_place_and_remedy() {
         (swap("\"5 Mbit/s\"", "\"1 bit/s\""), "outside the range", "between"),
         (swap("[[station]]", "policy = \"airtime\"\n[[station]]"), "unknown key", "top of the file"),
         (swap("name = \"lobby\"", "name = \"lobby\"\npolicy = \"per-flow\""), "no meaning", "policy by station"),
-        (swap("name = \"lobby\"", "udp = \"auto\"\nname = \"lobby\""), "2:7: `udp`", "udp = \"bypass-uplink\" where"),
+        (
+            swap("name = \"lobby\"", "udp = \"auto\"\nwan = { up = \"9 Mbit/s\" }\nname = \"lobby\""),
+            "2:7: `udp`",
+            "udp = \"bypass-uplink\" where",
+        ),
         (swap("name = \"lobby\"", "name = \"lobby\"\nmetrics = \"9477\""), "metrics", "127.0.0.1:9477"),
         (swap("name = \"lobby\"", "name = \"lobby\"\ndashboard = \"on\""), "dashboard", "127.0.0.1:8080"),
         (swap("name = \"lobby\"", "name = \"lobby\"\nstate = \"run\""), "absolute", "begins with /"),

@@ -15,6 +15,7 @@ mod report;
 mod settings;
 mod station_log;
 mod troubles;
+mod udp_flows;
 mod wan;
 mod why;
 mod work;
@@ -34,6 +35,7 @@ use self::pools::PoolControl;
 use self::probes::Probes;
 use self::refused::Refused;
 use self::troubles::{Trouble, Troubles};
+use self::udp_flows::UdpFlows;
 use super::config::Config;
 use super::datapath::{DatapathError, Engine, HYSTERESIS, Layout, Netfilter, Preview, Restored, links};
 use super::discovery::Workers;
@@ -110,6 +112,7 @@ struct Daemon {
     /// When others had last removed what shapes.
     removed: Option<Instant>,
     netfilter: Netfilter,
+    udp_flows: UdpFlows,
     pools: Vec<PoolControl>,
     probes: Probes,
     workers: Workers,
@@ -182,6 +185,7 @@ impl Daemon {
             retuned: None,
             removed: None,
             netfilter,
+            udp_flows: UdpFlows::default(),
             pools: Vec::new(),
             probes,
             workers: Workers::new(Vec::new()),

@@ -206,6 +206,7 @@ impl Daemon {
                 "it sends {rate} of UDP, which passes the box by and takes air from all: no class can hold back what has been on the air"
             ));
         }
+        because.extend(self.udp_flows.of(station));
         if self.wan_binds() {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
         }

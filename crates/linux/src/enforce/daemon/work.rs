@@ -65,7 +65,7 @@ impl Daemon {
     }
 
     /// Time since the start, as the machines count it.
-    fn now(&self) -> Instant {
+    pub(super) fn now(&self) -> Instant {
         Instant::from_nanos(self.started.elapsed().as_nanos() as u64)
     }
 
@@ -82,6 +82,7 @@ impl Daemon {
             }
         }
         if self.ticks_done.is_multiple_of(SLOW) {
+            self.look_at_udp();
             self.judge();
             self.limit();
             self.limit_wan();

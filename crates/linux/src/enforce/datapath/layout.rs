@@ -142,6 +142,14 @@ impl Layout {
     }
 }
 
+/// Family of our table.
+pub(super) const fn family(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Routed => "inet",
+        Mode::Bridged => "bridge",
+    }
+}
+
 /// Minor number of a pool's class; never that of a leaf, so no packet can name it.
 pub const fn pool_minor(id: u16) -> u16 {
     newcomers_minor(id) | 1

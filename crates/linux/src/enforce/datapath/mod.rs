@@ -5,6 +5,7 @@
 //! redirects them to one IFB device; HTB there has a class a pool at C, and in it a leaf a station. Nothing of the
 //! operator's is replaced: all that is added is a table, a device, and filters behind all others.
 
+mod chains;
 mod classes;
 mod engine;
 mod flows;
@@ -22,6 +23,7 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod udp_flows;
 mod wan;
 mod watch;
 mod wire;
@@ -37,12 +39,13 @@ pub use layout::{MOST_LEAVES, MOST_POOLS};
 pub(crate) use leaf::largest;
 pub use links::{Link, OwnAddress, link_named, links, own_addresses};
 pub use neighbours::{Neighbour, NeighbourEvents, neighbours, ports, routes};
-pub use netfilter::{Arrivals, Netfilter};
+pub use netfilter::{Arrivals, Netfilter, UdpFlowsSeen};
 pub use preview::Preview;
 pub(crate) use queue::INNER;
 pub(in crate::enforce) use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
+pub use udp_flows::{UdpFlowKey, decide as decide_udp};
 pub use wan::{LINK, OTHERS, stage};
 pub(crate) use wan::{largest as stage_largest, preferences as stage_preferences};
 

@@ -1,11 +1,12 @@
 //! What nftables has counted and seen, over netlink and without starting a process.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::IpAddr;
 
 use super::TABLE;
 use super::layout::Key;
+use super::udp_flows::{UdpFlowKey, key};
 use super::wire::{Requests, attribute, attributes, put};
 use crate::enforce::config::{Mac, Mode};
 
@@ -29,6 +30,17 @@ pub struct Arrivals {
     pub other_down: u64,
     /// The same from the stations, without UDP that passes by.
     pub other_up: u64,
+}
+
+/// What the table holds of flows of UDP.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UdpFlowsSeen {
+    /// Packets and IP bytes up.
+    pub up: BTreeMap<UdpFlowKey, (u64, u64)>,
+    /// Packets down.
+    pub back: BTreeMap<UdpFlowKey, u64>,
+    /// Those that are shaped.
+    pub shaped: BTreeSet<UdpFlowKey>,
 }
 
 /// Counters and sets of our table.
@@ -100,18 +112,39 @@ impl Netfilter {
         self.elements("udp")
     }
 
+    /// Flows of UDP that went up lately, what came back for them, and which are shaped; packets and IP bytes since a flow was first seen.
+    ///
+    /// # Errors
+    /// The table is gone.
+    pub fn udp_flows(&mut self) -> io::Result<UdpFlowsSeen> {
+        let mut seen = UdpFlowsSeen::default();
+        let flow = |item: &[u8]| Some((key(value(item)?)?, counted(item)));
+        for suffix in ["4", "6"] {
+            self.dump(&format!("fup{suffix}"), |item| seen.up.extend(flow(item)))?;
+            self.dump(&format!("fback{suffix}"), |item| {
+                seen.back.extend(flow(item).map(|(key, count)| (key, count.0)));
+            })?;
+            self.dump(&format!("answers{suffix}"), |item| seen.shaped.extend(flow(item).map(|(key, _)| key)))?;
+        }
+        Ok(seen)
+    }
+
     fn elements(&mut self, set: &str) -> io::Result<Vec<(Key, u64)>> {
         let suffixes: &[&str] = if self.mode == Mode::Routed { &["4", "6"] } else { &["_mac"] };
         let mut elements = Vec::new();
         for suffix in suffixes {
-            let mut request = self.header();
-            put(&mut request, 2, format!("{set}{suffix}\0").as_bytes());
-            self.requests.dump(GET_ELEMENTS, &request, |payload| {
-                let list = payload.get(4..).and_then(|rest| attribute(rest, 3)).unwrap_or_default();
-                elements.extend(attributes(list).filter_map(|(_, item)| element(item)));
-            })?;
+            self.dump(&format!("{set}{suffix}"), |item| elements.extend(element(item)))?;
         }
         Ok(elements)
+    }
+
+    fn dump(&mut self, set: &str, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+        let mut request = self.header();
+        put(&mut request, 2, format!("{set}\0").as_bytes());
+        self.requests.dump(GET_ELEMENTS, &request, |payload| {
+            let list = payload.get(4..).and_then(|rest| attribute(rest, 3)).unwrap_or_default();
+            attributes(list).for_each(|(_, item)| each(item));
+        })
     }
 }
 
@@ -126,15 +159,28 @@ fn counter(payload: &[u8]) -> Option<(u16, &str, u64)> {
 
 /// An element of a set: its key, and what its counter says.
 fn element(item: &[u8]) -> Option<(Key, u64)> {
-    let value = attribute(attribute(item, 1)?, 1)?;
+    let value = value(item)?;
     let key = match value.len() {
         4 => Key::Ip(IpAddr::from(*value.first_chunk::<4>()?)),
         // Padded to eight.
         6 | 8 => Key::Mac(Mac(*value.first_chunk()?)),
         _ => Key::Ip(IpAddr::from(*value.first_chunk::<16>()?)),
     };
-    let counter = attribute(item, 7).and_then(|expression| attribute(attribute(expression, 2)?, 1)?.first_chunk());
-    Some((key, counter.map_or(0, |bytes| u64::from_be_bytes(*bytes))))
+    Some((key, counted(item).1))
+}
+
+/// The key of an element.
+fn value(item: &[u8]) -> Option<&[u8]> {
+    attribute(attribute(item, 1)?, 1)
+}
+
+/// Packets and bytes of an element's counter.
+fn counted(item: &[u8]) -> (u64, u64) {
+    let counter = attribute(item, 7).and_then(|expression| attribute(expression, 2));
+    let number = |kind| {
+        counter.and_then(|counter| attribute(counter, kind)?.first_chunk()).map_or(0, |n| u64::from_be_bytes(*n))
+    };
+    (number(2), number(1))
 }
 
 #[cfg(test)]

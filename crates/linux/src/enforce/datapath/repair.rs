@@ -9,9 +9,10 @@ use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
 use super::hysteresis::{HYSTERESIS, PARAMETER};
 use super::layout::Key;
+use super::layout::family;
 use super::links::Link;
 use super::netfilter::Netfilter;
-use super::script::{Script, family};
+use super::script::Script;
 use super::tools::DatapathError;
 use super::{IFB, pool_minor};
 

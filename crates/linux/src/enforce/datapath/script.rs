@@ -5,14 +5,14 @@
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use fairair_core::packet::Direction;
-use fairair_core::shaper::{Policy, UdpRule};
+use fairair_core::shaper::UdpRule;
 
+use super::chains::{bypass, fields, is_by_address, members, pool_chains};
 use super::classes::ClassParameters;
-use super::layout::{ApInterface, Key, Layout, Pool, newcomers_minor, pool_minor};
+use super::layout::{ApInterface, Key, Layout, Pool, family, pool_minor};
 use super::leaf::{LeafLines, leaf_ceil, pool_burst};
-use super::wan;
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
+use super::{udp_flows, wan};
 use crate::enforce::config::{Matcher, Mode};
 
 /// Buckets of connections with `per-flow`.
@@ -159,14 +159,6 @@ fn add_pool(lines: &mut String, verb: &str, layout: &Layout, pool: &Pool) {
     );
 }
 
-/// Of our table.
-pub(super) const fn family(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Routed => "inet",
-        Mode::Bridged => "bridge",
-    }
-}
-
 /// The part of the table that does not list stations.
 fn skeleton(layout: &Layout) -> String {
     let mut table = String::new();
@@ -182,6 +174,9 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
+    }
+    if layout.udp == UdpRule::Auto {
+        udp_flows::sets(&mut table);
     }
     if layout.interfaces().into_iter().any(|interface| is_by_station(layout, interface)) {
         for (name, kind) in maps {
@@ -242,7 +237,7 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
         let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
         return;
     }
-    if is_by_address(layout) && ap_interfaces.iter().all(|(pool, _)| !pool.is_counted) {
+    if is_by_address(layout) && layout.udp != UdpRule::Auto && ap_interfaces.iter().all(|(pool, _)| !pool.is_counted) {
         // Which pool it is matters to newcomers only: the others are spared the search for it.
         bypass(table, layout, direction);
         members(table, layout, address);
@@ -279,133 +274,6 @@ fn excluded(table: &mut String, layout: &Layout) {
             Matcher::Mac(mac) => ("ether", mac.to_string()),
         };
         let _ = writeln!(table, "    {field} saddr {what} return\n    {field} daddr {what} return");
-    }
-}
-
-/// What shows a packet's station, with the ending of the names of its sets.
-const fn fields(mode: Mode) -> &'static [(&'static str, &'static str)] {
-    match mode {
-        Mode::Routed => &[("ip", "4"), ("ip6", "6")],
-        Mode::Bridged => &[("ether", "_mac")],
-    }
-}
-
-/// Whether a packet's class follows from the address of its station.
-const fn is_by_address(layout: &Layout) -> bool {
-    matches!(layout.policy, Policy::PerStation | Policy::Airtime | Policy::AirtimePhy)
-}
-
-/// Lets uplink UDP pass by the shaper where it is to.
-fn bypass(table: &mut String, layout: &Layout, direction: &str) {
-    if direction == "up" && layout.udp == UdpRule::BypassUplink && !is_staged(layout) {
-        udp_senders_seen(table, layout);
-        if is_by_address(layout) {
-            newcomers_seen(table, layout, direction, "meta l4proto udp ");
-        }
-        table.push_str("    meta l4proto udp return\n");
-    }
-}
-
-/// Whether uplink UDP has its station's class on the Internet link; the interface lets it pass the pool then.
-fn is_staged(layout: &Layout) -> bool {
-    layout.wan.rates.contains_key(&Direction::Up)
-}
-
-/// Rules that count the bytes of who sends UDP past the shaper: `explain` names it, and controllers leave it out.
-fn udp_senders_seen(table: &mut String, layout: &Layout) {
-    for (field, suffix) in fields(layout.mode) {
-        let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} saddr counter }}");
-    }
-}
-
-/// Rules that record addresses without a class. An address counts as a station once it has both received and sent packets: source and
-/// destination addresses alone are easily forged.
-fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &str) {
-    for (field, suffix) in fields(layout.mode) {
-        let _ = if direction == "down" {
-            writeln!(table, "    {which}update @called{suffix} {{ {field} daddr }}")
-        } else {
-            writeln!(table, "    {which}{field} saddr @called{suffix} update @new{suffix} {{ {field} saddr }}")
-        };
-    }
-}
-
-/// Gives packets the class of their station; what follows is for those that have none.
-fn members(table: &mut String, layout: &Layout, address: &str) {
-    for (field, suffix) in fields(layout.mode) {
-        let _ = writeln!(table, "    meta priority set {field} {address} map @class{suffix} return");
-    }
-}
-
-fn pool_chains(table: &mut String, layout: &Layout, pool: &Pool) {
-    let (id, newcomers) = (pool.id, newcomers_minor(pool.id));
-    for (direction, address) in [("down", "daddr"), ("up", "saddr")] {
-        let _ = writeln!(table, "  chain p{id}_{direction} {{");
-        if pool.is_counted {
-            let _ = writeln!(table, "    counter name p{id}_{direction}");
-            if direction == "up" && layout.udp == UdpRule::BypassUplink {
-                if is_staged(layout) {
-                    udp_senders_seen(table, layout);
-                }
-                let _ = writeln!(table, "    meta l4proto udp counter name p{id}_udp");
-                let _ = writeln!(table, "    meta l4proto != {{ tcp, udp }} counter name p{id}_oup");
-            } else {
-                let _ = writeln!(table, "    meta l4proto != tcp counter name p{id}_o{direction}");
-            }
-        }
-        bypass(table, layout, direction);
-        match layout.policy {
-            Policy::PerStation | Policy::Airtime | Policy::AirtimePhy => {
-                members(table, layout, address);
-                let _ = writeln!(table, "    meta priority set 1:{newcomers:x}");
-                newcomers_seen(table, layout, direction, "");
-            }
-            Policy::PerDirection => {
-                let up = direction_minor(layout, id);
-                let (data, other) = if direction == "down" { (newcomers, up) } else { (up, newcomers) };
-                let _ = writeln!(table, "    meta priority set 1:{data:x}");
-                acknowledgements(table, other);
-            }
-            Policy::PerFlow => flows(table, layout, id, direction),
-        }
-        table.push_str("  }\n");
-    }
-}
-
-/// With `per-direction` an ACK waits with the data that it acknowledges. Behind data of the other direction it would hold
-/// its own up until that class runs empty and leaves its part to the other (the pendulum of Heusse, Merritt, Brown and
-/// Duda, Two-way TCP connections: old problem, new insight, CCR 2011).
-fn acknowledgements(table: &mut String, leaf: u16) {
-    // Headers of TCP with all options and nothing behind them.
-    for (protocol, longest) in [("ip", 80), ("ip6", 100)] {
-        let _ = writeln!(
-            table,
-            "    meta protocol {protocol} meta length <= {longest} tcp flags & (fin | syn | rst | psh) == 0 meta priority set \
-             1:{leaf:x}"
-        );
-    }
-}
-
-/// The leaf for uplink packets with `per-direction`: the second one of the pool.
-fn direction_minor(layout: &Layout, pool: u16) -> u16 {
-    let second = layout.leaves.iter().find(|(minor, leaf)| leaf.pool == pool && **minor != newcomers_minor(pool));
-    second.map_or_else(|| newcomers_minor(pool), |(minor, _)| *minor)
-}
-
-/// Buckets by a hash of addresses and ports that both directions of a connection agree on.
-fn flows(table: &mut String, layout: &Layout, pool: u16, direction: &str) {
-    let (near, far) = if direction == "down" { ("d", "s") } else { ("s", "d") };
-    let leaves = layout.leaves.iter().filter(|(minor, leaf)| leaf.pool == pool && **minor != newcomers_minor(pool));
-    let buckets: Vec<_> = leaves.enumerate().map(|(bucket, (minor, _))| format!("{bucket} : 1:{minor:x}")).collect();
-    let _ = writeln!(table, "    meta priority set 1:{:x}", newcomers_minor(pool));
-    for ip in ["ip", "ip6"] {
-        let _ = writeln!(
-            table,
-            "    meta l4proto {{ tcp, udp }} meta priority set jhash {ip} {near}addr . {ip} {far}addr . th {near}port . \
-             th {far}port mod {} seed 0x66616972 map {{ {} }}",
-            buckets.len().max(1),
-            buckets.join(", ")
-        );
     }
 }
 

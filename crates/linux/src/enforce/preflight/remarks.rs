@@ -36,7 +36,7 @@ pub(super) fn readers(config: &Config) -> Option<String> {
 pub(super) fn leaky_caps(config: &Config) -> Option<String> {
     let has_caps = config.stations.iter().any(|own| own.plan.cap.is_some())
         || config.plans.values().any(|plan| plan.cap.is_some());
-    let passes_by = config.udp == UdpRule::BypassUplink && config.wan.as_ref().is_none_or(|wan| wan.up.is_none());
+    let passes_by = config.udp != UdpRule::Shape && config.wan.as_ref().is_none_or(|wan| wan.up.is_none());
     (has_caps && passes_by).then(|| {
         "`cap`: uplink UDP passes the shaper by and counts to no cap: write udp = \"shape\" if a station may not exceed its cap by QUIC or a \
          VPN either"
