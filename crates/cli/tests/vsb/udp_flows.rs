@@ -95,6 +95,20 @@ fn udp_that_is_answered_is_shaped_and_other_udp_passes_by() {
     let flows = shaped(&bench, "inet", 4);
     assert!(flows.contains("10.1.0.2 . 7001 . 10.2.0.2 . 7001") && !flows.contains("7002"), "{flows}");
     assert!(shaped(&bench, "inet", 6).contains("fd01::2 . 7003 . fd02::2 . 7003"));
+    // What comes back does not count as going up.
+    let counted = |set: &str| -> u64 {
+        let listed = bench.run(Place::Box, &["nft", "list", "set", "inet", "fairair", set]);
+        let element = listed.split("10.1.0.2 . 7001").nth(1).unwrap_or_else(|| panic!("{listed}"));
+        element
+            .split("packets ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .expect("a counter")
+            .parse()
+            .expect("a number")
+    };
+    let (up, back) = (counted("fup4"), counted("fback4"));
+    assert!((1.8..2.2).contains(&(up as f64 / back as f64)), "{up} up, {back} back");
     // Its class has what is shaped, and explain what is not.
     until(5, &bench, || (1.7e6..2.6e6).contains(&rate(&bench, "a")));
     assert!(told(&bench).contains("Mbit/s of UDP, which passes the box by"), "{}", told(&bench));

@@ -195,7 +195,8 @@ impl UdpFlow {
         let is_load = bytes as f64 * 8.0 / span >= LOAD;
         let is_answered = back > 0 && back * ANSWERED >= up;
         let is_excessive = is_load && dropped as f64 >= EXCESS * up as f64;
-        if is_answered {
+        // Who is shaped because of answers stays so while any come: a flow at the border does not change sides each second.
+        if is_answered || (back > 0 && self.verdict == Verdict::Answers) {
             (self.unanswered, self.silent) = (0, 0);
         } else {
             self.unanswered += up;
@@ -253,6 +254,19 @@ mod tests {
         assert_eq!(talk(&mut flows, 0, 3, 0, 0), [Verdict::Open, Verdict::Unanswered, Verdict::Unanswered]);
         assert_eq!(talk(&mut flows, 3, 2, 5, 0), [Verdict::Answers; 2], "it begins to hear");
         assert_eq!(talk(&mut flows, 5, 2, 0, 0)[1], Verdict::Unanswered, "and ceases to");
+    }
+
+    /// One answer for a hundred packets: in some looks there is none.
+    #[test]
+    fn a_flow_that_is_answered_seldom_does_not_change_sides() {
+        let mut flow = UdpFlow::new(Instant::ZERO);
+        let mut held = Vec::new();
+        for look in 1..40 {
+            let now = Instant::ZERO + Duration::from_millis(500 * look);
+            flow.look(now, UdpSeen { up: 178, bytes: 178 * 1200, back: 1 + look % 2, dropped: 0 });
+            held.push(flow.verdict());
+        }
+        assert!(held[1..].iter().all(|verdict| *verdict == Verdict::Answers), "{held:?}");
     }
 
     /// Acknowledgements come back, but nobody reads them: 1 Mbit/s goes on where 0.6 may pass. It takes 70 s to tell that from what waits

@@ -8,11 +8,8 @@ use fairair_core::units::Instant;
 
 use super::Daemon;
 use super::troubles::Trouble;
-use crate::enforce::datapath::{ClassStats, UdpFlowKey, UdpFlowsSeen, decide_udp, leaf_minor};
+use crate::enforce::datapath::{ClassStats, MOST_UDP_FLOWS, UdpFlowKey, UdpFlowsSeen, decide_udp, leaf_minor};
 use crate::enforce::site::Station;
-
-/// Most flows that are held; 16,384 of each IP version are counted at a time.
-const MOST: usize = 32_768;
 
 /// All flows of UDP that are known.
 #[derive(Debug, Default)]
@@ -29,6 +26,8 @@ struct Known {
     /// As counted at the last look: packets and bytes up, packets down.
     up: (u64, u64),
     back: u64,
+    /// It had packets then.
+    is_active: bool,
 }
 
 impl UdpFlows {
@@ -44,9 +43,8 @@ impl UdpFlows {
         // A flow may have begun right after the last look.
         let since = self.looked.replace(now).unwrap_or(Instant::ZERO);
         for key in seen.up.keys() {
-            if self.flows.len() < MOST && !self.flows.contains_key(key) {
-                self.flows.insert(*key, Known { flow: UdpFlow::new(since), up: (0, 0), back: 0 });
-            }
+            let new = || Known { flow: UdpFlow::new(since), up: (0, 0), back: 0, is_active: true };
+            self.flows.entry(*key).or_insert_with(new);
         }
         for (key, known) in &mut self.flows {
             let (up, back) =
@@ -60,9 +58,11 @@ impl UdpFlows {
             };
             let seen = UdpSeen { up: packets, bytes: grown(up.1, known.up.1), back: grown(back, known.back), dropped };
             known.flow.look(now, seen);
-            (known.up, known.back) = (up, back);
+            (known.up, known.back, known.is_active) = (up, back, packets > 0);
         }
-        self.flows.retain(|_, known| !known.flow.is_gone(now));
+        // Who was heedless is known for longer than the set has it.
+        let stays = |known: &Known| known.flow.verdict() == Verdict::Heedless && !known.flow.is_gone(now);
+        self.flows.retain(|key, known| seen.up.contains_key(key) || stays(known));
         let shaped: BTreeSet<UdpFlowKey> = self.held(Verdict::Answers).copied().collect();
         (shaped.difference(&seen.shaped).copied().collect(), seen.shaped.difference(&shaped).copied().collect())
     }
@@ -86,8 +86,12 @@ impl UdpFlows {
 
     /// What is held of the flows of `station`, in a sentence.
     pub(super) fn of(&self, station: &Station) -> Option<String> {
+        let is_own = |key: &UdpFlowKey| station.addresses.iter().any(|own| *own == key.near.ip());
         let count = |verdict| {
-            self.held(verdict).filter(|key| station.addresses.iter().any(|own| *own == key.near.ip())).count()
+            let holds = |(key, known): &(&UdpFlowKey, &Known)| {
+                known.is_active && known.flow.verdict() == verdict && is_own(key)
+            };
+            self.flows.iter().filter(holds).count()
         };
         let (answers, unanswered, heedless) =
             (count(Verdict::Answers), count(Verdict::Unanswered), count(Verdict::Heedless));
@@ -123,7 +127,15 @@ impl Daemon {
             let now = self.now();
             let (add, remove) = self.udp_flows.look(now, &seen, class, &self.counts.classes);
             decide_udp(self.site.config().mode, &add, &remove)
-                .map_err(|error| format!("cannot shape a flow of UDP: {error}"))
+                .map_err(|error| format!("cannot shape a flow of UDP: {error}"))?;
+            let of = |is_v4| seen.up.keys().filter(|key| key.near.is_ipv4() == is_v4).count();
+            if of(true).max(of(false)) < MOST_UDP_FLOWS {
+                return Ok(());
+            }
+            Err(format!(
+                "more flows of UDP go up than the {MOST_UDP_FLOWS} that are counted: others pass by the box, answered or not. Somebody may be \
+                 scanning ports"
+            ))
         });
         self.troubles.watch(Trouble::Udp, decided);
     }

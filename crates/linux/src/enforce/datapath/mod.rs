@@ -45,7 +45,7 @@ pub(crate) use queue::INNER;
 pub(in crate::enforce) use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
 pub use tools::{DatapathError, Dump, Tools};
-pub use udp_flows::{UdpFlowKey, decide as decide_udp};
+pub use udp_flows::{MOST_COUNTED as MOST_UDP_FLOWS, UdpFlowKey, decide as decide_udp};
 pub use wan::{LINK, OTHERS, stage};
 pub(crate) use wan::{largest as stage_largest, preferences as stage_preferences};
 

@@ -9,6 +9,9 @@ use crate::enforce::config::Mode;
 
 use super::DatapathError;
 
+/// Most flows of an IP version that are counted at a time.
+pub const MOST_COUNTED: usize = 16_384;
+
 /// A flow of UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UdpFlowKey {
@@ -22,10 +25,10 @@ pub struct UdpFlowKey {
 /// by the daemon, and passes by again a quarter of an hour after the last one has ended.
 pub(super) fn sets(table: &mut String) {
     for (suffix, address) in [("4", "ipv4_addr"), ("6", "ipv6_addr")] {
-        for (name, timeout) in [("fup", "10s"), ("fback", "10s"), ("answers", "15m")] {
+        for (name, timeout) in [("fup", "10s"), ("fseen", "10s"), ("fback", "10s"), ("answers", "15m")] {
             let _ = writeln!(
                 table,
-                "  set {name}{suffix} {{\n    type {address} . inet_service . {address} . inet_service;\n    size 16384;\n    flags \
+                "  set {name}{suffix} {{\n    type {address} . inet_service . {address} . inet_service;\n    size {MOST_COUNTED};\n    flags \
                  dynamic,timeout;\n    timeout {timeout};\n  }}"
             );
         }
@@ -33,7 +36,8 @@ pub(super) fn sets(table: &mut String) {
 }
 
 /// Rules that count flows of UDP, each seen from its station, and let those that answer congestion leave for the chain that shapes. What
-/// comes back counts for a flow that has gone up: others cannot fill the set.
+/// comes back counts for a flow that has gone up: others cannot fill the set. That is looked up in a set without counters, since the kernel
+/// counts a look-up in one with counters, too.
 pub(super) fn counted(table: &mut String, direction: &str, pool: u16) {
     for (ip, suffix) in [("ip", "4"), ("ip6", "6")] {
         let flow = if direction == "up" {
@@ -44,10 +48,10 @@ pub(super) fn counted(table: &mut String, direction: &str, pool: u16) {
         let _ = if direction == "up" {
             writeln!(
                 table,
-                "    update @fup{suffix} {{ {flow} counter }}\n    {flow} @answers{suffix} goto p{pool}_answers"
+                "    update @fup{suffix} {{ {flow} counter }}\n    update @fseen{suffix} {{ {flow} }}\n    {flow} @answers{suffix} goto p{pool}_answers"
             )
         } else {
-            writeln!(table, "    {flow} @fup{suffix} update @fback{suffix} {{ {flow} counter }}")
+            writeln!(table, "    {flow} @fseen{suffix} update @fback{suffix} {{ {flow} counter }}")
         };
     }
 }
