@@ -44,14 +44,16 @@ pub(crate) fn goodputs(bench: &Bench, transfers: &[Transfer<'_>], skip: u64, sec
 }
 
 /// Goodput in bit/s of the transfers `a` and of the transfers `b`, all at once from second 5 on: of three times of four seconds,
-/// the one between the others by the ratio of `a` to `b`. What stops one sender for a moment is in one of the three only.
+/// the ratio between the others, and the mean of the sums: a trial of C raises one time and lowers the next. What stops one sender for a moment is in one of the three only.
 pub(crate) fn share(bench: &Bench, a: &[Transfer<'_>], b: &[Transfer<'_>]) -> (f64, f64) {
     let all: Vec<_> = a.iter().chain(b).copied().collect();
     let rates = begin(bench, &all, 5, 4, 3).counted();
     let sum = |of: &[Vec<f64>], window: usize| of.iter().map(|rates| rates[window]).sum::<f64>();
     let mut windows = [0, 1, 2].map(|window| (sum(&rates[..a.len()], window), sum(&rates[a.len()..], window)));
+    let total = windows.iter().map(|(a, b)| a + b).sum::<f64>() / 3.0;
     windows.sort_by(|(a, b), (c, d)| (a / b).total_cmp(&(c / d)));
-    windows[1]
+    let (a, b) = windows[1];
+    (a * total / (a + b), b * total / (a + b))
 }
 
 /// Starts all transfers at once. Their time begins when all are connected, however long that takes, and they send until
