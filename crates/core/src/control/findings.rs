@@ -20,7 +20,6 @@ pub(super) struct Findings {
     /// Only the C before this one was found to be too high.
     pub(super) is_suspected: bool,
     /// Trials in a row that ended before they began, as no station answered.
-    #[serde(default)]
     pub(super) unheard: u32,
 }
 

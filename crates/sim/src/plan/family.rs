@@ -115,18 +115,18 @@ fn policy(ranges: &Ranges, x: f64) -> Policy {
 /// A box, with batches where the cell aggregates. The lower part of `queue` is that of the live box, a time at the rate of the class with
 /// flows apart.
 fn boxed(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let (from, low) = if ranges.aggregates { (0.5, 0.5) } else { (0.4, 0.0) };
+    let (from, low) = if ranges.gear.aggregates { (0.5, 0.5) } else { (0.4, 0.0) };
     let packets = between(1.0, 400.0, low + (queue - from) / (1.0 - from) * (1.0 - low)).round() as usize;
     let queue = Some(packets).filter(|_| queue >= from);
-    let batches = ranges.aggregates;
+    let batches = ranges.gear.aggregates;
     Change { enforce: Some(BoxChange { policy, capacity, queue, batches }), ..Change::default() }
 }
 
 /// The same; where the cell aggregates, the ends of both parts of `queue` are boxes that send packet by packet, which needs nothing of the kernel.
 fn of_either_kind(ranges: &Ranges, policy: Policy, queue: f64, capacity: CapacityParams) -> Change {
-    let by_packets = ranges.aggregates && !(0.15..0.8).contains(&queue);
+    let by_packets = ranges.gear.aggregates && !(0.15..0.8).contains(&queue);
     let queue = match queue {
-        queue if !ranges.aggregates || queue < 0.5 => queue,
+        queue if !ranges.gear.aggregates || queue < 0.5 => queue,
         queue if by_packets => 0.5 + (queue - 0.8) * 2.5,
         queue => 0.5 + (queue - 0.5) / 0.6,
     };
@@ -359,7 +359,7 @@ const BY_STATION: [Policy; 2] = [Policy::PerStation, Policy::Airtime];
 fn followed_or_known(ranges: &Ranges, x: f64) -> CapacityParams {
     match x {
         x if x < 0.5 => adaptive(ranges, x * 2.0),
-        x if ranges.aggregates => fixed(ranges, x * 2.0 - 1.0),
+        x if ranges.gear.aggregates => fixed(ranges, x * 2.0 - 1.0),
         x => air(ranges, x * 2.0 - 1.0),
     }
 }
@@ -390,12 +390,12 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
     let held = of_box && !classes.held.is_empty();
-    let (of_weights, of_caps) = if ranges.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
+    let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
     let mut sets =
         vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (of_weights, weights), (of_caps, caps), (HELD, held)];
     let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
     sets.extend([(SOME_CAPPED, caps && names_some), (ANY, any)]);
-    if ranges.aggregates {
+    if ranges.gear.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());

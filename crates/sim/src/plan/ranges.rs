@@ -20,8 +20,6 @@ pub(crate) struct Ranges {
     pub(super) equal: f64,
     /// The box's largest capacity.
     pub(super) most: Bitrate,
-    /// Whether stations and AP aggregate: 802.11n and later.
-    pub(super) aggregates: bool,
     /// What the access point and its cell have, which no plan changes.
     pub(super) gear: Gear,
     /// Whether stations have weights or caps of their own, which policies by flow or direction do not know.
@@ -72,7 +70,6 @@ impl Ranges {
             capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
             equal: equal(scenario),
             most: Enforce::most_in(&scenario.radio),
-            aggregates: scenario.radio.qos.is_some(),
             gear: Gear::of(scenario),
             by_station: scenario
                 .stations

@@ -174,7 +174,7 @@ impl<'a> Search<'a> {
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
         let (budget, largest) =
-            if self.ranges.aggregates { (BUDGET_AGGREGATED, MOST_AGGREGATED) } else { (BUDGET, FACTORS.1) };
+            if self.ranges.gear.aggregates { (BUDGET_AGGREGATED, MOST_AGGREGATED) } else { (BUDGET, FACTORS.1) };
         let scale = self.effort * (budget / self.cost_of_default(first + families.len())).clamp(FACTORS.0, largest);
         self.has_room = scale >= ROOM;
         self.expect(first + families.len(), scale);
@@ -212,7 +212,7 @@ impl<'a> Search<'a> {
             }
             let parents = self.elites(seen, as_is, many(16));
             let mut more = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
-            if self.ranges.aggregates {
+            if self.ranges.gear.aggregates {
                 more.extend(proposals::across(&leaders(proved), &self.ranges));
             }
             self.look(&unseen(more, seen), FIRST, seen)?;
@@ -227,7 +227,7 @@ impl<'a> Search<'a> {
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
             let mut near = cross::edges(second, &self.ranges, before, many(EDGES));
             near.extend(proposals::beside(&parents, &self.ranges, fine));
-            if self.ranges.aggregates {
+            if self.ranges.gear.aggregates {
                 let missed = near_misses(second, proved, before);
                 near.extend(proposals::beside(&missed, &self.ranges, false));
                 near.extend(proposals::across(&missed, &self.ranges));
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
         replace(proved, again);
-        if self.ranges.aggregates {
+        if self.ranges.gear.aggregates {
             self.prove_likely((second, third, proved))?;
         }
         self.prove_others(as_is, seen, (second, third, proved))?;

@@ -61,6 +61,8 @@ pub(super) enum Trouble {
     Sweep,
     /// Senders of UDP cannot be read.
     Udp,
+    /// Flows of UDP cannot be read or shaped, or are more than are counted.
+    UdpFlows,
     /// The counters of the Internet link cannot be read.
     Wan,
     /// The limits of the Internet link's queues cannot be set.

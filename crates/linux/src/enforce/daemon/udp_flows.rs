@@ -108,6 +108,17 @@ impl UdpFlows {
     }
 }
 
+/// Whether all flows that go up can be counted.
+fn room(seen: &UdpFlowsSeen) -> Result<(), String> {
+    let of = |is_v4| seen.up.keys().filter(|key| key.near.is_ipv4() == is_v4).count();
+    if of(true).max(of(false)) < MOST_UDP_FLOWS {
+        return Ok(());
+    }
+    Err(format!(
+        "more flows of UDP go up than the {MOST_UDP_FLOWS} that are counted: others pass by the box, answered or not. Somebody may be scanning ports"
+    ))
+}
+
 impl Daemon {
     /// With `udp = "auto"`: shapes what answers congestion.
     pub(super) fn look_at_udp(&mut self) {
@@ -128,16 +139,9 @@ impl Daemon {
             let (add, remove) = self.udp_flows.look(now, &seen, class, &self.counts.classes);
             decide_udp(self.site.config().mode, &add, &remove)
                 .map_err(|error| format!("cannot shape a flow of UDP: {error}"))?;
-            let of = |is_v4| seen.up.keys().filter(|key| key.near.is_ipv4() == is_v4).count();
-            if of(true).max(of(false)) < MOST_UDP_FLOWS {
-                return Ok(());
-            }
-            Err(format!(
-                "more flows of UDP go up than the {MOST_UDP_FLOWS} that are counted: others pass by the box, answered or not. Somebody may be \
-                 scanning ports"
-            ))
+            room(&seen)
         });
-        self.troubles.watch(Trouble::Udp, decided);
+        self.troubles.watch(Trouble::UdpFlows, decided);
     }
 }
 
@@ -217,5 +221,15 @@ mod tests {
         });
         assert!(passes_by.is_some_and(|look| (14..20).contains(&look)), "{passes_by:?}");
         assert_eq!(flows.held(Verdict::Heedless).count(), 1);
+    }
+
+    #[test]
+    fn more_flows_than_are_counted_are_told() {
+        let of = |flows: u16| {
+            let up = (0..flows).map(|port| (key(port), (1, 100))).collect();
+            room(&UdpFlowsSeen { up, ..UdpFlowsSeen::default() })
+        };
+        assert_eq!(of(16_383), Ok(()));
+        assert!(of(16_384).is_err_and(|told| told.contains("16384")));
     }
 }

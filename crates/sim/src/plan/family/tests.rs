@@ -69,7 +69,7 @@ fn queues_of_linux_are_for_all_cells_and_edca_for_those_that_aggregate() {
         let ranges = Ranges::new(&scenario, 800.0, Classes::default());
         let (families, left_out) = families(None, &ranges);
         assert!(!left_out.contains(&"mac80211"));
-        for family in families.iter().filter(|_| ranges.aggregates) {
+        for family in families.iter().filter(|_| ranges.gear.aggregates) {
             let change = family.change(&ranges, &vec![0.7; family.dims]);
             let snippet = change.snippet(&scenario);
             let pasted = Scenario::from_toml(&format!("{cell}\n{snippet}"), "pasted.toml").unwrap();
@@ -101,7 +101,7 @@ fn only_what_can_be_deployed_today_is_tried_where_that_is_asked_for() {
             assert!(names.contains(&name), "{name} in {names:?}");
         }
         assert!(["tlas", "window-cap", "admission", "queue + window-cap"].iter().all(|name| left_out.contains(name)));
-        assert_eq!(names.contains(&"box, capacity = air"), !ranges.aggregates);
+        assert_eq!(names.contains(&"box, capacity = air"), !ranges.gear.aggregates);
     }
 }
 
