@@ -11,12 +11,14 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::delay::Delays;
+use super::ebb::{BEGINS, Ebb, HURRIES};
 use super::findings::Findings;
 use super::lowered::{
-    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, PACKET, RoundTrip, RoundTripChange, USED_UP, WATCHED, fall_apart,
-    fall_of,
+    DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, are_short, deep,
+    fall, goes_on,
 };
 use super::occupancy::Occupancy;
+use super::phase::Phase;
 use super::prober::{Probe, Prober};
 use super::room::{Next, Raised, Room};
 use super::signal::{ONE_SIDED, Signal};
@@ -30,9 +32,6 @@ const PROBE: Duration = Duration::from_millis(100);
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// For how long round trips are measured before C is lowered.
 const LISTENS: Duration = Duration::from_millis(1400);
-/// An upload goes on for as long as what waits at its station: so many bits, at half of what the cell carries; at most so long.
-const UPLINK_QUEUE: f64 = 300.0 * 12_000.0;
-const LONGEST: Duration = Duration::from_millis(1500);
 /// Time to the next trial: to the one that confirms, and after one without result, at first and at most.
 const CONFIRMS: Duration = Duration::from_secs(1);
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
@@ -45,25 +44,6 @@ const TOLD_PAUSE: Duration = Duration::from_secs(30);
 const DIVIDES: Duration = Duration::from_secs(5);
 /// What passes has changed by this share since C was found to be too high: that may be no longer so.
 const CHANGED: f64 = 0.1;
-/// A queue of so many packets in the cell is one too many where packets wait in the box, too: a right C leaves shorter ones.
-const DEEP: f64 = 12.0;
-
-/// What it does.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum Phase {
-    /// Looks at the box.
-    Watches,
-    /// Measures round trips since then.
-    Listens(Instant),
-    /// C is lowered since then; so much passed before, in bit/s.
-    Lowered(Instant, f64),
-    /// Measures round trips since then, before C rises.
-    Weighs(Instant),
-    /// C is raised.
-    Raised(Raised),
-    /// C is lowered until then, for what passed above the user's C.
-    Repays(Instant),
-}
 
 /// Watches over a fixed C.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -85,10 +65,14 @@ pub struct Guard {
     last_trial: Instant,
     pause: Duration,
     findings: Findings,
+    /// The load ended before the last trial could: round trips are measured from the begin of the next one.
+    hurries: bool,
     /// The trial at work, or the last one, began while packets waited in the box.
     is_beside_queue: bool,
     /// Since when packets wait in the box.
     divides_since: Option<Instant>,
+    /// When next to nothing passed last.
+    quiet_at: Option<Instant>,
     /// Trials beside a load that does not back off which found none.
     in_vain: u32,
     room: Room,
@@ -116,8 +100,10 @@ impl Guard {
             last_trial: Instant::ZERO,
             pause: Duration::ZERO,
             findings: Findings::default(),
+            hurries: false,
             is_beside_queue: false,
             divides_since: None,
+            quiet_at: None,
             in_vain: 0,
             room: Room::default(),
             owed: 0.0,
@@ -196,10 +182,11 @@ impl Guard {
         while let Some(lost) = self.prober.poll_lost(now) {
             self.delays.lost(now, lost.station);
         }
+        self.follow_ebb(now);
         match self.phase {
             Phase::Watches => self.watch(now),
             Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
-                Some(rate) if self.is_beside_queue && self.is_short(rate) => {
+                Some(rate) if self.is_beside_queue && are_short(&self.trips, rate) => {
                     // Nobody who answers shows nothing.
                     self.conclude(now, None, self.findings.is_suspected || self.trips.len() >= LEAST_TRIPS);
                     self.phase = if self.findings.is_told { Phase::Watches } else { Phase::Weighs(since) };
@@ -214,16 +201,17 @@ impl Guard {
                     self.occupancy.restart();
                     self.set(now, self.lowered() * rate, Reason::Trial);
                 }
+                None if self.hurries && now < since + HURRIES => {}
                 None => {
                     self.room.put_off(now);
-                    self.phase = Phase::Watches;
+                    (self.hurries, self.phase) = (false, Phase::Watches);
                 }
             },
             Phase::Lowered(since, rate) if now >= since + goes_on(rate) + LASTS => self.end(now, since, rate),
             Phase::Weighs(since) => self.weigh(now, since),
             Phase::Raised(raised) => self.raise(now, raised),
             Phase::Repays(until) if now >= until => self.settle(now),
-            Phase::Listens(_) | Phase::Lowered(..) | Phase::Repays(_) => {}
+            Phase::Listens(_) | Phase::Lowered(..) | Phase::Ebbs(_) | Phase::Repays(_) => {}
         }
         let is_quiet = self.phase == Phase::Watches;
         if !is_quiet {
@@ -269,8 +257,8 @@ impl Guard {
     fn watch(&mut self, now: Instant) {
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         if let Some(span) = self.occupancy.span(WATCHED) {
-            let divides = span.is_capped() || (span.binds() && !is_one_sided);
-            self.divides_since = divides.then(|| self.divides_since.unwrap_or(now));
+            let binds = span.is_capped() || (span.binds() && !is_one_sided);
+            self.divides_since = binds.then(|| self.divides_since.unwrap_or(now));
             let divides = self.divides_since.is_some_and(|since| since + DIVIDES <= now);
             if divides && (span.is_capped() || (!self.findings.is_told && !self.is_beside_queue)) {
                 self.forget();
@@ -292,7 +280,15 @@ impl Guard {
             }
             self.is_beside_queue = was_beside_queue;
         }
-        if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), self.occupancy.span(LOOK))
+        let last = self.occupancy.span(LOOK);
+        if last.is_some_and(|last| last.rate < LEAST_RATE) {
+            self.quiet_at = Some(now);
+        }
+        if self.hurries && now >= self.next_trial && last.is_some_and(|last| last.rate > LEAST_RATE) {
+            self.is_beside_queue = false;
+            return self.listen(now);
+        }
+        if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), last)
             && self.room.is_due(now, span, last)
         {
             self.is_beside_queue = !is_one_sided;
@@ -300,6 +296,34 @@ impl Guard {
             if is_one_sided {
                 self.phase = Phase::Weighs(now);
             }
+        }
+    }
+
+    /// Ends what the end of the load leaves no time for, and concludes from round trips without it.
+    fn follow_ebb(&mut self, now: Instant) {
+        match self.phase {
+            Phase::Listens(_) => {
+                let Some((ebb, is_open)) = Ebb::begun(now, &self.occupancy) else { return };
+                self.is_beside_queue = !is_open;
+                if is_open || self.findings.is_told {
+                    self.phase = Phase::Ebbs(ebb);
+                }
+            }
+            Phase::Lowered(since, rate) => {
+                let Some(ebb) = Ebb::in_trial(now, &self.occupancy, since, rate) else { return };
+                self.settle(now);
+                self.phase = Phase::Ebbs(ebb);
+            }
+            Phase::Ebbs(ebb) if ebb.is_over(now, &self.occupancy) => {
+                match ebb.change(&self.trips) {
+                    // Beside packets that wait in the box a load begins with a queue in the cell, and none stays.
+                    RoundTripChange::By(..) if !self.is_beside_queue => self.conclude(now, Some(ebb.rate), false),
+                    RoundTripChange::Not => self.conclude(now, None, true),
+                    RoundTripChange::By(..) | RoundTripChange::Unknown => {}
+                }
+                (self.hurries, self.phase) = (true, Phase::Watches);
+            }
+            _ => {}
         }
     }
 
@@ -328,10 +352,8 @@ impl Guard {
     }
 
     fn raise(&mut self, now: Instant, mut raised: Raised) {
-        // A look may be late by some milliseconds.
-        let step = Room::step().saturating_sub(Duration::from_nanos(PROBE.as_nanos() / 2));
         let over = (self.c / self.fixed - 1.0) * now.saturating_since(raised.step_began()).as_secs_f64();
-        let next = self.room.follow(now, &mut raised, &self.trips, self.occupancy.span(step), self.c);
+        let next = self.room.follow(now, &mut raised, &self.trips, self.occupancy.span(Room::step(PROBE)), self.c);
         if next != Next::Wait {
             self.owed += over;
         }
@@ -360,12 +382,11 @@ impl Guard {
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
         let times = (since, since + goes_on(rate) + DRAINED);
-        let change = match fall_of(&self.trips, times.0, times.1, rate) {
-            RoundTripChange::Unknown => fall_apart(&self.trips, times, rate),
-            change => change,
-        };
+        let change = fall(&self.trips, times, rate);
         let least = if self.is_beside_queue { deep(rate) } else { 0.0 };
-        let is_queue = is_wanted && matches!(change, RoundTripChange::By(fell, _) if fell > least);
+        let is_new = self.is_beside_queue && self.quiet_at.is_some_and(|at| since < at + BEGINS);
+        let is_queue = is_wanted && !is_new && matches!(change, RoundTripChange::By(fell, _) if fell > least);
+        self.hurries = false;
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         // Beside such a load the cell carries something between the C of the trial and that of one step before.
         let carried = if is_one_sided { self.lowered() / LOWERED.sqrt() * rate } else { rate };
@@ -388,13 +409,6 @@ impl Guard {
         (self.last_trial, self.next_trial) = (now, now + self.pause);
     }
 
-    /// Whether round trips are too short for a queue of [`DEEP`] packets at `rate` bit/s.
-    fn is_short(&self, rate: f64) -> bool {
-        let mut all: Vec<f64> = self.trips.iter().map(|trip| trip.rtt.as_secs_f64()).collect();
-        all.sort_by(f64::total_cmp);
-        all.get(all.len() / 2).is_none_or(|median| *median < deep(rate))
-    }
-
     /// The box divides what passes, or something before it does: what was found counts no more.
     fn forget(&mut self) {
         self.in_vain = 0;
@@ -409,9 +423,11 @@ impl Guard {
     /// Asks the next station in turn that has traffic and may answer.
     fn probe(&mut self, now: Instant) {
         let stations = self.delays.len();
+        let was_asked = |station| self.trips.iter().any(|trip| trip.station == station);
+        let is_ebb = matches!(self.phase, Phase::Ebbs(_));
         let may = |station: &usize| {
             !self.signal.is_absent(*station)
-                && self.signal.is_active(*station, now)
+                && (self.signal.is_active(*station, now) || (is_ebb && was_asked(*station)))
                 && self.delays.may_answer(*station, now)
         };
         let turn = (0..stations).map(|step| (self.turn + step) % stations).find(may);
@@ -420,14 +436,4 @@ impl Guard {
             self.prober.send(now, station, self.signal.down);
         }
     }
-}
-
-/// How long [`DEEP`] packets take at `rate` bit/s, in seconds.
-fn deep(rate: f64) -> f64 {
-    DEEP * PACKET.as_bits() as f64 / rate
-}
-
-/// How long an upload may go on as before where `rate` bit/s pass.
-fn goes_on(rate: f64) -> Duration {
-    Duration::from_secs_f64(UPLINK_QUEUE / (rate / 2.0)).min(LONGEST)
 }

@@ -237,3 +237,29 @@ fn a_new_c_is_suspected_until_the_contrary_is_found() {
     assert_eq!(suspected(0.75, 20.0), (false, false), "far below what the cell carried");
     assert_eq!(suspected(0.93, 30.0), (true, false), "the cell carries more by now");
 }
+
+/// Loads that pause together leave no time for a trial: their ends show a queue in the cell, and where C is right they show none.
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_beside_loads_that_pause_together() {
+    for (carries, packets) in [(6.0, 75.0), (20.0, 75.0), (20.0, 30.0), (50.0, 75.0)] {
+        for (on, off) in [(3.0, 3.0), (2.5, 2.0), (4.0, 10.0)] {
+            for (share, uploads) in [(1.3, false), (1.3, true), (0.93, false), (0.93, true)] {
+                let mut cell = cell(share, carries, packets, uploads);
+                let mut within = None;
+                for round in 0..20 {
+                    cell.is_paused = false;
+                    cell.run(on);
+                    cell.is_paused = true;
+                    cell.run(off);
+                    within = within.or(told(&cell).map(|_| round));
+                }
+                println!(
+                    "{carries} Mbit/s, {packets} packets, {on} s on, {off} s off, C {share}, uploads {uploads}: round {within:?}, {:?}",
+                    told(&cell)
+                );
+                let is_told = told(&cell).is_some();
+                assert_eq!(is_told, share > 1.0, "{carries} {packets} {on} {off} {share} {uploads}");
+            }
+        }
+    }
+}

@@ -29,7 +29,12 @@ const LARGE_BUFFER: f64 = 500.0;
 const LONGEST_DRAIN: Duration = Duration::from_secs(5);
 /// A shorter queue, in seconds, may be missed by all round trips: at 90 Mbit/s and more nothing excludes one.
 const PRECISION: f64 = 0.0004;
-pub(super) const PACKET: Bytes = Bytes(1500);
+const PACKET: Bytes = Bytes(1500);
+/// A queue of so many packets in the cell is one too many where packets wait in the box, too: a right C leaves shorter ones.
+const DEEP: f64 = 12.0;
+/// An upload goes on for as long as what waits at its station: so many bits, at half of what the cell carries; at most so long.
+const UPLINK_QUEUE: f64 = 300.0 * 12_000.0;
+const LONGEST: Duration = Duration::from_millis(1500);
 /// So many standard errors are no error.
 const SURE: f64 = 3.0;
 /// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
@@ -69,6 +74,23 @@ pub(super) fn drained(rate: f64) -> Duration {
 /// The least queue of a full AP in a cell that carries `rate` bit/s, in seconds.
 pub(super) fn least_queue(rate: f64) -> f64 {
     LEAST_QUEUE * PACKET.as_bits() as f64 / rate
+}
+
+/// How long [`DEEP`] packets take at `rate` bit/s, in seconds.
+pub(super) fn deep(rate: f64) -> f64 {
+    DEEP * PACKET.as_bits() as f64 / rate
+}
+
+/// Whether round trips are too short for a queue of [`DEEP`] packets at `rate` bit/s.
+pub(super) fn are_short(trips: &[RoundTrip], rate: f64) -> bool {
+    let mut all: Vec<f64> = trips.iter().map(|trip| trip.rtt.as_secs_f64()).collect();
+    all.sort_by(f64::total_cmp);
+    all.get(all.len() / 2).is_none_or(|median| *median < deep(rate))
+}
+
+/// How long an upload may go on as before where `rate` bit/s pass.
+pub(super) fn goes_on(rate: f64) -> Duration {
+    Duration::from_secs_f64(UPLINK_QUEUE / (rate / 2.0)).min(LONGEST)
 }
 
 /// By how much the round trips `trips` are shorter from `drained_at` on than before `began`, at a rate of `rate` bit/s: through one AP of
@@ -136,6 +158,14 @@ pub(super) fn fall_apart(trips: &[RoundTrip], (began, drained_at): (Instant, Ins
     }
     let fell = before[before.len() / 4] - after[after.len() * 3 / 4];
     if fell > least_queue(rate) { RoundTripChange::By(fell, 0.0) } else { RoundTripChange::Unknown }
+}
+
+/// What round trips tell of a trial, by [`fall_of`], or by [`fall_apart`] where that is in doubt.
+pub(super) fn fall(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64) -> RoundTripChange {
+    match fall_of(trips, began, drained_at, rate) {
+        RoundTripChange::Unknown => fall_apart(trips, (began, drained_at), rate),
+        change => change,
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ mod descent;
 #[cfg(test)]
 mod descent_tests;
 mod drop;
+mod ebb;
 mod findings;
 mod guard;
 #[cfg(test)]
@@ -24,6 +25,7 @@ pub mod log;
 mod lowered;
 mod machine;
 mod occupancy;
+mod phase;
 mod prober;
 mod queues;
 mod room;

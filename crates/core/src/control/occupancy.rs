@@ -146,14 +146,24 @@ impl Occupancy {
         Some(self.between(first, self.looks.len() - 1))
     }
 
+    /// The looks from `from` ago up to `to` ago, and whether about as much passed in their first half as in the second one; `None`: they do not
+    /// reach so far back.
+    pub(super) fn earlier(&self, from: Duration, to: Duration) -> Option<(Span, bool)> {
+        let now = self.looks.back()?.at;
+        let ago = |time: Duration| self.looks.iter().rposition(|look| look.at + time <= now);
+        let middle = ago(Duration::from_nanos(u64::midpoint(from.as_nanos(), to.as_nanos())))?;
+        let (first, last) = (ago(from)?, ago(to)?);
+        let is_steady = is_steady(self.between(first, middle).rate, self.between(middle, last).rate);
+        Some((self.between(first, last), is_steady))
+    }
+
     /// What passed lately in bit/s, if about as much passed in the first second as in the second one.
     pub(super) fn steady_rate(&self) -> Option<f64> {
         let last = self.looks.len().checked_sub(1)?;
         let middle = self.looks.iter().rposition(|look| look.at + HALF <= self.looks[last].at)?;
         let (before, after) = (self.between(0, middle), self.between(middle, last));
         let is_long = self.looks[last].at.saturating_since(self.looks[0].at) >= LONG_ENOUGH;
-        let is_steady = (after.rate - before.rate).abs() < UNSTEADY * before.rate.max(after.rate);
-        (is_long && is_steady).then_some(f64::midpoint(before.rate, after.rate))
+        (is_long && is_steady(before.rate, after.rate)).then_some(f64::midpoint(before.rate, after.rate))
     }
 
     /// What comes up and the box drops, in bit/s, as far as it goes on for both of the last two seconds: what passes beyond C. Senders that
@@ -229,4 +239,9 @@ impl Occupancy {
             c: looks().map(|look| look.c).sum::<f64>() / number,
         }
     }
+}
+
+/// Whether two rates are about the same.
+fn is_steady(before: f64, after: f64) -> bool {
+    (after - before).abs() < UNSTEADY * before.max(after)
 }

@@ -137,9 +137,9 @@ impl Room {
         self.next_at = Some(now + SOON);
     }
 
-    /// The length of a step.
-    pub(super) const fn step() -> Duration {
-        STEP
+    /// The length of a step, less half of the time between two looks, `looks`: one may be late by some milliseconds.
+    pub(super) const fn step(looks: Duration) -> Duration {
+        STEP.saturating_sub(Duration::from_nanos(looks.as_nanos() / 2))
     }
 
     fn end(&mut self, now: Instant, found: Option<f64>) -> Next {

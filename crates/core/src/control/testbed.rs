@@ -84,6 +84,8 @@ pub(super) struct Cell {
     /// What the stations want, bit/s; above C the box has backlog.
     pub(super) load: f64,
     pub(super) silent: bool,
+    /// Senders have nothing to send for now, and what waits goes on.
+    pub(super) is_paused: bool,
     /// Others took the box's rules away: it counts and shapes nothing, and its machine goes on.
     pub(super) uncounted: bool,
     pub(super) deaf: Vec<bool>,
@@ -139,6 +141,7 @@ impl Cell {
             carries: 5.0 * MBPS,
             load: f64::INFINITY,
             silent: false,
+            is_paused: false,
             uncounted: false,
             deaf: vec![false; stations],
             late: vec![0.0; stations],
@@ -377,7 +380,7 @@ impl Cell {
             None => (self.load.min(c) * (1.0 - ACKS) * STEP / 8.0).min(self.buffer - self.queue),
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
-                greedy.waits += free.max(0.0);
+                greedy.waits += if self.is_paused { 0.0 } else { free.max(0.0) };
                 // It gets its part of C, and what the others leave.
                 let part = (fits / self.deaf.len() as f64).max(fits - greedy.waits);
                 let one_way = (self.one_way * STEP / 8.0).min(part.max(0.0));
@@ -420,6 +423,7 @@ impl Cell {
     fn upload(&mut self, fits: f64, carried: f64) -> (f64, f64) {
         let Some(uploads) = &mut self.uploads else { return (0.0, 0.0) };
         let queued = (uploads.window - uploads.waits - uploads.wire - uploads.lost).max(0.0);
+        let queued = if self.is_paused { 0.0 } else { queued };
         let sent = queued.min((carried / 2.0).max(carried - self.queue));
         uploads.waits += sent;
         let others = self.greedy.map_or(0.0, |greedy| greedy.waits);
