@@ -27,6 +27,8 @@ pub(crate) struct Load {
     /// Payload bytes that receivers have read, by station.
     received: Vec<Arc<AtomicU64>>,
     over: Arc<AtomicBool>,
+    /// Senders write nothing for now.
+    is_paused: Arc<AtomicBool>,
     threads: Vec<JoinHandle<std::io::Result<()>>>,
 }
 
@@ -36,7 +38,7 @@ impl Load {
     /// Starts all transfers at once.
     pub(crate) fn start(radio: &Radio, wants: &[Wants]) -> Result<Load> {
         let over = Arc::new(AtomicBool::new(false));
-        let mut load = Load { received: Vec::new(), over, threads: Vec::new() };
+        let mut load = Load { received: Vec::new(), over, is_paused: Arc::default(), threads: Vec::new() };
         let mut port = 5001;
         for (index, wanted) in wants.iter().enumerate() {
             let received = Arc::new(AtomicU64::new(0));
@@ -65,9 +67,15 @@ impl Load {
         let listener = to.enter(|| TcpListener::bind(at)).map_err(|error| format!("{at}: {error}"))?;
         let over = Arc::clone(&self.over);
         self.threads.push(std::thread::spawn(move || sink(&listener, &received, &over)));
-        let over = Arc::clone(&self.over);
-        self.threads.push(from.spawn(move || source(at, &control, &over)).map_err(|error| error.to_string())?);
+        let (over, is_paused) = (Arc::clone(&self.over), Arc::clone(&self.is_paused));
+        self.threads
+            .push(from.spawn(move || source(at, &control, &over, &is_paused)).map_err(|error| error.to_string())?);
         Ok(())
+    }
+
+    /// All senders pause, or go on.
+    pub(crate) fn pause(&self, is_paused: bool) {
+        self.is_paused.store(is_paused, Ordering::Relaxed);
     }
 
     /// Goodput of each station over `seconds`, bit/s.
@@ -113,7 +121,7 @@ fn sink(listener: &TcpListener, received: &AtomicU64, over: &AtomicBool) -> std:
     reset(&stream)
 }
 
-fn source(to: SocketAddr, control: &str, over: &AtomicBool) -> std::io::Result<()> {
+fn source(to: SocketAddr, control: &str, over: &AtomicBool, is_paused: &AtomicBool) -> std::io::Result<()> {
     let mut stream: TcpStream = loop {
         let socket = Socket::new(Domain::for_address(to), Type::STREAM, None)?;
         socket.set_tcp_congestion(control.as_bytes())?;
@@ -126,6 +134,10 @@ fn source(to: SocketAddr, control: &str, over: &AtomicBool) -> std::io::Result<(
     stream.set_write_timeout(Some(PATIENCE))?;
     let buffer = vec![0; 1 << 16];
     while !over.load(Ordering::Relaxed) {
+        if is_paused.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+            continue;
+        }
         match stream.write(&buffer) {
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
             _ => {}

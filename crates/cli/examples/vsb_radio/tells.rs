@@ -42,6 +42,8 @@ struct Case {
     /// After so many seconds there is no access point for four more, and then one that carries three times as much: time
     /// counts from there.
     replaced_after: Option<u64>,
+    /// All transfers pause together: so many seconds of load, and so many without.
+    pauses: Option<(u64, u64)>,
     /// What must be said; nothing else may be.
     expects: Option<&'static str>,
 }
@@ -56,11 +58,12 @@ const TOO_HIGH: Case = Case {
     is_capped: false,
     demand: None,
     replaced_after: None,
+    pauses: None,
     expects: Some(ELSEWHERE),
 };
 const ADAPTIVE: &str = "{ kind = \"adaptive\", max = \"40 Mbit/s\" }";
 
-fn cases() -> [Case; 12] {
+fn cases() -> [Case; 15] {
     let right = Case { capacity: "\"18.6 Mbit/s\"", expects: None, ..TOO_HIGH };
     [
         TOO_HIGH,
@@ -73,6 +76,7 @@ fn cases() -> [Case; 12] {
             ..TOO_HIGH
         },
         Case { name: "C fixed 17 % too high, buffer of 300", capacity: "\"23.4 Mbit/s\"", buffer: 300, ..TOO_HIGH },
+        Case { name: "C fixed 30 % too high, 3 s of load in turn with 3 s of none", pauses: Some((3, 3)), ..TOO_HIGH },
         Case {
             name: "`adaptive`, nobody answers",
             capacity: ADAPTIVE,
@@ -96,6 +100,13 @@ fn cases() -> [Case; 12] {
         Case { name: "C fixed at 93 %, one station uploads", ..right },
         Case { name: "C fixed at 93 %, all download", uploads: false, ..right },
         Case { name: "C fixed at 93 %, one station capped", is_capped: true, ..right },
+        Case { name: "C fixed at 93 %, 3 s of load in turn with 3 s of none", pauses: Some((3, 3)), ..right },
+        Case {
+            name: "C fixed at 93 %, all download, 4 s of load in turn with 10 s of none",
+            uploads: false,
+            pauses: Some((4, 10)),
+            ..right
+        },
         Case { name: "`adaptive`, one station uploads", capacity: ADAPTIVE, ..right },
         Case {
             name: "C fixed, each station gets the 2 Mbit/s it asks for",
@@ -155,6 +166,9 @@ fn watch(
     let mut said: Vec<(f64, String)> = Vec::new();
     let longest = if case.expects.is_some() { LONGEST } else { watched };
     while begin.elapsed() < longest && !said.iter().any(|(_, text)| is_expected(case, text)) {
+        if let Some((on, off)) = case.pauses {
+            load.pause(begin.elapsed().as_secs() % (on + off) >= on);
+        }
         let status = live.status()?;
         let told = ["troubles", "notes"].into_iter().filter_map(|key| status[key].as_array());
         for line in told.flatten() {
