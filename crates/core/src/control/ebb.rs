@@ -1,11 +1,9 @@
 //! A load that ends while round trips are measured. Loads that all pause together leave no time for a trial with a lower C, and their end
 //! shows the same: if round trips fall with it, and next to nothing had waited in the box, a queue stood in the cell.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
-use super::lowered::{DRAINED, LEAST_RATE, RoundTrip, RoundTripChange, deep, fall_apart, fall_of, goes_on};
+use super::lowered::{DRAINED, LEAST_RATE, RoundTrip, RoundTripChange, deep, fall_apart, fall_of, goes_on, is_shared};
 use super::occupancy::Occupancy;
 use crate::units::{Duration, Instant};
 
@@ -21,8 +19,6 @@ const LASTS: Duration = Duration::from_millis(1500);
 pub(super) const BEGINS: Duration = Duration::from_secs(8);
 /// The longest time of measuring round trips from the begin of a load.
 pub(super) const HURRIES: Duration = Duration::from_secs(4);
-/// One station's round trips may fall with what it sends itself, past a bottleneck of its own.
-const STATIONS: usize = 2;
 
 /// The end of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,17 +56,11 @@ impl Ebb {
 
     /// By how much round trips fell with the load, if by more than what a right C leaves in the cell.
     pub(super) fn change(&self, trips: &[RoundTrip]) -> RoundTripChange {
-        let stations = |is_in: &dyn Fn(&RoundTrip) -> bool| {
-            let all: BTreeSet<usize> = trips.iter().filter(|trip| is_in(trip)).map(|trip| trip.station).collect();
-            all.len()
-        };
-        let asked =
-            stations(&|trip| trip.sent_at < self.loaded_until).min(stations(&|trip| trip.sent_at >= self.drained_at));
-        if asked < STATIONS {
-            return RoundTripChange::Unknown;
-        }
-        match fall_apart(trips, (self.loaded_until, self.drained_at), self.rate) {
-            RoundTripChange::By(fell, error) if fell > deep(self.rate) => RoundTripChange::By(fell, error),
+        let times = (self.loaded_until, self.drained_at);
+        match fall_apart(trips, times, self.rate) {
+            RoundTripChange::By(fell, error) if fell > deep(self.rate) && is_shared(trips, times, self.rate, fell) => {
+                RoundTripChange::By(fell, error)
+            }
             // One station's fall alone is none of the cell.
             _ => match fall_of(trips, self.loaded_until, self.drained_at, self.rate) {
                 RoundTripChange::Not => RoundTripChange::Not,

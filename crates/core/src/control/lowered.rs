@@ -168,6 +168,33 @@ pub(super) fn fall(trips: &[RoundTrip], (began, drained_at): (Instant, Instant),
     }
 }
 
+/// A queue of fewer packets is none, for a station by itself.
+const SHORT: f64 = 6.0;
+/// A station alone has nobody to share with, and may be behind a slow hop of its own.
+const STATIONS: usize = 2;
+/// So many of the stations may have met no queue by chance.
+const BY_CHANCE: f64 = 0.1;
+
+/// Whether round trips that fell by `fell` seconds fell for all that answered: a queue of the cell is everybody's. Where a station with traffic
+/// met none, those that did may be behind slow hops of their own.
+pub(super) fn is_shared(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64, fell: f64) -> bool {
+    let is_before = |trip: &RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
+    let is_after = |trip: &RoundTrip| trip.sent_at >= drained_at;
+    let of = |is_in: &dyn Fn(&RoundTrip) -> bool| -> BTreeSet<usize> {
+        trips.iter().filter(|trip| is_in(trip)).map(|trip| trip.station).collect()
+    };
+    let asked: Vec<usize> = of(&is_before).intersection(&of(&is_after)).copied().collect();
+    let short = (fell / 2.0).min(SHORT * PACKET.as_bits() as f64 / rate);
+    let has_none = |station: &&usize| {
+        let own: Vec<&RoundTrip> = trips.iter().filter(|trip| trip.station == **station).collect();
+        let least = own.iter().map(|trip| trip.rtt.min(trip.baseline)).min().unwrap_or_default();
+        let mut before = own.iter().filter(|trip| is_before(trip));
+        before.all(|trip| trip.rtt.saturating_sub(least).as_secs_f64() < short)
+    };
+    let without = asked.iter().filter(has_none).count();
+    asked.len() >= STATIONS && without as f64 <= BY_CHANCE * asked.len() as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,5 +239,26 @@ mod tests {
             trip.2 = 40;
         }
         assert_eq!(fall_apart(&trips(&all), (began, drained), 6e6), RoundTripChange::Unknown);
+    }
+
+    /// As a stranger measured at 20 Mbit/s: two stations behind repeaters of 2 Mbit/s each, and a third that has little traffic.
+    #[test]
+    fn a_queue_that_one_station_does_not_meet_is_none_of_the_cell() {
+        let began = Instant::ZERO + Duration::from_millis(3400);
+        let times = (began, began + Duration::from_millis(900));
+        let of = |stations: usize, light: u64| {
+            let rtt = |n: i64, is_loaded: bool| match n as usize % stations {
+                2 => 1 + light + n as u64 % 2,
+                _ if is_loaded => 180 + n as u64 % 7,
+                _ => 4,
+            };
+            let before = (0..14).map(|n: i64| (n * 100 - 1400, n as usize % stations, rtt(n, true)));
+            let after = (0..9).map(|n: i64| (n * 100 + 920, n as usize % stations, if n % 3 == 2 { 1 } else { 4 }));
+            trips(&before.chain(after).collect::<Vec<_>>())
+        };
+        assert!(!is_shared(&of(3, 0), times, 4e6, 0.17), "the third meets no queue");
+        assert!(is_shared(&of(3, 40), times, 4e6, 0.17), "all meet one");
+        assert!(is_shared(&of(2, 0), times, 4e6, 0.17), "nobody else is there");
+        assert!(!is_shared(&of(1, 0), times, 4e6, 0.17), "one alone shares with nobody");
     }
 }
