@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lowered::{DRAINED, LEAST_RATE, RoundTrip, RoundTripChange, deep, fall_apart, fall_of, goes_on, is_shared};
+use super::lowered::{DRAINED, LEAST_RATE, RoundTrip, RoundTripChange, deep, fall_apart, fall_of, goes_on, met_by_all};
 use super::occupancy::Occupancy;
 use crate::units::{Duration, Instant};
 
@@ -57,10 +57,8 @@ impl Ebb {
     /// By how much round trips fell with the load, if by more than what a right C leaves in the cell.
     pub(super) fn change(&self, trips: &[RoundTrip]) -> RoundTripChange {
         let times = (self.loaded_until, self.drained_at);
-        match fall_apart(trips, times, self.rate) {
-            RoundTripChange::By(fell, error) if fell > deep(self.rate) && is_shared(trips, times, self.rate, fell) => {
-                RoundTripChange::By(fell, error)
-            }
+        match met_by_all(fall_apart(trips, times, self.rate), trips, times, self.rate) {
+            RoundTripChange::By(fell, error) if fell > deep(self.rate) => RoundTripChange::By(fell, error),
             // One station's fall alone is none of the cell.
             _ => match fall_of(trips, self.loaded_until, self.drained_at, self.rate) {
                 RoundTripChange::Not => RoundTripChange::Not,

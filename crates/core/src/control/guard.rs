@@ -15,7 +15,7 @@ use super::ebb::{BEGINS, Ebb, HURRIES};
 use super::findings::Findings;
 use super::lowered::{
     DRAINED, LASTS, LEAST_RATE, LEAST_TRIPS, LOWERED, RoundTrip, RoundTripChange, USED_UP, WATCHED, are_short, deep,
-    fall, goes_on, is_shared,
+    fall, goes_on,
 };
 use super::occupancy::Occupancy;
 use super::phase::Phase;
@@ -382,10 +382,7 @@ impl Guard {
     fn end(&mut self, now: Instant, since: Instant, rate: f64) {
         let is_wanted = self.occupancy.span(LASTS).is_some_and(|span| span.binds() || span.used() > USED_UP);
         let times = (since, since + goes_on(rate) + DRAINED);
-        let change = match fall(&self.trips, times, rate) {
-            RoundTripChange::By(fell, _) if !is_shared(&self.trips, times, rate, fell) => RoundTripChange::Unknown,
-            change => change,
-        };
+        let change = fall(&self.trips, times, rate);
         let least = if self.is_beside_queue { deep(rate) } else { 0.0 };
         let is_new = self.is_beside_queue && self.quiet_at.is_some_and(|at| since < at + BEGINS);
         let is_queue = is_wanted && !is_new && matches!(change, RoundTripChange::By(fell, _) if fell > least);

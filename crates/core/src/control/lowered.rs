@@ -40,6 +40,15 @@ const SURE: f64 = 3.0;
 /// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
 const MEDIAN_ERROR: f64 = 0.93;
 
+/// So many round trips on each side, and the shorter quarter before above the longer quarter after is no chance: one time in fifty.
+const APART: usize = 6;
+/// A queue of fewer packets is none, for a station by itself.
+const SHORT: f64 = 6.0;
+/// A station alone has nobody to share with, and may be behind a slow hop of its own.
+const STATIONS: usize = 2;
+/// So many of the stations may have met no queue by chance.
+const BY_CHANCE: f64 = 0.1;
+
 /// A round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct RoundTrip {
@@ -140,9 +149,6 @@ fn fall_through_one(trips: &[RoundTrip], began: Instant, drained_at: Instant, ra
     }
 }
 
-/// So many round trips on each side, and the shorter quarter before above the longer quarter after is no chance: one time in fifty.
-const APART: usize = 6;
-
 /// The same where round trips vary too much for a mean: a station that sends waits in its own queue and one that receives in the access point's,
 /// whose round trips differ by a factor of ten. Nearly all that were sent from `drained_at` on are shorter than nearly all before `began`.
 pub(super) fn fall_apart(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64) -> RoundTripChange {
@@ -160,24 +166,31 @@ pub(super) fn fall_apart(trips: &[RoundTrip], (began, drained_at): (Instant, Ins
     if fell > least_queue(rate) { RoundTripChange::By(fell, 0.0) } else { RoundTripChange::Unknown }
 }
 
-/// What round trips tell of a trial, by [`fall_of`], or by [`fall_apart`] where that is in doubt.
+/// What round trips tell of a trial, by [`fall_of`], or by [`fall_apart`] where that is in doubt: a fall counts only if all met the queue.
 pub(super) fn fall(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64) -> RoundTripChange {
-    match fall_of(trips, began, drained_at, rate) {
+    let change = match fall_of(trips, began, drained_at, rate) {
         RoundTripChange::Unknown => fall_apart(trips, (began, drained_at), rate),
+        change => change,
+    };
+    met_by_all(change, trips, (began, drained_at), rate)
+}
+
+/// `change`, or that it tells nothing where round trips fell and [`is_shared`] denies it.
+pub(super) fn met_by_all(
+    change: RoundTripChange,
+    trips: &[RoundTrip],
+    times: (Instant, Instant),
+    rate: f64,
+) -> RoundTripChange {
+    match change {
+        RoundTripChange::By(fell, _) if !is_shared(trips, times, rate, fell) => RoundTripChange::Unknown,
         change => change,
     }
 }
 
-/// A queue of fewer packets is none, for a station by itself.
-const SHORT: f64 = 6.0;
-/// A station alone has nobody to share with, and may be behind a slow hop of its own.
-const STATIONS: usize = 2;
-/// So many of the stations may have met no queue by chance.
-const BY_CHANCE: f64 = 0.1;
-
 /// Whether round trips that fell by `fell` seconds fell for all that answered: a queue of the cell is everybody's. Where a station with traffic
 /// met none, those that did may be behind slow hops of their own.
-pub(super) fn is_shared(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64, fell: f64) -> bool {
+fn is_shared(trips: &[RoundTrip], (began, drained_at): (Instant, Instant), rate: f64, fell: f64) -> bool {
     let is_before = |trip: &RoundTrip| trip.sent_at < began && trip.sent_at + BEFORE > began;
     let is_after = |trip: &RoundTrip| trip.sent_at >= drained_at;
     let of = |is_in: &dyn Fn(&RoundTrip) -> bool| -> BTreeSet<usize> {

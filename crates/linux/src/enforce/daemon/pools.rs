@@ -177,7 +177,8 @@ impl PoolControl {
                 let rate = rate.rounded(MEASURED);
                 format!(
                     "C = {c} is above what the cell carries, about {rate}: the queue stands there and the box divides \
-                     nothing. Write capacity = \"{less}\" or less, or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}"
+                     nothing. Write capacity = \"{less}\" or less, or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}. C may be \
+                     right if only slower hops limit all stations that have traffic now: repeaters, or the Internet link (see [wan])"
                 )
             }
             (Verdict::Elsewhere(rate), _) => format!(
