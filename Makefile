@@ -13,7 +13,7 @@ help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The Python package carries the same command, so that one build does for both.
-demo: python ## build, then show who gets the air in a published hot-spot, and what to do about it
+demo: python ## build, then show who gets the air in two published hot-spots, and what to do about it
 	$(VENV)/fairair run scenarios/detti2011-five-stations.toml
 	$(VENV)/fairair run scenarios/detti2005-thirty-stations.toml
 	$(VENV)/python -m fairair.demo --out out/demo

@@ -23,7 +23,7 @@ Exit codes:
   0    done
   1    failed while running (no threads, disk full)
   2    bad input or usage, or an output that cannot be written; nothing has been run
-  3    no candidate meets the goal (fairair plan)
+  3    no candidate meets the goal (fairair plan); others changed qdiscs or rules meanwhile (fairair vsb run)
   130  interrupted (Ctrl-C or SIGTERM): the replicas that were done have been reported";
 
 /// Who gets the air, why, and how is it made fair: TCP over 802.11.

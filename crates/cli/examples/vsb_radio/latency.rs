@@ -24,6 +24,9 @@ const SETTLES: u64 = 16;
 const LONG: u64 = 30;
 /// With a larger share of late frames the machine was too busy for its path: a row says nothing of the box.
 const DOUBTFUL: f64 = 0.05;
+/// What goodput is measured over at least, in Mbit of the cell: with 200 packets a class, up to 12 Mbit wait or are held behind a lost segment
+/// at either end of the measurement.
+const LEAST_MBIT: u32 = 600;
 /// Least goodput over that with the paper's queues.
 const LEAST_GOODPUT: f64 = 0.98;
 
@@ -121,6 +124,7 @@ fn run(fairair: &Path, case: &Case, control: Control, number: usize, seconds: u3
     let settles = Duration::from_secs(if case.path.iter().any(|rtt| *rtt >= LONG) { 2 * SETTLES } else { SETTLES });
     sleep(settles / 2);
     let address = Radio::station_address(case.asked);
+    let seconds = seconds.max(LEAST_MBIT / case.mbps);
     let without = look(&radio, &load, &address, 6)?;
     live.start()?;
     sleep(settles);

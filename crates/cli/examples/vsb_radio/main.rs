@@ -73,7 +73,7 @@ enum What {
         /// Only rows whose name contains this text.
         #[arg(long, default_value = "")]
         only: String,
-        /// For how long goodput is measured with each kind of queue, in seconds.
+        /// For how long goodput is measured with each kind of queue, in seconds; longer in a slow cell.
         #[arg(long, default_value_t = 30)]
         seconds: u32,
     },

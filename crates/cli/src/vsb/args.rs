@@ -90,7 +90,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "[NAME=]INTERFACE")]
     pub ap: Vec<NamedAp>,
 
-    /// How packets pass the box, to be sure: it follows from the interfaces.
+    /// How packets pass the box, as a check: the interfaces decide it.
     #[arg(long, value_enum)]
     pub mode: Option<ModeArg>,
 

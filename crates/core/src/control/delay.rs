@@ -169,7 +169,7 @@ impl Delays {
         })
     }
 
-    /// Those that met a queue which cannot have drained until `reply` met less of one were late by their own doing.
+    /// Earlier replies whose queue cannot have drained to that of `reply` show that their stations were late by their own doing.
     fn contradict(&mut self, reply: &Reply, drains: f64) {
         let queues = &self.queues;
         let is_other = |late: &&Reply| late.station != reply.station && queues.are_one(late.station, reply.station);

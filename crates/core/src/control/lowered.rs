@@ -40,7 +40,7 @@ const SURE: f64 = 3.0;
 /// Standard error of a median, times the root of their number, as a share of the quartiles' distance (normal distribution).
 const MEDIAN_ERROR: f64 = 0.93;
 
-/// So many round trips on each side, and the shorter quarter before above the longer quarter after is no chance: one time in fifty.
+/// With so many round trips on each side, a lower quartile before above the upper quartile after is chance once in fifty.
 const APART: usize = 6;
 /// A queue of fewer packets is none, for a station by itself.
 const SHORT: f64 = 6.0;

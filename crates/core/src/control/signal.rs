@@ -28,7 +28,7 @@ const UNANSWERED: u64 = 3000;
 
 /// What comes up in this time is held against the second before.
 const LATELY: Duration = Duration::from_millis(100);
-/// Heard within this time: there is no silence.
+/// A packet within this time: no silence.
 const HEARD: Duration = Duration::from_millis(50);
 /// Below this share of it something has slowed down: what comes up varies less when the box paces what goes down.
 const RARE: f64 = 0.5;
@@ -128,7 +128,7 @@ struct Seen {
     owed: f64,
 }
 
-/// Bytes that a byte's own station carries on average, of stations that carry `bytes`: what many carry next to nothing of hardly counts.
+/// Mean of the stations' `bytes`, each weighted with its bytes: stations with next to no traffic hardly count.
 pub(super) fn typical(bytes: impl Iterator<Item = f64>) -> f64 {
     let (sum, squares) = bytes.fold((0.0, 0.0), |sums, own| (sums.0 + own, sums.1 + own * own));
     if sum > 0.0 { squares / sum } else { 0.0 }
@@ -361,7 +361,7 @@ impl Signal {
         Some(next)
     }
 
-    /// One of `asked`: of so many answers each gives as many as its share of their bytes.
+    /// The next of `asked`: each is asked in proportion to its share of their bytes.
     fn busiest(&mut self, asked: &[usize]) -> Option<usize> {
         let all: f64 = asked.iter().map(|station| self.stations[*station].lately).sum();
         let mut next = *asked.first()?;

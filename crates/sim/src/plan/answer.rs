@@ -206,7 +206,7 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
     }
 }
 
-/// More goodput by this factor is worth a word, and what is not proved is by the second.
+/// More goodput by this factor is reported; by the second, also where it is not proved.
 const MORE: f64 = 1.01;
 const MUCH_MORE: f64 = 1.1;
 /// Less than this share of the goodput of the cell as it is, is not worth one.

@@ -155,7 +155,7 @@ fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
 /// A short queue of data, and room for one ACK: a later ACK stands for those that are dropped, and the air of these carries data.
 const FEW_ACKS: &[f64] = &[0.42, 0.0];
 
-/// Where in the range of a queue's limits what windows allow waits and is not dropped.
+/// Place in the range of a queue's limits at which it holds all that windows allow.
 const LONG_QUEUE: f64 = 0.8;
 
 /// Turns by airtime.

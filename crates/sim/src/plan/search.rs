@@ -46,7 +46,7 @@ const BUDGET_AGGREGATED: f64 = 220e6;
 const FACTORS: (f64, f64) = (0.5, 1.4);
 /// Most in a cell of aggregates, where families have more kinds.
 const MOST_AGGREGATED: f64 = 2.5;
-/// From this factor on the best by goodput of what meets the requirements has turns of its own.
+/// From this factor on candidates that meet the requirements get turns of their own, most goodput first.
 const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;

@@ -21,7 +21,7 @@ use crate::enforce::site::{Site, SitePool};
 pub(super) const UDP_LOAD: u64 = 1500;
 /// Uplink UDP past the box is much of the air from the larger share of C on, until the smaller.
 const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
-/// A C below what the cell is said to carry by more than this factor follows another one that was too high.
+/// What the cell is said to carry is above C by more than this factor only after another C that was too high.
 const STILL: f64 = 1.03;
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
