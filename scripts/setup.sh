@@ -92,7 +92,7 @@ need_rust() {
             RUSTUP_INIT_SKIP_PATH_CHECK=yes sh -s -- -y --no-modify-path --profile minimal -c clippy -c rustfmt ||
             true # told below, in words
         rust_fits || give_up "rustup could not install Rust. See https://rustup.rs, then run make again." \
-            "Or install cargo and rustc $rust_wanted or later from your distribution."
+            "Or install cargo and rustc $rust_wanted or later from your distribution (Debian 12: its security archive has them)."
         say "to use cargo yourself: . \"${CARGO_HOME:-$HOME/.cargo}/env\""
     fi
 }
