@@ -6,6 +6,8 @@
 //! cell, too: an access point with few buffers drops a part of what the box passes on, and C seems to be used. Then [`Room`] tests
 //! whether the cell carries much more.
 
+mod suspect;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
@@ -37,8 +39,8 @@ const CONFIRMS: Duration = Duration::from_secs(1);
 const PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(120));
 /// How deep trials beside a load that does not back off go in turn.
 const DEPTHS: u32 = 3;
-/// The longest time to the next trial while C is said to be too high.
-const TOLD_PAUSE: Duration = Duration::from_secs(30);
+/// The longest time to the next trial while C is said to be too high, nobody answers, or trials show nothing.
+const SOON_PAUSE: Duration = Duration::from_secs(30);
 /// Packets that wait in the box for so long show that it divides what passes. Where C is a few per cent too high they wait for shorter
 /// times, too: an upload's bursts.
 const DIVIDES: Duration = Duration::from_secs(5);
@@ -69,6 +71,9 @@ pub struct Guard {
     hurries: bool,
     /// The trial at work, or the last one, began while packets waited in the box.
     is_beside_queue: bool,
+    /// It began while the queue in the box came and went and less than C passed: short files wait for C in bursts.
+    #[serde(default)]
+    is_leaky: bool,
     /// Since when packets wait in the box.
     divides_since: Option<Instant>,
     /// When next to nothing passed last.
@@ -102,6 +107,7 @@ impl Guard {
             findings: Findings::default(),
             hurries: false,
             is_beside_queue: false,
+            is_leaky: false,
             divides_since: None,
             quiet_at: None,
             in_vain: 0,
@@ -185,28 +191,33 @@ impl Guard {
         self.follow_ebb(now);
         match self.phase {
             Phase::Watches => self.watch(now),
-            Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => match self.passing() {
-                Some(rate) if self.is_beside_queue && are_short(&self.trips, rate) => {
-                    // Nobody who answers shows nothing.
-                    self.conclude(now, None, self.findings.is_suspected || self.trips.len() >= LEAST_TRIPS);
-                    self.phase = if self.findings.is_told { Phase::Watches } else { Phase::Weighs(since) };
+            Phase::Listens(since) if now >= since + LISTENS && !self.is_unheard(now, since) => {
+                match self.still_passing(now) {
+                    Some(rate) if self.is_beside_queue && are_short(&self.trips, rate) => {
+                        // Nobody who answers shows nothing.
+                        self.conclude(now, None, self.findings.is_suspected || self.trips.len() >= LEAST_TRIPS);
+                        let is_raised = !self.findings.is_told && !self.is_leaky;
+                        self.phase = if is_raised { Phase::Weighs(since) } else { Phase::Watches };
+                    }
+                    Some(_) if self.trips.is_empty() && !self.is_beside_queue => {
+                        self.findings.unheard += 1;
+                        self.conclude(now, None, false);
+                        self.phase = Phase::Watches;
+                    }
+                    Some(rate) => {
+                        self.phase = Phase::Lowered(now, rate);
+                        self.occupancy.restart();
+                        self.set(now, self.lowered() * rate, Reason::Trial);
+                    }
+                    None if (self.hurries || self.is_leaky || self.findings.found > 0) && now < since + HURRIES => {}
+                    None => {
+                        if !self.is_leaky {
+                            self.room.put_off(now);
+                        }
+                        (self.hurries, self.phase) = (false, Phase::Watches);
+                    }
                 }
-                Some(_) if self.trips.is_empty() && !self.is_beside_queue => {
-                    self.findings.unheard += 1;
-                    self.conclude(now, None, false);
-                    self.phase = Phase::Watches;
-                }
-                Some(rate) => {
-                    self.phase = Phase::Lowered(now, rate);
-                    self.occupancy.restart();
-                    self.set(now, self.lowered() * rate, Reason::Trial);
-                }
-                None if self.hurries && now < since + HURRIES => {}
-                None => {
-                    self.room.put_off(now);
-                    (self.hurries, self.phase) = (false, Phase::Watches);
-                }
-            },
+            }
             Phase::Lowered(since, rate) if now >= since + goes_on(rate) + LASTS => self.end(now, since, rate),
             Phase::Weighs(since) => self.weigh(now, since),
             Phase::Raised(raised) => self.raise(now, raised),
@@ -230,30 +241,6 @@ impl Guard {
         self.phase = Phase::Watches;
     }
 
-    /// What passes in bit/s, if it is steady and either less than C, with next to nothing waiting, or a load that does not back
-    /// off: what the AP drops is part of that.
-    fn passing(&self) -> Option<f64> {
-        if self.is_beside_queue {
-            let binds = self.occupancy.span(LISTENS).is_some_and(|span| span.binds() && !span.is_capped());
-            return self.occupancy.steady_rate().filter(|rate| binds && *rate >= LEAST_RATE);
-        }
-        let is_suspect = self.occupancy.span(WATCHED).is_some_and(|span| {
-            !span.is_capped() && (span.is_open() || (span.binds() && self.signal.one_sided() >= ONE_SIDED))
-        });
-        self.occupancy.steady_rate().filter(|rate| is_suspect && *rate >= LEAST_RATE)
-    }
-
-    /// Stations were asked, and few have answered, by whom a trial would be in doubt: their addresses, or another kind of question, may be
-    /// found soon.
-    fn is_unheard(&self, now: Instant, since: Instant) -> bool {
-        self.trips.len() < 2 * LEAST_TRIPS && now < since + LISTENS * 2
-    }
-
-    /// C of a trial as a share of what passes: lower from trial to trial beside a load that does not back off.
-    fn lowered(&self) -> f64 {
-        LOWERED.powi(1 + (self.in_vain % DEPTHS) as i32)
-    }
-
     fn watch(&mut self, now: Instant) {
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         if let Some(span) = self.occupancy.span(WATCHED) {
@@ -269,11 +256,12 @@ impl Guard {
         }
         let was_beside_queue = self.is_beside_queue;
         if now >= self.next_trial {
-            self.is_beside_queue = false;
+            (self.is_beside_queue, self.is_leaky) = (false, false);
             if self.passing().is_none() {
+                self.is_leaky = !is_one_sided && self.leaks(now);
                 // Who was found to be too high is tried wherever packets wait.
-                self.is_beside_queue =
-                    !is_one_sided && (self.findings.is_told || (was_beside_queue && self.findings.found > 0));
+                self.is_beside_queue = self.is_leaky
+                    || !is_one_sided && (self.findings.is_told || (was_beside_queue && self.findings.found > 0));
             }
             if self.passing().is_some() {
                 return self.listen(now);
@@ -285,13 +273,16 @@ impl Guard {
             self.quiet_at = Some(now);
         }
         if self.hurries && now >= self.next_trial && last.is_some_and(|last| last.rate > LEAST_RATE) {
-            self.is_beside_queue = false;
+            if self.findings.found == 0 {
+                (self.is_beside_queue, self.is_leaky) = (false, false);
+            }
             return self.listen(now);
         }
         if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), last)
             && self.room.is_due(now, span, last)
+            && !span.is_leaky(false)
         {
-            self.is_beside_queue = !is_one_sided;
+            (self.is_beside_queue, self.is_leaky) = (!is_one_sided, false);
             self.listen(now);
             if is_one_sided {
                 self.phase = Phase::Weighs(now);
@@ -385,8 +376,12 @@ impl Guard {
         let change = fall(&self.trips, times, rate);
         let least = if self.is_beside_queue { deep(rate) } else { 0.0 };
         let is_new = self.is_beside_queue && self.quiet_at.is_some_and(|at| since < at + BEGINS);
-        let is_queue = is_wanted && !is_new && matches!(change, RoundTripChange::By(fell, _) if fell > least);
+        let is_fall = is_wanted && matches!(change, RoundTripChange::By(fell, _) if fell > least);
+        let is_queue = is_fall && !is_new;
         self.hurries = false;
+        if is_new && is_fall {
+            return self.wait_for_begin(now);
+        }
         let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
         // Beside such a load the cell carries something between the C of the trial and that of one step before.
         let carried = if is_one_sided { self.lowered() / LOWERED.sqrt() * rate } else { rate };
@@ -394,8 +389,9 @@ impl Guard {
         // A trial that stations made nothing of shows nothing.
         let is_missed = is_wanted && (self.findings.is_suspected || change != RoundTripChange::Unknown);
         self.conclude(now, is_queue.then_some(carried), is_missed);
+        self.hurries = is_queue && !self.findings.is_told;
         self.settle(now);
-        if self.is_beside_queue && !is_queue && !self.findings.is_told {
+        if self.is_beside_queue && !self.is_leaky && !is_queue && !self.findings.is_told {
             self.trips.clear();
             self.phase = Phase::Weighs(now);
         }
@@ -404,7 +400,9 @@ impl Guard {
     /// A trial found a queue in the cell, which carries so much; or it found none, if it is one that may count.
     fn conclude(&mut self, now: Instant, carried: Option<f64>, is_missed: bool) {
         let is_doubtful = self.findings.conclude(carried, is_missed);
-        let longest = if self.findings.is_told || self.findings.is_blind() { TOLD_PAUSE } else { PAUSE.1 };
+        // One that showed nothing is repeated sooner than one that found no queue.
+        let is_soon = self.findings.is_told || self.findings.is_blind() || (carried.is_none() && !is_missed);
+        let longest = if is_soon { SOON_PAUSE } else { PAUSE.1 };
         self.pause = if is_doubtful { CONFIRMS } else { (self.pause * 2).clamp(PAUSE.0, longest) };
         (self.last_trial, self.next_trial) = (now, now + self.pause);
     }

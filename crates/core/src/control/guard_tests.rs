@@ -40,6 +40,29 @@ fn a_fixed_c_that_is_too_high_is_told_within_fifteen_seconds() {
     }
 }
 
+/// Beside short files the queue in the box comes and goes: each burst of theirs waits at C for a moment while the queue stands in the cell.
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_beside_short_files() {
+    let mut wrong = Vec::new();
+    for (carries, packets) in [(20.0, 100.0), (20.0, 50.0), (50.0, 100.0), (6.0, 60.0)] {
+        for (share, uploads) in [(1.15, false), (1.15, true), (1.3, false), (1.3, true), (0.94, false), (0.94, true)] {
+            let mut cell = cell(share, carries, packets, uploads);
+            // They wait in more than half of the time.
+            let spare = carries * MBPS / 8.0 * f64::abs(share - 1.0);
+            cell.files = Some((0.23 * 0.6 * spare, 0.23));
+            let within = (0..if share > 1.0 { 150 } else { 1200 }).find(|_| {
+                cell.run(0.1);
+                told(&cell).is_some()
+            });
+            println!("{carries} Mbit/s, {packets} packets, C {share}, uploads {uploads}: {within:?} tenths");
+            if within.is_some() != (share > 1.0) {
+                wrong.push((carries, packets, share, uploads));
+            }
+        }
+    }
+    assert_eq!(wrong, []);
+}
+
 /// Echo requests are in vain, and what is asked instead is answered two seconds after the first: a trial before that would be in vain, too.
 #[test]
 fn a_fixed_c_that_is_too_high_is_told_where_answers_begin_late() {

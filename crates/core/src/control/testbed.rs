@@ -95,6 +95,8 @@ pub(super) struct Cell {
     pub(super) parts: Vec<f64>,
     /// Bytes of UDP that somebody sends past the box in each station's name, in a second.
     pub(super) udp: Vec<f64>,
+    /// Short files beside `greedy`: bytes that a server sends at once, every so many seconds in the mean, at random.
+    pub(super) files: Option<(f64, f64)>,
     /// UDP to the first station beside `greedy`, bit/s: it goes on whatever is lost, and nothing comes back.
     pub(super) one_way: f64,
     sent_one_way: f64,
@@ -147,6 +149,7 @@ impl Cell {
             late: vec![0.0; stations],
             parts: vec![1.0; stations],
             udp: vec![0.0; stations],
+            files: None,
             one_way: 0.0,
             sent_one_way: 0.0,
             flood: 0.0,
@@ -381,6 +384,8 @@ impl Cell {
             Some(greedy) => {
                 let free = greedy.window - greedy.waits - self.queue - greedy.wire - greedy.lost;
                 greedy.waits += if self.is_paused { 0.0 } else { free.max(0.0) };
+                let files = self.files.filter(|(_, every)| self.rng.uniform() * every < STEP);
+                greedy.waits += files.map_or(0.0, |(bytes, _)| bytes);
                 // It gets its part of C, and what the others leave.
                 let part = (fits / self.deaf.len() as f64).max(fits - greedy.waits);
                 let one_way = (self.one_way * STEP / 8.0).min(part.max(0.0));
