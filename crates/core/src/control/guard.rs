@@ -254,19 +254,19 @@ impl Guard {
                 self.next_trial = self.next_trial.min(self.last_trial + PAUSE.0);
             }
         }
-        let was_beside_queue = self.is_beside_queue;
+        let before = (self.is_beside_queue, self.is_leaky);
         if now >= self.next_trial {
             (self.is_beside_queue, self.is_leaky) = (false, false);
             if self.passing().is_none() {
                 self.is_leaky = !is_one_sided && self.leaks(now);
                 // Who was found to be too high is tried wherever packets wait.
-                self.is_beside_queue = self.is_leaky
-                    || !is_one_sided && (self.findings.is_told || (was_beside_queue && self.findings.found > 0));
+                self.is_beside_queue =
+                    self.is_leaky || !is_one_sided && (self.findings.is_told || (before.0 && self.findings.found > 0));
             }
             if self.passing().is_some() {
                 return self.listen(now);
             }
-            self.is_beside_queue = was_beside_queue;
+            (self.is_beside_queue, self.is_leaky) = before;
         }
         let last = self.occupancy.span(LOOK);
         if last.is_some_and(|last| last.rate < LEAST_RATE) {

@@ -168,7 +168,7 @@ impl PoolControl {
             {
                 format!(
                     "whether C = {c} is low enough is not known yet: the one before was too high, and about {} passed, with what the access \
-                 point dropped",
+                 point dropped. Wait: some seconds of traffic decide",
                     rate.rounded(MEASURED)
                 )
             }
@@ -177,8 +177,9 @@ impl PoolControl {
                 let rate = rate.rounded(MEASURED);
                 format!(
                     "C = {c} is above what the cell carries, about {rate}: the queue stands there and the box divides \
-                     nothing. Write capacity = \"{less}\" or less, or capacity = {{ kind = \"adaptive\", max = \"{c}\" }}. C may be \
-                     right if only slower hops limit all stations that have traffic now: repeaters, or the Internet link (see [wan])"
+                     nothing. Write capacity = \"{less}\" or less, reload, and look again after half a minute of traffic; or write \
+                     capacity = {{ kind = \"adaptive\", max = \"{c}\" }}. C may be right if only slower hops limit all stations that \
+                     have traffic now: repeaters, or the Internet link (see [wan])"
                 )
             }
             (Verdict::Elsewhere(rate), _) => format!(
