@@ -2,7 +2,7 @@
 
 use fairair_core::metrics::{CellQuantity, FLOOR, Report};
 use fairair_core::record::Record;
-use fairair_core::remedy::{Paste, Remedy, cautions, paste};
+use fairair_core::remedy::{Deploy, Paste, Remedy, cautions, paste};
 use fairair_core::scenario::Scenario;
 use serde::Serialize;
 
@@ -65,6 +65,9 @@ impl Comparison {
     }
 }
 
+/// What is said of a remedy that leaves the cell as it is.
+const CHANGES_NOTHING: &str = "it changes nothing in this cell";
+
 /// Simulates a scenario under each remedy, all replicas in one pool. A remedy's replicas use the same random streams as
 /// every other's. When it is stopped, the replicas that are complete are reported: about as many of each remedy.
 pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, watch: Watch) -> Comparison {
@@ -94,7 +97,11 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
             deploy: remedy.deploy.name(),
             needs: remedy.needs,
             source: remedy.source,
-            cautions: cautions(applied),
+            cautions: if applied == scenario && remedy.deploy != Deploy::Nothing {
+                vec![CHANGES_NOTHING]
+            } else {
+                cautions(applied)
+            },
             starved,
             paste: paste(scenario, applied),
             report: execution.report(applied, SIMULATOR),
@@ -130,5 +137,18 @@ mod tests {
         let done: Vec<u32> = comparison.rows.iter().map(|row| row.report.replicas).collect();
         assert_eq!((done.as_slice(), comparison.interrupted), ([2, 2, 1].as_slice(), true));
         assert!(comparison.rows.iter().all(|row| row.report.interrupted && row.report.replicas_planned == 4));
+    }
+
+    /// EDCA is no matter of 802.11b: its row is that of the cell as it is.
+    #[test]
+    fn a_remedy_that_changes_nothing_is_said_to() {
+        let text = "name = \"small\"\n[run]\nduration = \"1 s\"\nwarmup = \"0 s\"\nreplicas = 1\n\
+                    [[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }]\n";
+        let scenario = Scenario::from_toml(text, "small.toml").unwrap();
+        let remedies: Vec<&Remedy> = ["none", "edca", "las"].map(|name| Remedy::named(name).unwrap()).to_vec();
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| {} };
+        let rows = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch).rows;
+        let cautions: Vec<&[&str]> = rows.iter().map(|row| row.cautions.as_slice()).collect();
+        assert_eq!(cautions, [&[][..], &[CHANGES_NOTHING], &[]]);
     }
 }

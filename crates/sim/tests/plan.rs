@@ -169,3 +169,14 @@ fn a_cell_that_delivers_nothing_meets_nothing() {
     let plan = plan(&scenario, &requirements("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     assert!(!plan.already_met && !plan.met && plan.rows.iter().all(|row| !row.meets), "{:?}", plan.goals);
 }
+
+/// A far station with errors gets little in the first three seconds, which the file measures, and enough in the hundred of a proof.
+#[test]
+fn who_starves_in_the_time_of_the_file_is_named() {
+    let text = "name = \"brief\"\n[run]\nduration = \"3 s\"\nwarmup = \"0.5 s\"\n[[station]]\nname = \"up\"\nflows = [{ direction = \"up\" }]\n\
+                [[station]]\nname = \"far\"\nframe_error = 0.5\nflows = [{ direction = \"down\", wire = { delay = \"150 ms\" } }]\n";
+    let scenario = Scenario::from_toml(text, "brief.toml").unwrap();
+    let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+    let plan = plan(&scenario, &requirements("up >= 10 kbit/s"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+    assert_eq!((plan.as_is_starved, plan.already_met), (vec!["station far".to_owned()], false));
+}

@@ -131,9 +131,10 @@ fn header(comparison: &Comparison, style: Style) -> String {
     let replicas = if least == most { most.to_string() } else { format!("{least} to {most}") };
     let measured = comparison.rows.first().map_or(0.0, |row| row.report.measured_s);
     format!(
-        "{}: {} remedies, {replicas} replicas x {measured} s each; ± is the 95 % confidence half-width",
+        "{}: {} {}, {replicas} replicas x {measured} s each; ± is the 95 % confidence half-width",
         style.bold(&comparison.name),
-        comparison.rows.len()
+        comparison.rows.len(),
+        if comparison.rows.len() == 1 { "remedy" } else { "remedies" }
     )
 }
 

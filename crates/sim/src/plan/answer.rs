@@ -8,7 +8,7 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
 
-use super::change::Gear;
+use super::change::{Gear, passes_by};
 use super::losses::{Loss, losses};
 use super::outcome::{self, Outcome, SHORT_S};
 use super::prediction::Prediction;
@@ -417,12 +417,14 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<Strin
     ];
     const NEVER_WITH_QOS: [&str; 3] =
         ["shared-fifo queues", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
+    const NEVER_WITH_UDP: &str = "a box that shapes uplink UDP, `udp = \"shape\"` or \"auto\"";
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = match (found.interrupted, found.cut) {
         (true, _) => Some("what was to come after the interruption".to_owned()),
         (false, 0) => None,
         (false, cut) => Some(format!("{} that the time of a search left out", plural(cut, "candidate"))),
     };
-    let names = qos.iter().chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
+    let udp = passes_by(scenario).then_some(&NEVER_WITH_UDP);
+    let names = qos.iter().chain(udp).chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());
     cut.into_iter().chain(names).collect()
 }

@@ -192,6 +192,13 @@ fn udp(scenario: &Scenario) -> UdpRule {
     scenario.enforce.map_or(usual, |own| own.vsb.udp)
 }
 
+/// Whether UDP of stations passes by a box in front of them.
+pub(super) fn passes_by(scenario: &Scenario) -> bool {
+    let is_udp = |flow: &Flow| matches!(flow.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. });
+    let mut uploads = scenario.flows().map(|(_, flow)| flow).filter(|flow| flow.direction == Direction::Up);
+    udp(scenario) == UdpRule::BypassUplink && uploads.any(is_udp)
+}
+
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.
 fn default_mss(scenario: &Scenario) -> u32 {
     scenario.flows().map(|(_, flow)| flow.tcp.mss).max().unwrap_or(1460).max(1)

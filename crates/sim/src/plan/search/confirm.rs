@@ -13,9 +13,7 @@ impl Search<'_> {
     /// lasts, and at the next one where that fails. What has had no such look by then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
         let Some(rung) = of_own_time(self.scenario, self.pace) else { return Some(()) };
-        if rung.number == WHOLE.number {
-            self.confirm_who_starves(proved)?;
-        }
+        self.confirm_who_starves(rung, proved)?;
         let gear = self.ranges.gear;
         self.confirm_each(rung, proved, |proved| recommended(proved, as_is, gear))?;
         let of_today = |proved: &[Outcome]| {
@@ -59,14 +57,17 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Who starves for ten seconds in the cell as it is need not starve for as long as the scenario lasts.
-    fn confirm_who_starves(&mut self, proved: &mut [Outcome]) -> Option<()> {
-        let starves = |outcome: &&mut Outcome| outcome.of.is_none() && !outcome.starved.is_nobody();
-        let Some(outcome) = proved.iter_mut().find(starves) else { return Some(()) };
-        let mut whole = Vec::new();
-        self.look(&proposals::as_is(), WHOLE, &mut whole)?;
-        if let Some(whole) = whole.pop() {
-            outcome.starved = whole.starved;
+    /// Who starves for ten seconds in the cell as it is need not starve for as long as the scenario lasts, and who does not starve in a proof
+    /// may do so in a shorter time.
+    fn confirm_who_starves(&mut self, rung: Rung, proved: &mut [Outcome]) -> Option<()> {
+        let is_longer = rung.number == WHOLE.number;
+        let is_asked = |outcome: &&mut Outcome| outcome.of.is_none() && outcome.starved.is_nobody() != is_longer;
+        let Some(outcome) = proved.iter_mut().find(is_asked) else { return Some(()) };
+        let mut own = Vec::new();
+        self.look(&proposals::as_is(), rung, &mut own)?;
+        if let Some(own) = own.pop() {
+            outcome.meets &= own.starved.is_nobody();
+            outcome.starved = own.starved;
         }
         Some(())
     }
