@@ -180,3 +180,16 @@ fn who_starves_in_the_time_of_the_file_is_named() {
     let plan = plan(&scenario, &requirements("up >= 10 kbit/s"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     assert_eq!((plan.as_is_starved, plan.already_met), (vec!["station far".to_owned()], false));
 }
+
+/// No box that shapes uplink UDP is tried, which counts where there is some.
+#[test]
+fn what_passes_by_the_box_is_said_to_be_untried() {
+    let with = CELL.replace("flows = [{ direction = \"up\" }]", "flows = [{ direction = \"up\", kind = \"udp\" }]");
+    let says = |text: &str| {
+        let scenario = Scenario::from_toml(text, "cell.toml").unwrap();
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+        let plan = plan(&scenario, &requirements("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
+        plan.not_tried.iter().any(|name| name.contains("uplink UDP"))
+    };
+    assert!(says(&with) && !says(CELL));
+}
