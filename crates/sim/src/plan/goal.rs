@@ -213,18 +213,20 @@ impl Goal {
 
     /// Mean transfer time, of the station's flow where it is longest.
     fn files(&self, sample: &Sample) -> Estimate {
-        match self {
-            Goal::Files { who, .. } if !who.is_empty() => {
-                let meant = self.stations(sample.scenario);
-                let flows = sample.scenario.flows().zip(&sample.report.flows);
-                longest(
-                    flows
-                        .filter(|((station, flow), _)| meant.contains(station) && is_files(flow))
-                        .map(|(_, row)| row.transfers.mean_s),
-                )
-            }
-            _ => sample.report.transfers.first().map(|short| short.transfers.mean_s).unwrap_or_default(),
+        let who = self.who();
+        if who.is_none()
+            && let Some(shortest) = sample.report.transfers.first()
+            && shortest.transfers.mean_s.mean.is_some()
+        {
+            return shortest.transfers.mean_s;
         }
+        let meant = self.stations(sample.scenario);
+        let flows = sample.scenario.flows().zip(&sample.report.flows).enumerate();
+        let fetching = flows.filter(|(_, ((station, flow), _))| meant.contains(station) && is_files(flow));
+        longest(fetching.map(|(index, (_, row))| match row.transfers.mean_s {
+            Estimate { mean: None, .. } => sample.under_way(index),
+            mean => mean,
+        }))
     }
 
     /// What was reached, for people.

@@ -8,6 +8,7 @@ use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Duration, Instant};
 
+use super::search::LEAST_REPLICAS;
 use crate::starved::Seen;
 
 /// One replica, and the delays that a record does not keep.
@@ -96,6 +97,14 @@ impl<'a> Sample<'a> {
         Estimate::of_mean(self.seen.iter().map(|seen| seen.stations.get(index).copied()))
     }
 
+    /// What a short look knows of the transfer time of a flow of which no file came to an end: the file took at least as long as it was
+    /// under way. Who pauses may have asked for none.
+    pub(crate) fn under_way(&self, flow: usize) -> Estimate {
+        let busy = self.records.iter().filter_map(|record| record.flows.get(flow)?.busy).max();
+        let mean = busy.filter(|_| self.records.len() < LEAST_REPLICAS as usize).map(Duration::as_secs_f64);
+        Estimate { mean, ci95: None, n: 0 }
+    }
+
     /// Delay in the AP (95th percentile) and in the box (mean, at the station where it is longest): a box moves
     /// the queue from the AP to itself. A queue that nothing passed delays nothing.
     pub(crate) fn delay(&self) -> Estimate {
@@ -144,6 +153,7 @@ fn sum(a: Estimate, b: Estimate) -> Estimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::goal::Goal;
 
     /// What half of the goodput is left of, halves the parts of those who send all they can, and not of who asks for little.
     #[test]
@@ -168,6 +178,37 @@ mod tests {
         assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
         assert_eq!(below(0.6, 2.0 * own), [1, 2]);
         assert!(below(0.3, 2.0 * own).is_empty());
+    }
+
+    /// A station that pauses for as long as a short look lasts may fetch nothing in it: no reason to call a plan bad. One that waits all that time
+    /// is.
+    #[test]
+    fn a_short_look_in_which_no_file_ends_is_no_failure() {
+        let text = r#"
+            name = "pauses"
+            [run]
+            duration = "12 s"
+            warmup = "2 s"
+            [[station]]
+            name = "web"
+            count = 2
+            flows = [{ direction = "down", kind = "files", size = "20 kB", idle = "9000 s" }]
+            [[station]]
+            name = "bulk"
+            flows = [{ direction = "down", kind = "files", size = "1000 MB", idle = "1 s" }]
+        "#;
+        let scenario = Scenario::from_toml(text, "pauses.toml").unwrap();
+        let miss = |goal: &str, replicas: u32| {
+            let sample =
+                Sample::new(&scenario, (0..replicas).map(|number| simulate(&scenario, number, false)).collect());
+            let web = &sample.report.flows[0].transfers;
+            assert_eq!(web.count.mean, Some(0.0), "its only file is over before the measured time");
+            goal.parse::<Goal>().unwrap().miss(&sample, 0.1, 1.0, 0.0)
+        };
+        assert_eq!(miss("files(web)<=1s", 1), 0.0);
+        assert_eq!(miss("files(bulk)<=20s", 1), 0.0, "10 s so far");
+        assert!(miss("files(bulk)<=5s", 1) > 1.0);
+        assert_eq!(miss("files(web)<=1s", LEAST_REPLICAS), f64::INFINITY, "nothing is known of it in many replicas");
     }
 
     /// 8 x 128 packets fit below the AP's queue, which is empty then.

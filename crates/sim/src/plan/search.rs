@@ -24,7 +24,7 @@ use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
 use rank::{WORTH, best_goodput, by_goodput, closest_first, elites, leaders, near_misses, rank, recommend, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
-pub(super) use rung::{PROOF, is_steady, settled_s};
+pub(super) use rung::{LEAST_REPLICAS, PROOF, is_steady, settled_s};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
@@ -51,8 +51,8 @@ const ROOM: f64 = 0.7;
 /// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
 const MOST: f64 = 80e6;
 /// A frame in an aggregate costs less than one of its own, and cells of aggregates have more remedies: a search there may have more frames by
-/// this factor, about 25 s on two cores.
-const AGGREGATED: f64 = 2.2;
+/// this factor, about 23 s on two cores.
+const AGGREGATED: f64 = 1.9;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;

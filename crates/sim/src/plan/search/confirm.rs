@@ -1,7 +1,7 @@
 //! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
 use super::rank::{recommended, replace};
-use super::rung::{OWN_AGAIN, Rung, WHOLE, of_own_time};
+use super::rung::{OWN, OWN_AGAIN, Rung, WHOLE, of_own_time};
 use super::{Search, proposal, proposals};
 use crate::plan::outcome::{Outcome, deployable};
 
@@ -9,6 +9,11 @@ use crate::plan::outcome::{Outcome, deployable};
 const CONFIRMED: (usize, usize) = (4, 12);
 
 impl Search<'_> {
+    /// Whether what is proved gets a look at the scenario's own time, which is shorter than the proof or has more of the start in it.
+    pub(super) fn has_shorter_look(&self) -> bool {
+        of_own_time(self.scenario, self.pace).is_some_and(|rung| rung.number == OWN.number)
+    }
+
     /// Looks at what would be recommended, and then at what is named in its place where it cannot be deployed, for as long as the scenario
     /// lasts, and at the next one where that fails. What has had no such look by then is not called met.
     pub(super) fn confirm(&mut self, as_is: f64, proved: &mut Vec<Outcome>) -> Option<()> {
@@ -38,8 +43,9 @@ impl Search<'_> {
             let Some(best) = next(proved) else { return Some(()) };
             let mut whole = Vec::new();
             self.look(&[proposal(&best)], rung, &mut whole)?;
-            // A short time strays more than the proof: more replicas of it tell.
-            if !is_longer && !whole.iter().all(holds) && whole.iter().all(|o| o.seems_met && is_safe(o)) {
+            // A short time strays more than the proof, and in it a flow that is silent has less time to come back: more replicas of it tell.
+            let is_clear = |o: &Outcome| holds(o) && !o.is_silent;
+            if !is_longer && !whole.iter().all(is_clear) && whole.iter().all(|o| o.seems_met && is_safe(o)) {
                 whole.clear();
                 self.look(&[proposal(&best)], OWN_AGAIN, &mut whole)?;
             }

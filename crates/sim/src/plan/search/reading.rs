@@ -3,7 +3,7 @@
 use fairair_core::metrics::Starved;
 use fairair_core::units::Duration;
 
-use super::rung::Rung;
+use super::rung::{LEAST_REPLICAS, Rung};
 use super::{PROOF, Search};
 use crate::plan::goal::Goal;
 use crate::plan::look::Sample;
@@ -11,8 +11,8 @@ use crate::plan::outcome::{Outcome, Proposal};
 use crate::plan::share::{has_little, least, low, of, risk};
 use crate::starved::{in_any, names};
 
-/// Share of the scenario's measured time that the longest timeout of a proof may take. Timeouts in a row double: a flow has
-/// then been silent for twice as long, and with one or two more losses, in another seed, it sends nothing at all.
+/// Share of the measured time that the longest timeout may take. Timeouts in a row double: a flow has then been silent for twice as long,
+/// and with one or two more losses, in another seed, it sends nothing at all.
 const SILENCE: f64 = 0.125;
 
 impl Search<'_> {
@@ -31,7 +31,9 @@ impl Search<'_> {
         let floor = required.floor * rung.strictness(self.pace);
         let judged = sample.beside(if family.is_some() { self.as_is_bps } else { 0.0 });
         let starved = in_any(&judged, floor);
-        let run = &if rung.number < PROOF.number { sample.scenario } else { self.scenario }.run;
+        // A proof that is shorter than the scenario stands for that; where it is longer, the scenario's own time has a look of its own.
+        let stands_for_own = rung.number >= PROOF.number && !self.has_shorter_look();
+        let run = &if stands_for_own { self.scenario } else { sample.scenario }.run;
         let is_silence =
             |timeout: Duration| timeout.as_secs_f64() > SILENCE * (run.duration - run.warmup).as_secs_f64();
         let shares = of(sample.scenario, &judged);
@@ -42,14 +44,16 @@ impl Search<'_> {
         } else {
             risk(sample.scenario, &shares, required.floor, rung.number >= PROOF.number)
         };
-        let weighs = rung.replicas >= 6 && !rung.is_second_opinion();
-        let is_silent = |(timeout, flow): &(Duration, usize)| is_silence(*timeout) && has_little(&shares, *flow);
+        let is_in_doubt = |(timeout, flow): &(Duration, usize)| is_silence(*timeout) && has_little(&shares, *flow);
         let timeouts = sample.longest_timeouts.iter().enumerate().map(|(flow, timeout)| (*timeout, flow));
-        let silent = timeouts.filter(|own| weighs && is_silent(own)).max().and_then(|(timeout, flow)| {
-            let who = names(sample.scenario, &Starved { flows: vec![flow], stations: Vec::new() }).pop()?;
-            Some(format!("{who} was silent for {:.1} s", timeout.as_secs_f64()))
-        });
-        let risk = close.or(silent);
+        let silent = timeouts.filter(|own| rung.replicas >= LEAST_REPLICAS && is_in_doubt(own)).max().and_then(
+            |(timeout, flow)| {
+                let who = names(sample.scenario, &Starved { flows: vec![flow], stations: Vec::new() }).pop()?;
+                Some(format!("{who} was silent for {:.1} s", timeout.as_secs_f64()))
+            },
+        );
+        let is_silent = silent.is_some();
+        let risk = close.or(silent.filter(|_| !rung.is_second_opinion()));
         let below = (starved.flows.len() + starved.stations.len()).min(10);
         // Who starves is further from any requirement than a ratio that is off by ten tolerances.
         let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()
@@ -77,6 +81,7 @@ impl Search<'_> {
             starved,
             least: least(sample.scenario, shares.iter()),
             risk,
+            is_silent,
             goodput: sample.goodput(),
             fairness,
             delay_s: sample.delay().mean.unwrap_or(0.0),

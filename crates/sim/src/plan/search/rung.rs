@@ -109,7 +109,7 @@ impl Rung {
 const OTHERS: f64 = 20.0;
 
 /// Fewer replicas say too little of who starves by chance.
-const LEAST_REPLICAS: u32 = 6;
+pub(crate) const LEAST_REPLICAS: u32 = 6;
 
 fn fast(pace: f64) -> f64 {
     (FAST_PACE / pace).clamp(0.2, 1.0)
