@@ -91,17 +91,14 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, applied), records)| {
         let seen: Vec<Seen> = records.iter().map(|record| Seen::of(applied, record)).collect();
         let starved = names(applied, &in_any(&seen, FLOOR));
+        let changes_nothing = (applied == scenario && remedy.deploy != Deploy::Nothing).then_some(CHANGES_NOTHING);
         let execution = Execution { records, planned: replicas, interrupted, until_ci: None };
         Row {
             remedy: remedy.name,
             deploy: remedy.deploy.name(),
             needs: remedy.needs,
             source: remedy.source,
-            cautions: if applied == scenario && remedy.deploy != Deploy::Nothing {
-                vec![CHANGES_NOTHING]
-            } else {
-                cautions(applied)
-            },
+            cautions: changes_nothing.into_iter().chain(cautions(applied)).collect(),
             starved,
             paste: paste(scenario, applied),
             report: execution.report(applied, SIMULATOR),
@@ -150,5 +147,21 @@ mod tests {
         let rows = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch).rows;
         let cautions: Vec<&[&str]> = rows.iter().map(|row| row.cautions.as_slice()).collect();
         assert_eq!(cautions, [&[][..], &[CHANGES_NOTHING], &[]]);
+    }
+
+    /// What is wrong with a remedy that the cell has already is said beside that.
+    #[test]
+    fn a_remedy_that_is_there_already_keeps_its_cautions() {
+        let text = "name = \"small\"\n[run]\nduration = \"1 s\"\nwarmup = \"0 s\"\nreplicas = 1\n[enforce]\npolicy = \"per-station\"\n\
+                    capacity = \"5 Mbit/s\"\n[[station]]\nname = \"a\"\nflows = [{ direction = \"up\" }]\n[[station]]\nname = \"slow\"\n\
+                    rate = \"1 Mbit/s\"\nflows = [{ direction = \"up\" }]\n";
+        let scenario = Scenario::from_toml(text, "small.toml").unwrap();
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| {} };
+        let remedies: Vec<&Remedy> = ["none", "edca"].map(|name| Remedy::named(name).unwrap()).to_vec();
+        let rows = compare(&scenario, &remedies, &Pool::new(1).unwrap(), watch).rows;
+        let caution = cautions(&scenario);
+        assert_eq!(caution.len(), 1);
+        assert_eq!(rows[0].cautions, caution);
+        assert_eq!(rows[1].cautions, [CHANGES_NOTHING, caution[0]]);
     }
 }
