@@ -1,11 +1,11 @@
-"""Build and run all Rust tests: those that wait for the kernel, and at the same time all others.
+"""Build and run all Rust tests: those that wait for the kernel as soon as they are built, and at the same time all others.
 
     python3 scripts/rust_tests.py                     1 if a test fails
     python3 scripts/rust_tests.py --beside COMMAND    or if this fails, which runs after the others (may be repeated)
 
 Tests of the testbed and the live box mostly wait, and some measure: they have the usual priority. All others compute:
-they run as SCHED_IDLE, on what the first leave of the processors, and so does COMMAND. Examples and benchmarks are no tests;
-`make lint` checks them.
+they are built and run as SCHED_IDLE, on what the first leave of the processors, and so does each COMMAND, at the same time. Examples
+and benchmarks are no tests; `make lint` checks them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,16 @@ import shlex
 import shutil
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ["cargo", "test", "--workspace", "--lib", "--bins", "--tests", "--locked", "--no-run"]
+BUILD = ["cargo", "test", "--workspace", "--locked", "--no-run", "--message-format=json-render-diagnostics"]
+# Targets of the long tests that need the kernel. The whole workspace, so that what they share with the others is built once.
+FIRST = ["--test", "vsb", "--test", "testbed"]
+ALL = ["--lib", "--bins", "--tests"]
 # Crate and target of the tests that need the kernel, the longest first.
 KERNEL = ["cli vsb", "cli testbed", "linux fairair_linux"]
 
@@ -73,11 +76,9 @@ def run(name: str, command: list[str], folder: Path, capture: bool) -> tuple[int
     return done.returncode, head + (done.stdout or "") + tail
 
 
-def build() -> list[Binary]:
-    """Build all test binaries; ends the program if that fails."""
-    done = subprocess.run(
-        [*BUILD, "--message-format=json-render-diagnostics"], cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE
-    )
+def build(before: list[str], targets: list[str]) -> list[Binary]:
+    """Build test binaries behind the command `before`; ends the thread if that fails."""
+    done = subprocess.run([*before, *BUILD, *targets], cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE)
     if done.returncode:
         sys.exit(done.returncode)
     found = []
@@ -100,25 +101,31 @@ def main() -> int:
         help="runs as SCHED_IDLE after the tests that only compute",
     )
     commands = parser.parse_args().beside
-    binaries = build()
-    kernel = sorted((binary for binary in binaries if binary.order >= 0), key=lambda binary: binary.order)
-    if len(kernel) < len(KERNEL) and sys.platform == "linux":
-        print(f"not all of {KERNEL} were built: {[binary.name for binary in binaries]}", file=sys.stderr)
-        return 1
     idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
-    others: list[tuple[int, str]] = []
+    first = [binary for binary in build([], FIRST) if binary.order >= 0]
+    with ThreadPoolExecutor() as pool:
+        rest = pool.submit(build, idle, ALL)
 
-    def compute() -> None:
-        others.extend(binary.run(idle, capture=True) for binary in binaries if binary.order < 0)
-        others.extend(run(command, [*idle, *shlex.split(command)], ROOT, capture=True) for command in commands)
+        def compute() -> list[tuple[int, str]]:
+            return [binary.run(idle, capture=True) for binary in rest.result() if binary.order < 0]
 
-    beside = threading.Thread(target=compute)
-    beside.start()
-    failed = [binary.run([], capture=False)[0] for binary in kernel]
-    beside.join()
-    for _, text in others:
+        def beside(command: str) -> list[tuple[int, str]]:
+            rest.result()
+            return [run(command, [*idle, *shlex.split(command)], ROOT, capture=True)]
+
+        others = [pool.submit(compute), *(pool.submit(beside, command) for command in commands)]
+        failed = [binary.run([], capture=False)[0] for binary in sorted(first, key=lambda binary: binary.order)]
+        kernel = [binary for binary in rest.result() if binary.order >= 0]
+        if len(kernel) < len(KERNEL) and sys.platform == "linux":
+            print(f"not all of {KERNEL} were built: {[binary.name for binary in kernel]}", file=sys.stderr)
+            return 1
+        failed += [
+            binary.run([], capture=False)[0] for binary in kernel if binary.name not in [own.name for own in first]
+        ]
+        done = [result for own in others for result in own.result()]
+    for _, text in done:
         print(text, flush=True)
-    return int(any(failed) or any(status for status, _ in others))
+    return int(any(failed) or any(status for status, _ in done))
 
 
 if __name__ == "__main__":

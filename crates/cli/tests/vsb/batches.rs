@@ -152,6 +152,28 @@ fn a_station_sends_several_packets_in_a_row_and_the_kernel_is_as_before_afterwar
     assert_eq!(hysteresis(), before);
 }
 
+/// A turn follows how many stations are busy: the box changes its own classes, and nobody else does.
+#[test]
+fn turns_of_another_length_are_not_taken_for_changes_by_others() {
+    needs_root!();
+    let mut bench = Bench::alone(2);
+    let _own = Before::of(&bench);
+    bench.configure(&format!("batch = \"200 kB\"\n{}", two()));
+    bench.start(&[]);
+    bench.settle();
+    let mut turns = std::collections::BTreeSet::new();
+    let mut turn = || turns.insert(bench.json(&["status"])["status"]["pools"][0]["turn_bytes"].as_u64());
+    for _ in 0..3 {
+        turn();
+        in_rows(&bench);
+        turn();
+        // Idle again.
+        std::thread::sleep(Duration::from_millis(1300));
+    }
+    assert!(turns.len() > 1, "{turns:?}");
+    assert_eq!(troubles(&bench), "[]", "{}", bench.log());
+}
+
 /// The unit's daemon may not set the parameter, and not even read it: it does not start with batches, and does not begin them.
 #[test]
 fn who_may_not_set_what_batches_need_refuses_and_changes_nothing() {
@@ -210,7 +232,7 @@ fn who_finds_it_set_and_readable_sends_batches_and_leaves_it_set() {
     let found = String::from_utf8_lossy(&check.stderr);
     assert!(found.contains(&format!("ok   {PARAMETER} is set")), "{found}");
     bench.start_as(&binary, TWO_CAPABILITIES, &[]);
-    let turn = || bench.json(&["status"])["status"]["pools"][0]["turn_bytes"].clone();
+    let turn = || bench.json(&["status"])["status"]["aps"][0]["turn_bytes"].clone();
     until(5, &bench, || turn() == 24_000);
     assert_eq!(bench.json(&["stations"])["stations"][0]["quantum"], 24_000);
     // Others put it back, and set it again: the box shapes on, and says so meanwhile.

@@ -151,6 +151,8 @@ impl Daemon {
         let Some(mtu) = self.troubles.watch(Trouble::Datapath, changed) else { return false };
         self.mtu = mtu;
         self.site = site;
+        // What was read before has the parameters of before.
+        self.counts.read = None;
         self.assign_positions();
         true
     }

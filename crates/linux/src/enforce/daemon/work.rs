@@ -289,6 +289,12 @@ impl Daemon {
             let faults = bridge_faults(self.site.config(), links);
             self.troubles.watch(Trouble::Bridge, if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) });
         }
+        if self.counts.read.is_none() {
+            self.count();
+            if self.troubles.has(Trouble::Counters) {
+                return;
+            }
+        }
         let health =
             links.and_then(|links| self.engine.repair(&links, &self.counts.classes).map_err(|error| error.to_string()));
         let Some(health) = self.troubles.watch(Trouble::Repair, health) else { return };
