@@ -281,8 +281,11 @@ impl Daemon {
 }
 
 impl Drop for Daemon {
+    /// It is told to end first: what it has set for all of the machine outlives its namespace.
     fn drop(&mut self) {
-        let _ = self.child.kill();
+        if matches!(self.child.try_wait(), Ok(None)) && self.end().is_none() {
+            let _ = self.child.kill();
+        }
         let _ = self.child.wait();
     }
 }
@@ -345,6 +348,8 @@ fn config(scenario: &Scenario, enforce: Enforce, rates: &[Bitrate], state: &Path
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn scenario(enforce: &str, station: &str) -> Scenario {
@@ -414,5 +419,23 @@ mod tests {
         assert_eq!(placed(at, start + second, start), Instant::ZERO + Duration::from_secs(4));
         assert_eq!(placed(at, start, start + second), Instant::ZERO + Duration::from_secs(2));
         assert_eq!(placed(at, start, start + 5 * second), Instant::ZERO, "before the start");
+    }
+
+    #[test]
+    fn a_daemon_that_is_dropped_takes_back_what_it_has_set() {
+        let directory = tempfile::tempdir().unwrap();
+        let [begun, taken_back] = ["begun", "taken-back"].map(|name| directory.path().join(name));
+        let script = format!(
+            "trap 'touch {}; exit' TERM; touch {}; while :; do sleep 0.02; done",
+            taken_back.display(),
+            begun.display()
+        );
+        let child = Command::new("sh").args(["-c", &script]).spawn().unwrap();
+        let daemon = Daemon { child, log: PathBuf::new(), began: Clock::now() };
+        while !begun.exists() {
+            std::thread::sleep(TICK);
+        }
+        drop(daemon);
+        assert!(taken_back.exists());
     }
 }
