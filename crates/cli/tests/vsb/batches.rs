@@ -174,6 +174,34 @@ fn turns_of_another_length_are_not_taken_for_changes_by_others() {
     assert_eq!(troubles(&bench), "[]", "{}", bench.log());
 }
 
+/// Two boxes of one machine: the first has set the parameter and ends, the second goes on and ends later.
+#[test]
+fn a_parameter_that_another_box_has_put_back_is_not_left_set() {
+    needs_root!();
+    let mut bench = Bench::alone(2);
+    let own = Before::of(&bench);
+    set("1", own.mode);
+    bench.configure(&batches());
+    bench.start(&[]);
+    set("0", own.mode);
+    until(5, &bench, || hysteresis() == "1");
+    stop(&bench);
+    assert_eq!(hysteresis(), "0");
+    // Nobody knows what there was before.
+    set("0", own.mode);
+    bench.start(&[]);
+    bench.daemon().kill().expect("killed");
+    bench.daemon().wait().expect("gone");
+    fs::write(bench.state.join("vsb.json"), "damaged").expect("written");
+    let stopped = bench.vsb(&["stop"]);
+    let told = String::from_utf8_lossy(&stopped.stderr).into_owned();
+    assert!(
+        !stopped.status.success()
+            && told.replace(|sign: char| sign.is_whitespace() || sign == '│', "").contains(PARAMETER),
+        "{told}"
+    );
+}
+
 /// The unit's daemon may not set the parameter, and not even read it: it does not start with batches, and does not begin them.
 #[test]
 fn who_may_not_set_what_batches_need_refuses_and_changes_nothing() {
@@ -232,7 +260,7 @@ fn who_finds_it_set_and_readable_sends_batches_and_leaves_it_set() {
     let found = String::from_utf8_lossy(&check.stderr);
     assert!(found.contains(&format!("ok   {PARAMETER} is set")), "{found}");
     bench.start_as(&binary, TWO_CAPABILITIES, &[]);
-    let turn = || bench.json(&["status"])["status"]["aps"][0]["turn_bytes"].clone();
+    let turn = || bench.json(&["status"])["status"]["pools"][0]["turn_bytes"].clone();
     until(5, &bench, || turn() == 24_000);
     assert_eq!(bench.json(&["stations"])["stations"][0]["quantum"], 24_000);
     // Others put it back, and set it again: the box shapes on, and says so meanwhile.

@@ -50,7 +50,11 @@ impl Daemon {
             let pool = &layout.pools[id];
             let demands: Vec<_> = classes.iter().map(|(_, demand)| *demand).collect();
             let level = fair_level(pool.rate, &demands);
-            let busy = demands.iter().filter(|demand| demand.rate >= BUSY * level * demand.weight).count();
+            // Who waits takes turns, too, however little a turn gives.
+            let waits = |minor: &u16| self.counts.classes.get(minor).is_some_and(|class| class.backlog > 0);
+            let is_busy =
+                |(minor, demand): &&(u16, Demand)| demand.rate >= BUSY * level * demand.weight || waits(minor);
+            let busy = classes.iter().filter(is_busy).count();
             let next = next_turn(own, pool.turn, pool.rate, busy);
             if next != pool.turn {
                 site.get_or_insert_with(|| self.site.clone()).set_turn(*id, next);

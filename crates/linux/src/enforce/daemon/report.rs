@@ -1,9 +1,9 @@
 //! What the daemon says of itself.
 
 use fairair_core::control::{CapacityParams, Reason, State};
-use fairair_core::shaper::QueueRule;
 use fairair_core::shaper::limit::QUEUE_TIME;
-use fairair_core::units::{Bitrate, plural, word};
+use fairair_core::shaper::{BATCHES, QueueRule};
+use fairair_core::units::{Bitrate, Bytes, plural, word};
 
 use super::super::config::Matcher;
 use super::super::datapath::{leaf_minor, newcomers_minor};
@@ -213,6 +213,9 @@ impl Daemon {
         if report.drops > 0 {
             let queue = match self.site.config().leaf.queue {
                 QueueRule::Packets(limit) => format!("{limit} packets"),
+                QueueRule::Auto if self.site.config().leaf.batch > Bytes(0) => {
+                    format!("{QUEUE_TIME} at its rate, at least {BATCHES} turns,")
+                }
                 QueueRule::Auto => format!("{QUEUE_TIME} at its rate"),
             };
             because.push(format!(

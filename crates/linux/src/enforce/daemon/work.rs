@@ -307,7 +307,7 @@ impl Daemon {
         }
         // For who looks a moment later.
         let retuned = self.retuned.is_some_and(|at| at.elapsed() < RETUNED);
-        let told = "others changed classes or queues of fairair0; they are put right each time: find out who does it";
+        let told = "others changed classes or queues of fairair0, or htb_hysteresis (the log has what); they are put right each time: find out who does it";
         self.troubles.watch(Trouble::Classes, if retuned { Err(told.to_owned()) } else { Ok(()) });
         let troubles = health.troubles.join("; ");
         self.troubles.watch(Trouble::Interfaces, if troubles.is_empty() { Ok(()) } else { Err(troubles) });

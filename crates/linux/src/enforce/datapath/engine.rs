@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::IFB;
 use super::classes::{ClassStats, Classes};
-use super::hysteresis::HYSTERESIS;
+use super::hysteresis::{HYSTERESIS, PARAMETER};
 use super::layout::Layout;
 use super::leaf::pool_burst;
 use super::links::{Link, link_named, links};
@@ -325,7 +325,13 @@ impl Engine {
             tools.remove_clsact(interface)?;
         }
         let unknown = "everything with FairAir's names is removed; nothing is known of what else was there before";
-        Ok(Restored { differences: vec![why.to_string(), unknown.to_owned()] })
+        let mut differences = vec![why.to_string(), unknown.to_owned()];
+        if HYSTERESIS.note() > Some(0) {
+            differences.push(format!(
+                "{PARAMETER} is set, perhaps for batches: write 0 into it unless something else needs it"
+            ));
+        }
+        Ok(Restored { differences })
     }
 
     fn take_back(state: &State, directory: &Path) -> Result<Restored, DatapathError> {

@@ -47,13 +47,20 @@ impl Engine {
         Ok(health)
     }
 
-    fn repair_hysteresis(&self, health: &mut Health) {
+    fn repair_hysteresis(&mut self, health: &mut Health) {
         if !self.layout.sends_batches() {
             return;
         }
         match HYSTERESIS.hold() {
             Ok(false) => {}
-            Ok(true) => health.retuned.push(format!("{PARAMETER} was put back to 0 by others: set again for batches")),
+            Ok(true) => {
+                // Such as another box of this machine that has ended: what this one leaves is what they want.
+                self.state.hysteresis = Some(0);
+                if let Err(error) = self.save_state() {
+                    health.troubles.push(error.to_string());
+                }
+                health.retuned.push(format!("{PARAMETER} was put back to 0 by others: set again for batches"));
+            }
             // The box shapes on, a packet at a time.
             Err(error) => health.troubles.push(error.to_string()),
         }
