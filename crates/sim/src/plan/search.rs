@@ -261,7 +261,9 @@ impl<'a> Search<'a> {
             self.prove_likely((second, third, proved))?;
         }
         self.prove_others(as_is, seen, (second, third, proved))?;
-        self.confirm(as_is, proved)
+        self.confirm(as_is, proved)?;
+        let looked: Vec<Outcome> = third.iter().chain(second.iter()).chain(seen.iter()).cloned().collect();
+        self.prove_by_own_time(as_is, &looked, proved)
     }
 
     /// Looks longer at what is worth it and has had no longer look yet, and proves the best.

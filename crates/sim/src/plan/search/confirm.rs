@@ -1,10 +1,13 @@
 //! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
-use super::rank::{recommended, replace};
-use super::rung::{OWN, OWN_AGAIN, Rung, WHOLE, of_own_time};
+use super::proposals::unseen;
+use super::rank::{by_goodput, recommended, replace};
+use super::rung::{OWN, OWN_AGAIN, PROOF, Rung, WHOLE, of_own_time};
 use super::{Search, proposal, proposals};
-use crate::plan::outcome::{Outcome, deployable};
+use crate::plan::outcome::{Outcome, Proposal, deployable};
 
+/// Most of a family that are looked at in the scenario's own time where nothing that is proved holds there, and most that are proved then.
+const OF_FAMILY: usize = 3;
 /// Most plans that are looked at for longer than the proof, and for less time than that.
 const CONFIRMED: (usize, usize) = (4, 12);
 
@@ -28,6 +31,32 @@ impl Search<'_> {
         self.confirm_each(rung, proved, of_today)
     }
 
+    /// Where nothing that is proved holds in the scenario's own time, which is shorter: looks there at what short looks say of the others, of each
+    /// family the best, and proves what holds.
+    pub(super) fn prove_by_own_time(
+        &mut self,
+        as_is: f64,
+        looked: &[Outcome],
+        proved: &mut Vec<Outcome>,
+    ) -> Option<()> {
+        if !self.has_shorter_look() || proved.iter().any(|outcome| outcome.meets) {
+            return Some(());
+        }
+        let mut likely: Vec<&Outcome> = Vec::new();
+        for outcome in by_goodput(looked).into_iter().filter(|o| o.meets && o.starved.is_nobody() && o.risk.is_none()) {
+            let of_family = likely.iter().filter(|other| other.family == outcome.family).count();
+            if of_family < OF_FAMILY && likely.len() < CONFIRMED.1 {
+                likely.push(outcome);
+            }
+        }
+        let mut own = Vec::new();
+        self.look(&unseen(likely.into_iter().map(proposal).collect(), proved), OWN, &mut own)?;
+        own.retain(holds);
+        let best: Vec<Proposal> = by_goodput(&own).into_iter().take(OF_FAMILY).map(proposal).collect();
+        self.look(&best, PROOF, proved)?;
+        self.confirm(as_is, proved)
+    }
+
     /// Looks at what `next` names until one of them holds; where none of several does, nothing that it could name is called met.
     fn confirm_each(
         &mut self,
@@ -38,7 +67,7 @@ impl Search<'_> {
         let is_longer = rung.number == WHOLE.number;
         // Who is close to the floor the proof has weighed, but for the start of a shorter run.
         let is_safe = |o: &Outcome| o.starved.is_nobody() && (is_longer || o.risk.is_none());
-        let holds = |o: &Outcome| o.misses.iter().all(|miss| *miss <= 0.0) && is_safe(o);
+        let holds = |o: &Outcome| if is_longer { is_met(o) && is_safe(o) } else { holds(o) };
         for _ in 0..if is_longer { CONFIRMED.0 } else { CONFIRMED.1 } {
             let Some(best) = next(proved) else { return Some(()) };
             let mut whole = Vec::new();
@@ -77,4 +106,13 @@ impl Search<'_> {
         }
         Some(())
     }
+}
+
+fn is_met(outcome: &Outcome) -> bool {
+    outcome.misses.iter().all(|miss| *miss <= 0.0)
+}
+
+/// Whether a look at a shorter time agrees.
+fn holds(outcome: &Outcome) -> bool {
+    is_met(outcome) && outcome.starved.is_nobody() && outcome.risk.is_none()
 }
