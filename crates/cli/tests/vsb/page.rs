@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::in_box;
 
 /// A set-up that runs.
 struct SetUp<'a> {
@@ -142,7 +143,11 @@ fn the_page_writes_what_the_terminal_writes_and_what_it_starts_waits_for_confirm
     assert!(ended["problem"].as_str().unwrap().contains("everything is as before"), "{ended}");
     assert_eq!(bench.dump(), before);
     setup.refuses(&json!({ "do": "confirm" }), "taken back");
-    let look = setup.write(&said, true);
+    // A device that comes while the operator reads makes no other file.
+    let text = setup.takes(&json!({ "do": "propose", "said": said }))["text"].clone();
+    in_box(&bench, "ip neigh add 10.1.0.99 lladdr 02:00:00:00:00:99 dev lan nud permanent");
+    let look = setup.takes(&json!({ "do": "write", "said": said, "seen": text, "replace": true }));
+    setup.refuses(&json!({ "do": "write", "said": said, "seen": "name = \"quay\"", "replace": true }), "has changed");
     assert_eq!((&look["check"]["is_good"], &look["trial"]), (&json!(true), &Value::Null));
     setup.takes(&json!({ "do": "start" }));
     setup.until("waits");
