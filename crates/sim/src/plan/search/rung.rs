@@ -43,6 +43,11 @@ pub(super) const WHOLE: Rung = Rung { number: 5, replicas: 6, until: 1.0, least:
 pub(super) const OWN: Rung = Rung { number: 6, until: 1.0, least: 1, ..PROOF };
 /// The same in more replicas, for what it leaves in doubt.
 pub(super) const OWN_AGAIN: Rung = Rung { replicas: LONGER.replicas, ..OWN };
+/// In the place of the second look where the scenario's own time is shorter than that: a plan has to hold there, too, and what does not is not
+/// worth a proof. It lasts as long in more replicas.
+pub(super) const SECOND_OWN: Rung = Rung { number: 7, ..SECOND };
+/// Most replicas of it.
+const OWN_REPLICAS: u32 = 12;
 /// Most frames of a look as long as the scenario.
 const WHOLE_FRAMES: f64 = 10e6;
 /// A time that differs from the proof's by less than this factor is no news.
@@ -92,13 +97,18 @@ impl Rung {
         match self.replicas {
             1 => 0.0,
             _ if self.number == WHOLE.number => 0.0,
-            _ if self.number < PROOF.number => 1.0,
+            _ if self.number < PROOF.number || self.is_in_own_time() => 1.0,
             replicas => (1.0 + f64::from(replicas) / OTHERS).sqrt(),
         }
     }
 }
 
 impl Rung {
+    /// Whether it stands in the place of [`SECOND`].
+    pub(super) fn is_in_own_time(self) -> bool {
+        self.number == SECOND_OWN.number
+    }
+
     /// Whether it looks at what is proved in another time.
     pub(super) fn is_second_opinion(self) -> bool {
         self.number == WHOLE.number || self.number == OWN.number
@@ -158,13 +168,18 @@ pub(crate) fn settled_s(scenario: &Scenario) -> f64 {
     if last > EARLY_S { last } else { 0.0 }
 }
 
+/// Warm-up and measured time that `scenario` names.
+fn own_lengths(scenario: &Scenario) -> (f64, f64) {
+    let run = &scenario.run;
+    (run.warmup.as_secs_f64(), (run.duration - run.warmup).as_secs_f64())
+}
+
 /// Warm-up and measured time of a replica of `scenario`, which is steady.
 fn lengths(scenario: &Scenario, rung: Rung, pace: f64) -> (f64, f64) {
     let (warmup, measured) = seconds(rung, pace, round_trip_s(scenario));
     let warmup = settled_s(scenario) + warmup;
-    if rung.number == OWN.number {
-        let run = &scenario.run;
-        return (run.warmup.as_secs_f64(), (run.duration - run.warmup).as_secs_f64());
+    if rung.number == OWN.number || rung.is_in_own_time() {
+        return own_lengths(scenario);
     }
     if rung.number != WHOLE.number {
         return (warmup, measured);
@@ -192,6 +207,16 @@ pub(super) fn of_own_time(scenario: &Scenario, pace: f64) -> Option<Rung> {
         true if LENGTHENED * own < proof || LENGTHENED * own_warmup < warmup => Some(OWN),
         _ => None,
     }
+}
+
+/// The second rung of a search: in the scenario's own time where that is shorter than the look.
+pub(super) fn second(scenario: &Scenario, pace: f64) -> Rung {
+    let [(warmup, look), (own_warmup, own)] = [lengths(scenario, SECOND, pace), own_lengths(scenario)];
+    if !is_steady(scenario) || LENGTHENED * own > look {
+        return SECOND;
+    }
+    let as_many = f64::from(SECOND.replicas) * (warmup + look) / (own_warmup + own);
+    Rung { replicas: (as_many as u32).clamp(SECOND.replicas, OWN_REPLICAS), ..SECOND_OWN }
 }
 
 /// `scenario` with the rung's length and seeds.
@@ -307,6 +332,31 @@ mod tests {
         assert!(close(lengths(&of(60), OWN, 800.0), (5.0, 55.0)), "what the file says");
         assert!(close(lengths(&of(60), WHOLE, 16_000.0), (7.5, 52.5)), "the warm-up of the proof, and the rest");
         assert!(close(lengths(&of(3600), WHOLE, 16_000.0), (7.5, WHOLE_FRAMES / 96_000.0 - 7.5)), "bounded");
+    }
+
+    #[test]
+    fn the_second_look_is_no_longer_than_the_scenario() {
+        let text = |duration: u32, start: u32| {
+            format!(
+                "name = \"x\"\n[run]\nduration = \"{duration} s\"\nwarmup = \"2 s\"\n[radio]\nphy = \"802.11b\"\n[[station]]\nname = \"a\"\n\
+                 flows = [{{ direction = \"up\", start = \"{start} s\" }}]\n"
+            )
+        };
+        let of = |duration: u32, start: u32| {
+            let scenario = Scenario::from_toml(&text(duration, start), "test").unwrap();
+            let rung = second(&scenario, 800.0);
+            let own = timed(&scenario, rung, 800.0).run;
+            (rung.number, rung.replicas, own.warmup.as_secs_f64() as u32, own.duration.as_secs_f64() as u32)
+        };
+        assert_eq!(of(120, 0), (SECOND.number, 3, 15, 75), "as long as the others");
+        assert_eq!(of(45, 0), (SECOND_OWN.number, 5, 2, 45), "225 s in all");
+        assert_eq!(
+            of(6, 0),
+            (SECOND_OWN.number, OWN_REPLICAS, 2, 6),
+            "enough for who fetches a file only now and then"
+        );
+        assert_eq!(of(6, 4).0, SECOND.number, "a flow comes late: no rung changes its time");
+        assert!((second(&Scenario::from_toml(&text(6, 0), "test").unwrap(), 800.0).doubt() - 1.0).abs() < 1e-9);
     }
 
     #[test]
