@@ -1,6 +1,7 @@
 //! Successive halving: many candidates for a short time, the better ones longer and with more replicas, children of the
 //! better ones between, and a proof of the last few.
 
+mod budget;
 mod confirm;
 mod cross;
 mod others;
@@ -48,11 +49,6 @@ const FACTORS: (f64, f64) = (0.5, 1.4);
 const MOST_AGGREGATED: f64 = 2.5;
 /// From this factor on candidates that meet the requirements get turns of their own, most goodput first.
 const ROOM: f64 = 0.7;
-/// Most frames on the air that a default search simulates, whatever was reckoned: at most 15 s on two cores.
-const MOST: f64 = 80e6;
-/// A frame in an aggregate costs less than one of its own, and cells of aggregates have more remedies: a search there may have more frames by
-/// this factor, about 23 s on two cores.
-const AGGREGATED: f64 = 1.9;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
@@ -369,56 +365,10 @@ impl<'a> Search<'a> {
         (!stopped).then_some(())
     }
 
-    /// Progress is counted in replicas of the first rung: how many of these a replica of `rung` is.
-    fn parts(&self, rung: Rung) -> u32 {
-        let seconds = |rung: Rung| rung::seconds_of(self.scenario, rung, self.pace) / f64::from(rung.replicas);
-        (seconds(rung) / seconds(FIRST)).round().max(1.0) as u32
-    }
-
-    /// Frames of a candidate in a rung, as those before it had them.
-    fn cost(&self, rung: Rung) -> f64 {
-        let reckoned = || self.pace + rung::datagrams(self.scenario);
-        let pace = if self.seconds > 0.0 { self.spent / self.seconds } else { reckoned() };
-        (pace * rung::seconds_of(self.scenario, rung, self.pace)).max(1.0)
-    }
-
-    /// Rungs of a default search with the number of candidates that each looks at, of which `first` are spread over the families.
-    fn looks(&self, first: usize) -> [(Rung, usize); 4] {
-        [
-            (FIRST, first + GENERATIONS[0].0 * GENERATIONS[0].1),
-            (self.second(), SECOND_KEPT + 20 + GENERATIONS[1].0 * GENERATIONS[1].1),
-            (THIRD, THIRD_KEPT),
-            (PROOF, PROVED),
-        ]
-        .map(|(rung, count)| (rung.of(self.scenario, self.pace), count))
-    }
-
     /// Goodput by which remedies are measured: that of the cell as it is, or what is left of it where slow stations get as much as fast
     /// ones.
     fn reference(&self, as_is: &Outcome) -> f64 {
         as_is.goodput * self.ranges.equal
-    }
-
-    /// By how much a frame is cheaper to simulate in this cell.
-    fn cheaper(&self) -> f64 {
-        if self.scenario.radio.qos.is_some() { AGGREGATED } else { 1.0 }
-    }
-
-    /// Most frames of this search.
-    fn most(&self) -> f64 {
-        MOST * self.cheaper() * self.effort
-    }
-
-    fn cost_of_default(&self, first: usize) -> f64 {
-        self.looks(first).into_iter().map(|(rung, count)| count as f64 * self.cost(rung)).sum()
-    }
-
-    /// Tells whoever watches how much there is to do in a search of `scale` times the default's candidates.
-    fn expect(&self, first: usize, scale: f64) {
-        let parts = |(rung, count): (Rung, usize)| count as f64 * f64::from(rung.replicas * self.parts(rung));
-        let all: f64 = self.looks(first).into_iter().map(parts).sum();
-        let most = self.most() / self.cost(FIRST.of(self.scenario, self.pace));
-        self.counter.expect((all * scale).min(most) as u32);
     }
 }
 
