@@ -273,6 +273,10 @@ fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     lines
 }
 
+/// Why what a proof says is in doubt, where the scenario is shorter.
+const UNCONFIRMED: &str = "That is its proof, which is longer than the scenario. In the scenario's own time better rows failed, and this one was not \
+                           simulated there: it is in doubt.";
+
 /// What is missing, and what each goal costs.
 fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let none = format!("None of the {} candidates meets this.", plan.tried);
@@ -298,6 +302,9 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         // The floor is told as a sentence.
         let has = if constraint.goal.starts_with("nobody") { "" } else { "it has " };
         lines.extend(page.wrapped(&format!("{}: {has}{reached}{by}", constraint.goal)));
+    }
+    if row.in_doubt && plan.constraints.iter().all(|constraint| constraint.met) {
+        lines.extend(bold(page, UNCONFIRMED));
     }
     lines.extend(prices(plan, page));
     if !plan.grouped.is_empty() {

@@ -231,5 +231,13 @@ fn what_is_not_proved_and_who_has_little_are_marked() {
     (constraint.met, constraint.in_doubt, constraint.missed_by) = (false, true, Some(0.3));
     assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, in doubt: its mean meets that"));
     own.constraints[0].in_doubt = false;
-    assert!(table(&own, Page::FILE).contains("level=1: it has 1.01, missed by 2.1 % with doubt counted"));
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("level=1: it has 1.01, missed by 2.1 % with doubt counted"));
+    assert!(!text.contains("which is longer than the scenario"), "{text}");
+    (own.constraints[0].met, own.constraints[0].missed_by, own.rows[0].in_doubt) = (true, Some(0.0), true);
+    let text = table(&own, Page::FILE);
+    assert!(
+        text.contains("level=1: it has 1.01, met\nThat is its proof, which is longer than the scenario."),
+        "{text}"
+    );
 }
