@@ -228,7 +228,7 @@ impl Bench {
     }
 
     /// Commands for `ip`, one a line.
-    fn ip(&self, place: Place, lines: &str) {
+    pub(crate) fn ip(&self, place: Place, lines: &str) {
         use std::io::Write as _;
         let mut command = Command::new("ip");
         command.args(["-n", &self.name(place), "-batch", "-"]).stdin(Stdio::piped());

@@ -137,7 +137,7 @@ fn config(root: &Table) -> Checked<Config> {
                 QueueRule::Packets(root.within("queue", 1..=10_000, 200)?)
             },
             quantum: root.within("quantum", Bytes(1500)..=Bytes(1_000_000), Bytes(1500))?,
-            batch: root.within("batch", Bytes(0)..=Bytes(1_000_000), Bytes(0))?,
+            batch: batch(root)?,
         },
         gso,
         exclude: exclude(root, mode)?,
@@ -152,6 +152,17 @@ fn config(root: &Table) -> Checked<Config> {
         journal: journal(root)?,
         wan,
     })
+}
+
+/// No batch, or more than a packet.
+fn batch(root: &Table) -> Checked<Bytes> {
+    match root.within("batch", Bytes(0)..=Bytes(1_000_000), Bytes(0))? {
+        Bytes(1..3000) => {
+            let fix = "write batch = \"0 B\" for one packet at a time, or batch = \"24 kB\"";
+            Err(root.blame("batch", Reason::new("less than two packets are no batch", fix)))
+        }
+        batch => Ok(batch),
+    }
 }
 
 /// Uplink UDP has its station's class on the Internet link, which knows no flows.

@@ -106,6 +106,7 @@ fn mistakes_name_place_and_remedy() {
     let cases = [
         (swap("uplink =", "uplnk ="), "3:1: unknown key", "did you mean `uplink`?"),
         (swap("\"eth0\"", "\"eth0; reboot\""), "3:10", "at most 15 letters"),
+        (swap("uplink =", "batch = \"1500 B\"\nuplink ="), "3:9: `batch` in the file: less than two packets", "24 kB"),
         (swap("\"eth0\"", "\"eth1\""), "this is an uplink", "towards its stations"),
         (swap("10.2.0.0/16", "10.1.8.0/24"), "14:13", "do not overlap"),
         (swap("10.2.0.0/16", "10.2.0.0/33"), "is not a prefix", "10.1.0.0/16"),
