@@ -52,6 +52,8 @@ class Point:
     """How far it came: 0 a short look, 3 and more proved."""
     goodput_ci95_bps: float | None = None
     """Half width of the 95 % confidence interval of the goodput; None of a single replica."""
+    in_doubt: bool = False
+    """Its means meet the requirements, but an interval goes beyond, or somebody is close to the floor."""
     risk: str | None = None
     """Why somebody may starve under it with other seeds; None: nothing points to that."""
     paste: dict[str, list[str]] | None = None
@@ -113,6 +115,9 @@ class Candidate:
     """Why somebody may starve under it with other seeds, though nobody did; None: nothing points to that."""
     least: dict[str, Any] | None = None
     """``who`` has least of its max-min share, its mean ``share`` over the replicas, and the ``lowest`` of them."""
+    own_time: dict[str, Any] | None = None
+    """``goodput_bps``, ``fairness``, ``delay_s`` and what is ``reached`` of each goal in the ``measured_s`` seconds that the
+    scenario names, in ``replicas``; None where these are no shorter than the proof, and where they were not looked at."""
 
     @checked
     def apply(self, scenario: Scenario) -> Scenario:
@@ -183,6 +188,8 @@ class Plan:
     alternative: Point | None
     """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
     most goodput below; else what has more goodput and a longer delay. None when nothing that meets the requirements does."""
+    fairer: Point | None
+    """Where the recommended candidate is less fair than the cell as it is: what meets the requirements and is fairer."""
     doubtful: Point | None
     """What has a tenth more goodput at least and all goals by its means, but not at the far end of all intervals. Where
     nothing meets the goals, else what has the most goodput of all that seem to."""
@@ -254,6 +261,7 @@ class Plan:
             front=tuple(Point(**point) for point in raw["front"]),
             families=tuple(Point(**point) for point in raw["families"]),
             alternative=None if raw.get("alternative") is None else Point(**raw["alternative"]),
+            fairer=None if raw.get("fairer") is None else Point(**raw["fairer"]),
             doubtful=None if raw.get("doubtful") is None else Point(**raw["doubtful"]),
             deployable=None if raw.get("deployable") is None else Point(**raw["deployable"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),

@@ -68,6 +68,12 @@ fn what_can_be_had_is_not_refused() {
     let plain = cell("54 Mbit/s", "{ direction = \"down\" }", "");
     assert_eq!(requirements("a >= 24 Mbit/s").mistake(&plain), None);
     assert!(requirements("a >= 33 Mbit/s").mistake(&plain).is_some_and(|(_, fix)| fix.contains("less than 7")));
+    let files = "{ direction = \"down\", kind = \"files\", size = \"20 MB\" }";
+    let slow = cell("12 Mbit/s", files, "");
+    let (problem, fix) = requirements("files(a) <= 13s").mistake(&slow).expect("20 MB in 13 s are 12.3 Mbit/s");
+    assert!(problem.contains("exceeds the link of station a") && fix.contains("ask for more than"), "{problem}: {fix}");
+    assert_eq!(requirements("files(a) <= 14s").mistake(&slow), None);
+    assert_eq!(requirements("files(a) <= 13s").mistake(&cell("12 Mbit/s", files, event)), None, "it becomes faster");
 }
 
 /// The one who is asked for gets it, from the others: they are named with what they had and have.

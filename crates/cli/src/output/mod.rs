@@ -56,7 +56,11 @@ impl Page {
 
     /// `text` in lines of at most the page's width.
     pub(crate) fn wrapped(self, text: &str) -> Vec<String> {
-        textwrap::wrap(text, self.width).into_iter().map(Into::into).collect()
+        // A line that breaks at a hyphen breaks what is to be pasted.
+        let whole = textwrap::Options::new(self.width)
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation);
+        textwrap::wrap(text, whole).into_iter().map(Into::into).collect()
     }
 }
 

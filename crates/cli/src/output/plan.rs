@@ -9,7 +9,7 @@ use fairair_core::scenario::Run;
 use fairair_core::units::Duration;
 use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row};
 
-use self::beside::{in_doubt, today, trade};
+use self::beside::{fairer, in_doubt, today, trade};
 use self::words::{PROVED, bold, rate, short};
 use super::comparison::pasted;
 use super::csv;
@@ -153,6 +153,8 @@ fn doubt(row: &Row) -> &'static str {
 fn likely(point: &Point) -> String {
     match point.rung {
         0 => "short look".to_owned(),
+        _ if point.in_doubt && point.risk.is_some() => "at risk".to_owned(),
+        PROVED.. if point.in_doubt => "in doubt".to_owned(),
         PROVED.. => yes(point.meets),
         _ if point.meets => "likely".to_owned(),
         _ => yes(false),
@@ -248,6 +250,7 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
         lines.extend(bold(page, &format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
     }
     lines.extend(prices);
+    lines.extend(fairer(plan, row, page));
     lines.extend(in_doubt(plan, page));
     lines.extend(trade(plan, row, page));
     lines.extend(row.cautions.iter().flat_map(|caution| bold(page, &format!("Beware: {caution}."))));
@@ -258,6 +261,7 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
 fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let goals = plan.constraints.iter().map(|constraint| format!("{}: it has {}", constraint.goal, constraint.reached));
     let mut lines: Vec<String> = goals.flat_map(|line| page.wrapped(&line)).collect();
+    lines.extend(own_time(plan, row, page));
     if let Some(least) = row.least.as_ref().filter(|least| least.share < LITTLE) {
         lines.extend(bold(page, &format!("Least of all: {least}.")));
     }
@@ -276,6 +280,20 @@ fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
 /// Why what a proof says is in doubt, where the scenario is shorter.
 const UNCONFIRMED: &str = "That is its proof, which is longer than the scenario. In the scenario's own time better rows failed, and this one was not \
                            simulated there: it is in doubt.";
+
+/// What the row has in the time that the scenario names, its start included.
+fn own_time(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
+    let Some(own) = &row.own_time else { return Vec::new() };
+    let goals: Vec<String> =
+        plan.constraints.iter().zip(&own.reached).map(|(goal, reached)| format!("{}: {reached}", goal.goal)).collect();
+    page.wrapped(&format!(
+        "In the {} s that the file measures, its start included: {}, delay {:.0} ms at p95; {}",
+        (own.measured_s * 100.0).round() / 100.0,
+        rate(own.goodput_bps, None),
+        own.delay_s * 1e3,
+        goals.join("; ")
+    ))
+}
 
 /// What is missing, and what each goal costs.
 fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {

@@ -8,13 +8,14 @@ use fairair_core::scenario::Scenario;
 use fairair_core::units::plural;
 use serde::Serialize;
 
-use super::change::{Gear, passes_by};
+use super::change::passes_by;
 use super::losses::{Loss, losses};
-use super::outcome::{self, Outcome, SHORT_S};
+use super::outcome::{Outcome, OwnTime, SHORT_S};
 use super::prediction::Prediction;
 use super::requirements::Requirements;
 use super::search::{Found, PROOF};
 use super::share::Least;
+use super::trade::{alternative, deployable, doubtful, fairer, not_today};
 use super::words::files;
 use super::{classes, front};
 use crate::starved::names;
@@ -60,6 +61,9 @@ pub struct Plan {
     /// What the recommended plan gave up of goodput or of a short delay: if its delay is longer than [`SHORT_S`], what has the most
     /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
     pub alternative: Option<Point>,
+    /// Where the recommended plan is less fair than the cell as it is: what meets the requirements and is fairer, the best by goodput,
+    /// fairness and delay. Null when nothing is.
+    pub fairer: Option<Point>,
     /// What has more goodput by the tenth at least, starves nobody and has all goals by its means, but not at the far end of every confidence
     /// interval: more or longer replicas may tell. Where nothing meets the requirements and there is no such thing either, what has the most
     /// goodput of all that seem to meet them with less goodput than a remedy has; so, too, of what can be deployed today,
@@ -110,6 +114,9 @@ pub struct Row {
     pub fairness: f64,
     /// 95th percentile of the delay in the AP, the mean delay of the box added.
     pub delay_s: f64,
+    /// What it has in the time that the scenario names, where that is shorter than the proof; null where it was not looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_time: Option<OwnTime>,
     /// What a model says of it, without simulating.
     pub prediction: Prediction,
     /// What the simulation says.
@@ -137,6 +144,8 @@ pub struct Point {
     pub starved: usize,
     /// Whether it met the requirements when it was last looked at.
     pub meets: bool,
+    /// Whether its means meet the requirements and nobody starved, but a confidence interval goes beyond, or somebody is close to the floor.
+    pub in_doubt: bool,
     /// The last rung that it reached, from 0; 3 and more: proved.
     pub rung: u64,
     /// Why somebody may starve under it with other seeds; null: nothing points to that.
@@ -193,11 +202,9 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
         front: front::front(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         families: front::best_of_families(&found.all).into_iter().map(|outcome| point(scenario, outcome)).collect(),
         alternative: alternative(found).map(|outcome| point(scenario, outcome)),
+        fairer: fairer(found).map(|outcome| with_files(scenario, outcome)),
         doubtful: doubtful(scenario, required, found).map(|outcome| point(scenario, outcome)),
-        deployable: deployable(scenario, found).map(|outcome| {
-            let paste = files(scenario, &outcome.change.applied(scenario), &outcome.change);
-            Point { paste, ..point(scenario, outcome) }
-        }),
+        deployable: deployable(scenario, found).map(|outcome| with_files(scenario, outcome)),
         constraints: constraints(scenario, required, found),
         losses: found.proved.first().filter(|first| first.meets).map_or(Vec::new(), |first| losses(as_is, first)),
         not_tried: not_tried(scenario, left_out, found),
@@ -206,13 +213,6 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
     }
 }
 
-/// More goodput by this factor is reported; by the second, also where it is not proved.
-const MORE: f64 = 1.01;
-const MUCH_MORE: f64 = 1.1;
-/// Less than this share of the goodput of the cell as it is, is not worth one.
-const USEFUL: f64 = 0.5;
-/// Fewer replicas than those of this rung say too little.
-const LOOKED_AT: u64 = 2;
 /// Rows of a plan.
 const ROWS: usize = 6;
 
@@ -237,10 +237,11 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
             .chain(unbound(&changed, outcome))
             .chain(below_qdisc(outcome))
             .collect(),
-        in_doubt: !outcome.meets && outcome.seems_met && outcome.starved.is_nobody(),
+        in_doubt: is_in_doubt(outcome),
         risk: outcome.risk.clone(),
         fairness: outcome.fairness,
         delay_s: outcome.delay_s,
+        own_time: outcome.own_time.clone(),
         prediction: Prediction::of(&changed),
         report,
     }
@@ -268,6 +269,12 @@ fn unbound(changed: &Scenario, outcome: &Outcome) -> Option<&'static str> {
     })
 }
 
+/// [`point`], with what to write into the files of an access point and of the live box.
+fn with_files(scenario: &Scenario, outcome: &Outcome) -> Point {
+    let paste = files(scenario, &outcome.change.applied(scenario), &outcome.change);
+    Point { paste, ..point(scenario, outcome) }
+}
+
 fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
     Point {
         family: outcome.family,
@@ -280,21 +287,9 @@ fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
         starved: names(scenario, &outcome.starved).len(),
         meets: outcome.meets,
         rung: outcome.rung,
+        in_doubt: is_in_doubt(outcome),
         risk: outcome.risk.clone(),
         paste: None,
-    }
-}
-
-/// The other side of the trade of goodput for a short delay.
-fn alternative(found: &Found) -> Option<&Outcome> {
-    let chosen = found.proved.first().filter(|first| first.meets)?;
-    let others = found.all.iter().filter(|other| other.meets && other.rung > 0);
-    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
-    if chosen.delay_s > SHORT_S {
-        others.filter(|other| other.delay_s <= SHORT_S).max_by(most)
-    } else {
-        let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
-        more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)
     }
 }
 
@@ -307,38 +302,8 @@ fn starved(scenario: &Scenario, outcome: &Outcome) -> Vec<String> {
     names(scenario, &outcome.starved).into_iter().map(with_cap).collect()
 }
 
-/// What of a candidate exists in simulation only.
-fn not_today(scenario: &Scenario, outcome: &Outcome) -> Option<String> {
-    outcome.change.not_today(Gear::of(scenario))
-}
-
-/// What can be deployed today, where the recommended one cannot.
-fn deployable<'a>(scenario: &Scenario, found: &'a Found) -> Option<&'a Outcome> {
-    outcome::deployable(found.proved.first()?, &found.proved, Gear::of(scenario))
-}
-
-/// What seems to meet the requirements and has more than what is proved, or can be deployed where nothing that is proved can.
-fn doubtful<'a>(scenario: &Scenario, required: &Requirements, found: &'a Found) -> Option<&'a Outcome> {
-    let can_be_had = |outcome: &Outcome| not_today(scenario, outcome).is_none();
-    let first = found.proved.first().filter(|first| first.meets);
-    let none_to_be_had = first.is_some_and(|first| !can_be_had(first)) && deployable(scenario, found).is_none();
-    let proved = first.filter(|_| !none_to_be_had).map_or(0.0, |first| first.goodput);
-    let least = (MUCH_MORE * proved).max(USEFUL * found.all[0].goodput);
-    let seems = |o: &&Outcome| {
-        o.seems_met
-            && o.starved.is_nobody()
-            && (!none_to_be_had || can_be_had(o))
-            && o.misses.iter().skip(required.goals.len()).all(|miss| *miss <= 0.0)
-    };
-    // A short look flatters the best of many.
-    let looked_at = || found.all.iter().filter(|o| o.rung >= LOOKED_AT);
-    let in_doubt = |o: &&Outcome| seems(o) && !o.meets && o.goodput > least;
-    let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
-    // What leaves somebody close to the floor is named where there is nothing better.
-    let much = |at_risk: bool| looked_at().filter(in_doubt).filter(|o| o.risk.is_some() == at_risk).max_by(most);
-    much(false)
-        .or_else(|| much(true))
-        .or_else(|| looked_at().filter(|o| proved <= 0.0 && o.goodput > 0.0 && seems(o)).max_by(most))
+fn is_in_doubt(outcome: &Outcome) -> bool {
+    !outcome.meets && outcome.seems_met && outcome.starved.is_nobody()
 }
 
 /// What the first row has of each goal, and what could be had without that goal.

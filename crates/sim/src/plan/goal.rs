@@ -96,6 +96,7 @@ impl Goal {
                 &format!("the goal `{self}` is about files, but no station that it names fetches files"),
                 "name a station with flows of files",
             ),
+            Goal::Files { most, .. } => self.too_soon(scenario, *most),
             _ => None,
         }
     }
@@ -115,6 +116,32 @@ impl Goal {
         (least.as_bps() > asked.as_bps()).then(|| {
             let what = format!("the goal `{self}` exceeds what station {name} asks for: its streams have {asked}");
             (what, format!("ask for less than {asked}, or give its flows a higher rate"))
+        })
+    }
+
+    /// The mistake of files that are to end sooner than the link carries their bytes, after a round trip.
+    fn too_soon(&self, scenario: &Scenario, most: Duration) -> Option<(String, String)> {
+        if rates_change(scenario) {
+            return None;
+        }
+        let meant = self.stations(scenario);
+        let files = scenario.flows().filter(|(station, _)| meant.contains(station)).filter_map(|(station, flow)| {
+            let Traffic::Files { size, .. } = flow.traffic else { return None };
+            let round_trip = flow.wire.unwrap_or(scenario.wire).delay * 2;
+            Some((size.time_at(scenario.stations[station].rate) + round_trip, size, round_trip, station))
+        });
+        // Without a name the goal is about the smallest files.
+        let longest = if self.who().is_some() { files.max() } else { files.min() };
+        longest.filter(|(least, ..)| *least > most).map(|(_, size, round_trip, station)| {
+            let own = &scenario.stations[station];
+            let what = format!("the goal `{self}` exceeds the link of station {}: {size} at {}", own.name, own.rate);
+            let alone = (size.time_at(alone(scenario)[station]) + round_trip).as_secs_f64();
+            (
+                what,
+                format!(
+                    "ask for more than {alone:.2} s, which a file takes in an idle cell, its slow start not counted"
+                ),
+            )
         })
     }
 
@@ -232,7 +259,11 @@ impl Goal {
     /// What was reached, for people.
     pub(crate) fn reached(&self, sample: &Sample) -> String {
         let number = |estimate: Estimate| estimate.mean.map_or("none".to_owned(), |mean| format!("{mean:.3}"));
-        let ms = |estimate: Estimate| estimate.mean.map_or("none".to_owned(), |s| format!("{:.1} ms", s * 1e3));
+        let ms = |estimate: Estimate| match estimate.mean {
+            None => "none".to_owned(),
+            Some(s) if s >= 10.0 => format!("{s:.2} s"),
+            Some(s) => format!("{:.1} ms", s * 1e3),
+        };
         let name = |index: usize| &sample.scenario.stations[index].name;
         match self {
             Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON => {
@@ -251,7 +282,11 @@ impl Goal {
                 least.map_or("none".to_owned(), |(who, bps)| format!("{:.3} Mbit/s{}", bps / 1e6, whose(who)))
             }
             Goal::Delay { .. } => ms(self.delay(sample)),
-            Goal::Files { .. } => ms(self.files(sample)),
+            // No file ended: this is what its rate says.
+            Goal::Files { .. } => match self.files(sample) {
+                own @ Estimate { n: 0, mean: Some(_), .. } => format!("about {}", ms(own)),
+                own => ms(own),
+            },
         }
     }
 }

@@ -22,6 +22,7 @@ mod requirements;
 mod search;
 mod share;
 mod snippet;
+mod trade;
 mod words;
 
 use fairair_core::scenario::Scenario;
@@ -38,7 +39,7 @@ use crate::watch::Watch;
 use answer::answer;
 use change::Change;
 use family::families;
-pub use outcome::SHORT_S;
+pub use outcome::{OwnTime, SHORT_S};
 use ranges::Ranges;
 use search::Search;
 

@@ -6,6 +6,7 @@ use fairair_core::scenario::Run;
 use super::change::{Change, Gear};
 use super::family::Family;
 use super::share::Least;
+use serde::Serialize;
 
 /// A candidate before it is simulated.
 pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
@@ -46,12 +47,43 @@ pub(crate) struct Outcome {
     pub(crate) fairness: f64,
     pub(crate) delay_s: f64,
     pub(super) fingerprint: String,
+    /// What a look at the scenario's own time said, which is shorter than the proof and agreed.
+    pub(crate) own_time: Option<OwnTime>,
     /// Length, replicas and seed of the last rung.
     pub(crate) run: Run,
     pub(crate) report: fairair_core::metrics::Report,
 }
 
+/// What a plan has in the time that the scenario names, its start included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OwnTime {
+    /// Measured time of each replica.
+    pub measured_s: f64,
+    /// How many of them.
+    pub replicas: u32,
+    /// Goodput of the cell.
+    pub goodput_bps: f64,
+    /// Jain's index of the shares of the max-min shares.
+    pub fairness: f64,
+    /// 95th percentile of the delay in the AP, the mean delay of the box added.
+    pub delay_s: f64,
+    /// What it has of each goal.
+    pub reached: Vec<String>,
+}
+
 impl Outcome {
+    /// The same of a look at the scenario's own time.
+    pub(super) fn as_own_time(&self) -> OwnTime {
+        OwnTime {
+            measured_s: (self.run.duration - self.run.warmup).as_secs_f64(),
+            replicas: self.run.replicas,
+            goodput_bps: self.goodput,
+            fairness: self.fairness,
+            delay_s: self.delay_s,
+            reached: self.reached.clone(),
+        }
+    }
+
     pub(crate) fn fingerprint(&self) -> &String {
         &self.fingerprint
     }

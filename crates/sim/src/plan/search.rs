@@ -25,7 +25,7 @@ use crate::watch::{Counter, Watch};
 use proposals::{children, unseen};
 use rank::{WORTH, best_goodput, by_goodput, closest_first, elites, leaders, near_misses, rank, recommend, replace};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
-pub(super) use rung::{LEAST_REPLICAS, PROOF, is_steady, settled_s};
+pub(super) use rung::{PROOF, is_steady, settled_s};
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
@@ -61,7 +61,7 @@ const SPENT_CLIMBING: f64 = 0.75;
 const SPENT: f64 = 0.45;
 const SPENT_IN_VAIN: f64 = 0.8;
 /// Least part of the fairness of the cell as it is that a plan keeps when the requirements are about time only.
-const KEPT: f64 = 0.95;
+pub(super) const KEPT: f64 = 0.95;
 
 /// What a search found.
 pub(crate) struct Found {
@@ -360,7 +360,7 @@ impl<'a> Search<'a> {
             let seconds = f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
             self.spent += frames * rung::cost_of_frame(scenario, self.pace) + seconds * rung::datagrams(scenario);
             self.seconds += seconds;
-            into.push(self.outcome(proposal, Sample::new(scenario, own), rung));
+            into.push(self.outcome(proposal, Sample::new(scenario, own, rung.is_proof()), rung));
         }
         (!stopped).then_some(())
     }

@@ -12,7 +12,7 @@ use crate::output::quantity::Quantity;
 /// What can be deployed in place of what cannot.
 pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
     let Some(point) = &plan.deployable else {
-        return page.wrapped("Nothing of what can is proved to meet this.");
+        return page.wrapped("Nothing of what can is proved to meet this; `--today` searches among that alone.");
     };
     let has = rate(point.goodput_bps, point.goodput_ci95_bps);
     let delay = point.delay_s * 1e3;
@@ -21,6 +21,32 @@ pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
     let mut lines = page.wrapped(&text);
     lines.extend(point.paste.iter().flat_map(pasted));
     lines
+}
+
+/// What is fairer, where the recommended plan takes from others what they have.
+pub(super) fn fairer(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
+    let Some(point) = &plan.fairer else { return Vec::new() };
+    let own = row.report.totals.goodput_bps;
+    let mean = own.mean.unwrap_or(1.0);
+    let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
+    let cost = Estimate { mean: Some(1.0 - point.goodput_bps / mean), ci95: doubt, n: 0 };
+    let as_is = plan.rows.iter().find(|row| row.snippet.is_empty());
+    let instead = as_is.map(|row| format!(" instead of {:.3}", row.fairness)).unwrap_or_default();
+    let text = format!(
+        "It is less fair than the cell as it is: {:.3}{instead}. A fairness of {:.3} costs {} of its goodput{}: {}",
+        row.fairness,
+        point.fairness,
+        Quantity::percent(cost).text(),
+        proved(point),
+        short(&point.snippet)
+    );
+    let mut lines = [vec![String::new()], bold(page, &text)].concat();
+    lines.extend(point.paste.iter().flat_map(pasted));
+    lines
+}
+
+fn proved(point: &Point) -> &'static str {
+    if point.rung < PROVED { " (looked at, not proved)" } else { "" }
 }
 
 /// What may be better, and is not proved.
@@ -48,7 +74,6 @@ pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
         Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
     };
-    let proved = |point: &Point| if point.rung < PROVED { " (looked at, not proved)" } else { "" };
     let shorter = row.delay_s > SHORT_S;
     let text = match &plan.alternative {
         Some(other) if shorter => format!(

@@ -1,7 +1,7 @@
 //! Plans as text, by hand.
 
 use fairair_core::metrics::Estimate;
-use fairair_sim::plan::{Least, Loss, SCHEMA};
+use fairair_sim::plan::{Least, Loss, OwnTime, SCHEMA};
 use unicode_width::UnicodeWidthStr;
 
 use super::*;
@@ -28,6 +28,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         in_doubt: false,
         risk: None,
         least: None,
+        own_time: None,
         cautions: Vec::new(),
         fairness: 1.0,
         delay_s: 0.0123,
@@ -45,6 +46,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         starved: 0,
         meets: true,
         rung: 3,
+        in_doubt: false,
         risk: None,
         paste: None,
     };
@@ -76,6 +78,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         front: vec![point.clone()],
         families: vec![point.clone()],
         alternative: Some(Point { goodput_bps: 11e6, delay_s: 0.9, ..point.clone() }),
+        fairer: None,
         doubtful: Some(Point { goodput_bps: 12e6, meets: false, ..point }),
         deployable: None,
         constraints: vec![constraint],
@@ -136,7 +139,7 @@ fn where_nothing_that_is_proved_can_be_had_this_is_told() {
     own.rows[0].not_today = Some("TLAS-SAF".to_owned());
     let text = table(&own, Page::FILE);
     assert!(
-        text.contains("TLAS-SAF exists in simulation only.\nNothing of what can is proved to meet this."),
+        text.contains("TLAS-SAF exists in simulation only.\nNothing of what can is proved to meet this; `--today` searches among that alone."),
         "{text}"
     );
 }
@@ -209,6 +212,30 @@ fn a_plan_that_was_stopped_recommends_no_staying_either() {
     assert!(text.contains("seems to meet this already (one short look).") && !text.contains("leave it"), "{text}");
     stopped.families[1].meets = false;
     assert!(!table(&stopped, Page::FILE).contains("already"));
+}
+
+/// What takes from others is said with its fairer alternative, and the file's own time where the proof is longer.
+#[test]
+fn what_is_less_fair_than_the_cell_has_an_alternative() {
+    let mut own = plan(10.0, 0.1);
+    own.rows[0].fairness = 0.164;
+    let fairer = Point { goodput_bps: 9.2e6, fairness: 0.823, rung: 2, ..own.front[0].clone() };
+    own.fairer = Some(fairer);
+    let reached = vec!["0.99".to_owned()];
+    own.rows[0].own_time =
+        Some(OwnTime { measured_s: 4.0, replicas: 24, goodput_bps: 9.5e6, fairness: 0.2, delay_s: 0.232, reached });
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("less fair than the cell as it is: 0.164. A fairness of 0.823 costs 8"), "{text}");
+    assert!(text.contains("(looked at, not proved): [ap] queue"), "{text}");
+    assert!(
+        text.contains(
+            "In the 4 s that the file measures, its start included: 9.50 Mb/s, delay 232 ms at p95; level=1: 0.99"
+        ),
+        "{text}"
+    );
+    own.front[0].in_doubt = true;
+    own.front[0].meets = false;
+    assert!(table(&own, Page::FILE).contains("in doubt"));
 }
 
 /// What only a look has shown does not read as proved, doubt is no miss, and who has little is told.

@@ -79,6 +79,10 @@ impl Search<'_> {
                 self.look(&[proposal(&best)], OWN_AGAIN, &mut whole)?;
             }
             if whole.iter().all(holds) {
+                if let Some(own) = whole.pop().filter(|_| !is_longer) {
+                    let of_best = proved.iter_mut().filter(|outcome| outcome.change == best.change);
+                    of_best.for_each(|outcome| outcome.own_time = Some(own.as_own_time()));
+                }
                 return Some(());
             }
             for outcome in &mut whole {

@@ -86,6 +86,7 @@ impl Search<'_> {
             fairness,
             delay_s: sample.delay().mean.unwrap_or(0.0),
             fingerprint: sample.fingerprint,
+            own_time: None,
             run: sample.scenario.run,
             report: sample.report,
         }

@@ -138,6 +138,11 @@ impl Rung {
 }
 
 impl Rung {
+    /// Whether it is as long as plans are proved.
+    pub(super) fn is_proof(self) -> bool {
+        self.number >= PROOF.number && !self.is_own
+    }
+
     /// Whether it has the scenario's own time.
     pub(super) fn is_in_own_time(self) -> bool {
         self.is_own
@@ -386,7 +391,7 @@ mod tests {
         assert_eq!(of(45, 0), (true, 5, 2, 45), "225 s in all");
         assert_eq!(of(6, 0), (true, OWN_REPLICAS, 2, 6), "enough for who fetches a file only now and then");
         assert!(!of(6, 4).0, "a flow comes late: no rung changes its time");
-        assert!(SECOND_OWN.number < PROOF.number, "it proves nothing");
+        assert!(PROOF.is_proof() && WHOLE.is_proof() && !SECOND_OWN.is_proof() && !OWN.is_proof());
     }
 
     #[test]
