@@ -181,6 +181,7 @@ fn a_thousand_stations_in_twenty_pools() {
     needs_root!();
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut bench = Bench::new(STATIONS);
+    know_all(&bench);
     // Nobody answers, and nobody has to be woken up.
     for words in [
         &["nft", "add", "table", "ip", "sink"][..],
