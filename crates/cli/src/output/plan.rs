@@ -286,8 +286,12 @@ fn own_time(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let Some(own) = &row.own_time else { return Vec::new() };
     let goals: Vec<String> =
         plan.constraints.iter().zip(&own.reached).map(|(goal, reached)| format!("{}: {reached}", goal.goal)).collect();
+    let as_is = plan.rows.iter().filter(|row| row.snippet.is_empty()).find_map(|row| row.own_time.as_ref());
+    let instead = as_is.filter(|_| !row.snippet.is_empty()).map_or(String::new(), |as_is| {
+        format!(" (the cell as it is: {}, {:.0} ms)", rate(as_is.goodput_bps, None), as_is.delay_s * 1e3)
+    });
     page.wrapped(&format!(
-        "In the {} s that the file measures, its start included: {}, delay {:.0} ms at p95; {}",
+        "In the {} s that the file measures, its start included: {}, delay {:.0} ms at p95{instead}; {}",
         (own.measured_s * 100.0).round() / 100.0,
         rate(own.goodput_bps, None),
         own.delay_s * 1e3,
@@ -321,7 +325,8 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         let has = if constraint.goal.starts_with("nobody") { "" } else { "it has " };
         lines.extend(page.wrapped(&format!("{}: {has}{reached}{by}", constraint.goal)));
     }
-    if row.in_doubt && plan.constraints.iter().all(|constraint| constraint.met) {
+    lines.extend(own_time(plan, row, page));
+    if row.in_doubt && row.own_time.is_none() && plan.constraints.iter().all(|constraint| constraint.met) {
         lines.extend(bold(page, UNCONFIRMED));
     }
     lines.extend(prices(plan, page));

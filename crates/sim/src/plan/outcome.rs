@@ -84,6 +84,30 @@ impl Outcome {
         }
     }
 
+    /// Takes what `own`, a look of the same candidate at the scenario's own time, says: each goal counts where it is further from met, and who
+    /// starves in either time does. The other figures stay those of the proof.
+    pub(super) fn judge_by(&mut self, own: &Outcome) {
+        for index in 0..self.misses.len().min(own.misses.len()) {
+            if own.misses[index] > self.misses[index] {
+                self.misses[index] = own.misses[index];
+                self.reached[index] = format!("{} in the file's own time", own.reached[index]);
+            }
+        }
+        for (met, own) in self.means_met.iter_mut().zip(&own.means_met) {
+            *met &= own;
+        }
+        self.seems_met &= own.seems_met;
+        self.meets &= own.meets;
+        self.shortfall = self.shortfall.max(own.shortfall);
+        if self.starved.is_nobody() {
+            self.starved.clone_from(&own.starved);
+        }
+        if self.risk.is_none() {
+            self.risk.clone_from(&own.risk);
+        }
+        self.own_time = Some(own.as_own_time());
+    }
+
     pub(crate) fn fingerprint(&self) -> &String {
         &self.fingerprint
     }

@@ -145,7 +145,15 @@ impl<'a> Search<'a> {
     pub(crate) fn run(mut self, families: &[&'static Family], met_already: &dyn Fn()) -> Option<Found> {
         let mut looked = Looked::default();
         let finished = self.rungs(families, &mut looked, met_already).is_some();
-        let Looked { first, second, third, mut proved } = looked;
+        let Looked { first, second, mut third, mut proved } = looked;
+        if self.second().is_in_own_time() {
+            // A longer look knows nothing of the scenario's own time, in which the second one was.
+            for outcome in third.iter_mut().chain(&mut proved).filter(|outcome| outcome.own_time.is_none()) {
+                let own = second.iter().find(|own| own.change == outcome.change);
+                outcome.seems_met &= own.is_none_or(|own| own.seems_met);
+                outcome.meets &= outcome.seems_met;
+            }
+        }
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
         recommend(&mut proved, as_is, self.ranges.gear);
         if !proved.iter().any(|outcome| outcome.meets) {

@@ -28,7 +28,8 @@ impl Search<'_> {
             let best = recommended(proved, as_is, gear)?;
             deployable(&best, proved, gear).cloned()
         };
-        self.confirm_each(rung, proved, of_today)
+        self.confirm_each(rung, proved, of_today)?;
+        if rung.number == OWN.number { self.confirm_doubts(proved) } else { Some(()) }
     }
 
     /// Where nothing that is proved holds in the scenario's own time, which is shorter: looks there at what short looks say of the others, of each
@@ -78,17 +79,19 @@ impl Search<'_> {
                 whole.clear();
                 self.look(&[proposal(&best)], OWN_AGAIN, &mut whole)?;
             }
-            if whole.iter().all(holds) {
-                if let Some(own) = whole.pop().filter(|_| !is_longer) {
-                    let of_best = proved.iter_mut().filter(|outcome| outcome.change == best.change);
-                    of_best.for_each(|outcome| outcome.own_time = Some(own.as_own_time()));
+            let held = whole.iter().all(holds);
+            if is_longer && !held {
+                for outcome in &mut whole {
+                    outcome.meets = false;
                 }
+                replace(proved, whole);
+            } else if !is_longer {
+                // What holds is proved in both times, whatever doubt a short one leaves.
+                judge(proved, &whole, held);
+            }
+            if held {
                 return Some(());
             }
-            for outcome in &mut whole {
-                outcome.meets = false;
-            }
-            replace(proved, whole);
         }
         while let Some(best) = next(proved) {
             proved.iter_mut().filter(|outcome| outcome.change == best.change).for_each(|outcome| outcome.meets = false);
@@ -106,9 +109,34 @@ impl Search<'_> {
         self.look(&proposals::as_is(), rung, &mut own)?;
         if let Some(own) = own.pop() {
             outcome.meets &= own.starved.is_nobody();
+            outcome.own_time = Some(own.as_own_time()).filter(|_| !is_longer);
             outcome.starved = own.starved;
         }
         Some(())
+    }
+
+    /// What is in doubt by its proof may be far from the goals in a shorter time, which a longer simulation does not mend.
+    fn confirm_doubts(&mut self, proved: &mut [Outcome]) -> Option<()> {
+        let is_asked = |o: &&Outcome| o.seems_met && !o.meets && o.starved.is_nobody() && o.own_time.is_none();
+        let asked: Vec<Outcome> = proved.iter().filter(is_asked).cloned().collect();
+        let asked: Vec<Proposal> = by_goodput(&asked).into_iter().take(CONFIRMED.0).map(proposal).collect();
+        let mut own = Vec::new();
+        self.look(&asked, OWN, &mut own)?;
+        judge(proved, &own, false);
+        Some(())
+    }
+}
+
+/// Takes what looks at the scenario's own time say of what is proved; `held`: it holds there.
+fn judge(proved: &mut [Outcome], own: &[Outcome], held: bool) {
+    for outcome in proved.iter_mut() {
+        let Some(own) = own.iter().find(|own| own.change == outcome.change) else { continue };
+        if held {
+            outcome.own_time = Some(own.as_own_time());
+        } else {
+            outcome.judge_by(own);
+            outcome.meets = false;
+        }
     }
 }
 
@@ -119,4 +147,55 @@ fn is_met(outcome: &Outcome) -> bool {
 /// Whether a look at a shorter time agrees.
 fn holds(outcome: &Outcome) -> bool {
     is_met(outcome) && outcome.starved.is_nobody() && outcome.risk.is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use fairair_core::scenario::Scenario;
+
+    use super::*;
+    use crate::plan::ranges::Ranges;
+    use crate::plan::requirements::Requirements;
+    use crate::plan::{classes, pace};
+    use crate::replicas::Pool;
+    use crate::watch::Watch;
+
+    /// A download over a long wire has all of the cell once its window has grown, and little in the four seconds of its file.
+    #[test]
+    fn what_fails_in_the_files_own_time_is_neither_met_nor_in_doubt() {
+        let text = r#"
+            name = "late"
+            [run]
+            duration = "4 s"
+            warmup = "0 s"
+            [radio]
+            phy = "802.11g"
+            [wire]
+            delay = "60 ms"
+            [[station]]
+            name = "vip"
+            flows = [{ direction = "down", start = "1 s" }]
+        "#;
+        let scenario = Scenario::from_toml(text, "late.toml").unwrap();
+        let goals = vec!["vip >= 3 Mbit/s".parse().unwrap()];
+        let required = Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort: 1.0 };
+        let pool = Pool::new(0).unwrap();
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+        let pace = pace::of(&scenario);
+        let ranges = Ranges::new(&scenario, pace, classes::of(&scenario, &required));
+        let mut search = Search::new((&scenario, &required), (&pool, watch), (pace, ranges, 1.0));
+        let (mut proved, mut own) = (Vec::new(), Vec::new());
+        search.look(&proposals::as_is(), PROOF, &mut proved).unwrap();
+        search.look(&proposals::as_is(), OWN, &mut own).unwrap();
+        let goodput = proved[0].goodput;
+        assert!(proved[0].meets && !own[0].seems_met && own[0].goodput < 0.7 * goodput, "{goodput} {}", own[0].goodput);
+        judge(&mut proved, &own, false);
+        let row = &proved[0];
+        assert!(!row.meets && !row.seems_met && row.misses[0] > 0.0 && row.goodput.to_bits() == goodput.to_bits());
+        assert!(row.reached[0].ends_with("in the file's own time"), "{:?}", row.reached);
+        let own_time = row.own_time.as_ref().unwrap();
+        assert!((own_time.measured_s - 4.0).abs() < 1e-9 && own_time.goodput_bps < 0.7 * goodput, "{own_time:?}");
+    }
 }
