@@ -19,13 +19,11 @@ pub(crate) fn burst(rate: Bitrate) -> u64 {
 /// kernel counts no debt of more than a minute: a burst that lasts longer would let it send for ever.
 pub(super) const NO_BURST: u64 = 10;
 
-/// Turns that a pool sends at once where it sends batches. Turns and bursts do not begin together: with one turn a burst, each is cut in two.
-const TURNS: u64 = 2;
-
-/// Bytes that `pool` may send at once.
+/// Bytes that `pool` may send at once: a turn where it sends batches, as the simulator's box does. Turns and bursts do not begin together, so
+/// that some are cut in two; with two turns a burst fewer are, but probes wait for longer bursts, and `adaptive` lowers C for that.
 pub(super) fn pool_burst(pool: &Pool, quantum: Bytes) -> u64 {
-    let batches = if pool.turn > quantum { TURNS * pool.turn.0 } else { 0 };
-    burst(pool.rate).max(batches)
+    let batch = if pool.turn > quantum { pool.turn.0 } else { 0 };
+    burst(pool.rate).max(batch)
 }
 
 /// A leaf in the words of `tc`.
