@@ -47,7 +47,7 @@ pub(crate) struct Outcome {
     pub(crate) fairness: f64,
     pub(crate) delay_s: f64,
     pub(super) fingerprint: String,
-    /// What a look at the scenario's own time said, which is shorter than the proof and agreed.
+    /// What a look at the scenario's own time says, where the proof is longer.
     pub(crate) own_time: Option<OwnTime>,
     /// Length, replicas and seed of the last rung.
     pub(crate) run: Run,
@@ -57,15 +57,15 @@ pub(crate) struct Outcome {
 /// What a plan has in the time that the scenario names, its start included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnTime {
-    /// Measured time of each replica.
+    /// Measured time of each replica, seconds.
     pub measured_s: f64,
     /// How many of them.
     pub replicas: u32,
-    /// Goodput of the cell.
+    /// Goodput of the cell, bit/s.
     pub goodput_bps: f64,
-    /// Jain's index of the shares of the max-min shares.
+    /// Jain's index of the shares of the max-min shares, 0 to 1.
     pub fairness: f64,
-    /// 95th percentile of the delay in the AP, the mean delay of the box added.
+    /// 95th percentile of the delay in the AP, the mean delay of the box added, seconds.
     pub delay_s: f64,
     /// What it has of each goal.
     pub reached: Vec<String>,

@@ -326,7 +326,7 @@ impl<'a> Search<'a> {
     }
 
     /// The second rung.
-    fn second(&self) -> Rung {
+    pub(super) fn second(&self) -> Rung {
         rung::second(self.scenario, self.pace)
     }
 

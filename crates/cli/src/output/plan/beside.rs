@@ -26,23 +26,27 @@ pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
 /// What is fairer, where the recommended plan takes from others what they have.
 pub(super) fn fairer(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let Some(point) = &plan.fairer else { return Vec::new() };
-    let own = row.report.totals.goodput_bps;
-    let mean = own.mean.unwrap_or(1.0);
-    let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
-    let cost = Estimate { mean: Some(1.0 - point.goodput_bps / mean), ci95: doubt, n: 0 };
     let as_is = plan.rows.iter().find(|row| row.snippet.is_empty());
     let instead = as_is.map(|row| format!(" instead of {:.3}", row.fairness)).unwrap_or_default();
     let text = format!(
         "It is less fair than the cell as it is: {:.3}{instead}. A fairness of {:.3} costs {} of its goodput{}: {}",
         row.fairness,
         point.fairness,
-        Quantity::percent(cost).text(),
+        more(point, row, -1.0),
         proved(point),
         short(&point.snippet)
     );
     let mut lines = [vec![String::new()], bold(page, &text)].concat();
     lines.extend(point.paste.iter().flat_map(pasted));
     lines
+}
+
+/// How much more goodput than `row` the point has, as a share of the former; how much less with a `sign` of -1.
+fn more(point: &Point, row: &Row, sign: f64) -> String {
+    let own = row.report.totals.goodput_bps;
+    let mean = own.mean.unwrap_or(1.0);
+    let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
+    Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
 }
 
 fn proved(point: &Point) -> &'static str {
@@ -68,18 +72,12 @@ pub(super) fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
 /// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
 pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
-    let own = row.report.totals.goodput_bps;
-    let than = |point: &Point, sign: f64| {
-        let mean = own.mean.unwrap_or(1.0);
-        let doubt = point.goodput_ci95_bps.zip(own.ci95).map(|(theirs, own)| theirs.hypot(own) / mean);
-        Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
-    };
     let shorter = row.delay_s > SHORT_S;
     let text = match &plan.alternative {
         Some(other) if shorter => format!(
             "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {} of its goodput{}: {}",
             other.delay_s * 1e3,
-            than(other, -1.0),
+            more(other, row, -1.0),
             proved(other),
             short(&other.snippet)
         ),
@@ -90,7 +88,7 @@ pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         Some(other) => format!(
             "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
             other.delay_s * 1e3,
-            than(other, 1.0),
+            more(other, row, 1.0),
             short(&other.snippet)
         ),
         None => return Vec::new(),

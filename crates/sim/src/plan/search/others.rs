@@ -4,7 +4,7 @@ use fairair_core::rng::Rng;
 
 use super::proposals::{children, unseen};
 use super::rank::{CLOSEST, best_goodput, by_goodput, recommended};
-use super::rung::{PROOF, SECOND, THIRD};
+use super::rung::{PROOF, THIRD};
 use super::{Search, proposal, without};
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 
@@ -52,7 +52,7 @@ impl Search<'_> {
                 self.look(&others, PROOF, proved)?;
                 if is_tuned && !proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
                     let mut known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
-                    self.look(&unseen(beside.clone(), second), SECOND, &mut known)?;
+                    self.look(&unseen(beside.clone(), second), self.second(), &mut known)?;
                     let tuned = self.tuned(known, USEFUL * best.goodput, is_wanted)?;
                     self.look(&unseen(tuned, proved), PROOF, proved)?;
                 }
@@ -121,7 +121,7 @@ impl Search<'_> {
             parents.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()).then(b.goodput.total_cmp(&a.goodput)));
             parents.truncate(OTHERS);
             let near = unseen(children(&parents, &self.ranges, CHILDREN, step, &mut rng), &known);
-            self.look(&near, SECOND, &mut known)?;
+            self.look(&near, self.second(), &mut known)?;
         }
         let mut found = known.split_off(first);
         found.retain(|own| is_parent(own) && own.seems_met && own.risk.is_none());
