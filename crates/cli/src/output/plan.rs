@@ -29,11 +29,16 @@ const LITTLE: f64 = 0.5;
 /// The plan as text, ending with a line break.
 pub(crate) fn table(plan: &Plan, page: Page) -> String {
     let style = page.style;
+    let is_ratio = |goal: &String| ["level=", "down/up="].iter().any(|kind| goal.starts_with(kind));
+    let within = if plan.goals.iter().any(is_ratio) {
+        format!(" (ratios within {} %)", exact_per_cent(plan.tolerance))
+    } else {
+        String::new()
+    };
     let title = format!(
-        "{}: {} (ratios within {} %), nobody below {} % of the max-min share",
+        "{}: {}{within}, nobody below {} % of the max-min share",
         style.bold(&plan.name),
         plan.goals.join(" and "),
-        exact_per_cent(plan.tolerance),
         exact_per_cent(plan.floor)
     );
     let mut lines = page.wrapped(&title);
@@ -231,6 +236,9 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     let mut lines = bold(page, &format!("{first}; in the scenario file write:"));
     lines.push(String::new());
     lines.extend(row.snippet.lines().map(|line| format!("    {line}")));
+    if row.snippet.contains("[[station]]") {
+        lines.extend(page.wrapped("What stands under [[station]] goes into the table of the station of that name."));
+    }
     lines.extend(row.paste.iter().flat_map(pasted));
     if let Some(what) = &row.not_today {
         lines.push(String::new());

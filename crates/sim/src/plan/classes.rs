@@ -1,7 +1,7 @@
 //! Which stations a goal or a thorough search tells apart: their weights and caps in the box become parameters.
 
-use fairair_core::scenario::{Scenario, Station};
-use fairair_core::units::Bitrate;
+use fairair_core::scenario::{Flow, Scenario, Station, Traffic};
+use fairair_core::units::{Bitrate, Duration};
 
 use super::goal::is_meant;
 use super::ranges::{Classes, Weighed};
@@ -9,14 +9,14 @@ use super::{Goal, Requirements};
 
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
 ///
-/// A level other than 1 is the first station's, and a least goodput or a time of files is that of those it names: their weight is a parameter. What a goal
-/// names can also be helped by a cap of the others; the first station at a level below 1, by a cap of its own. A weak station with a least
-/// goodput gets a cap near that.
+/// A level other than 1 is the first station's, and a least goodput or a time of files is that of those it names: their weight is a parameter, in
+/// proportion to what each needs. What a goal names can also be helped by a cap of the others; the first station at a level below 1, by a cap of
+/// its own. A weak station with a least goodput gets a cap near that.
 pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let all = named_in_file(scenario, |_| true);
     // One of a counted group has no name of its own in the file.
     let first = || scenario.stations.first().filter(|station| station.group.is_none()).map(|own| own.name.clone());
-    let (mut weighed, mut capped, mut held) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut weighed, mut capped, mut held, mut fetched) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let others = |is_meant: &dyn Fn(&Station) -> bool| {
         let touched = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && is_meant(own));
         all.iter().filter(|name| !touched(name)).cloned().collect::<Vec<_>>()
@@ -46,9 +46,12 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
             Goal::Delay { who, .. } | Goal::Files { who, .. } if !who.is_empty() => {
                 capped.extend(others(&|own| is_meant(who, &own.name)));
                 // A file waits for its turn again and again, a lone packet once.
-                if matches!(goal, Goal::Files { .. }) {
+                if let Goal::Files { most, .. } = goal {
                     let named = named_in_file(scenario, |own| is_meant(who, &own.name));
-                    weighed.extend(named.into_iter().map(|name| (name, None)));
+                    fetched.extend(named.into_iter().map(|name| {
+                        let needs = needed(scenario, &name, *most);
+                        (name, needs)
+                    }));
                 }
             }
             _ => {}
@@ -61,17 +64,19 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     if capped.iter().any(|name| !told.contains(name)) {
         capped.retain(|name| !told.contains(name));
     }
-    let any = if required.effort > 1.0 && weighed.is_empty() && capped.is_empty() { all } else { Vec::new() };
+    let names_none = weighed.is_empty() && fetched.is_empty() && capped.is_empty();
+    let any = if required.effort > 1.0 && names_none { all } else { Vec::new() };
     // What the operator has set stays.
     let has_cap = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && own.cap.is_some());
     held.retain(|(name, _)| !has_cap(name));
     capped.retain(|name| !has_cap(name));
-    let most = weighed.iter().filter_map(|(_, least)| *least).max();
+    let most = weighed.iter().chain(&fetched).filter_map(|(_, needs)| *needs).max();
     let is_lesser = |(name, least): &(String, Option<Bitrate>)| {
         Some((name.clone(), (*least).filter(|least| Some(*least) < most)?))
             .filter(|_| !has_cap(name) && !capped.contains(name))
     };
     let lesser = once(weighed.iter().filter_map(is_lesser).collect());
+    weighed.extend(fetched);
     let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
@@ -86,6 +91,16 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     }
 }
 
+/// What a station of that name needs while it waits for a file, so that this takes at most `most`: the bytes of a file of each of its flows in that time.
+fn needed(scenario: &Scenario, name: &str, most: Duration) -> Option<Bitrate> {
+    let bits = |own: &Station| {
+        let of = |flow: &Flow| if let Traffic::Files { size, .. } = flow.traffic { size.as_bits() } else { 0 };
+        own.flows.iter().map(of).sum::<u64>()
+    };
+    let largest = scenario.stations.iter().filter(|own| own.name_in_file() == name).map(bits).max();
+    largest.filter(|bits| *bits > 0).map(|bits| Bitrate::from_bps((bits as f64 / most.as_secs_f64().max(1e-3)) as u64))
+}
+
 /// Each name once, with the largest of its rates.
 fn once(mut named: Vec<(String, Bitrate)>) -> Vec<(String, Bitrate)> {
     named.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.cmp(least)));
@@ -93,7 +108,7 @@ fn once(mut named: Vec<(String, Bitrate)>) -> Vec<(String, Bitrate)> {
     named
 }
 
-/// Names with their parts of a weight, each once: by the least goodput that a goal wants for it, or by the air that this takes, and all of it
+/// Names with their parts of a weight, each once: by the least goodput that it needs by a goal, or by the air that this takes, and all of it
 /// where none says so.
 fn in_proportion(scenario: &Scenario, mut named: Vec<(String, Option<Bitrate>)>) -> Vec<Weighed> {
     named.sort_by(|(a, least), (b, other)| a.cmp(b).then(other.cmp(least)));
@@ -200,12 +215,13 @@ mod tests {
     #[test]
     fn goals_decide_whose_weights_and_caps_are_tried() {
         let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
-        let of = |goals: &[&str], effort: f64| {
+        let in_cell = |scenario: &Scenario, goals: &[&str], effort: f64| {
             let goals = goals.iter().map(|goal| goal.parse().unwrap()).collect();
             let found =
-                of(&scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort });
+                of(scenario, &Requirements { goals, tolerance: 0.1, floor: 0.05, deploy: None, today: false, effort });
             [told(found.weighed), found.capped.join(" "), found.any.join(" ")]
         };
+        let of = |goals: &[&str], effort: f64| in_cell(&scenario, goals, effort);
         assert_eq!(of(&["level=1"], 1.0), ["", "", ""]);
         assert_eq!(of(&["level=1", "delay<=50ms"], 5.0), ["", "", "call vip web"]);
         assert_eq!(of(&["level=2"], 1.0), ["vip", "call web", ""]);
@@ -217,6 +233,15 @@ mod tests {
         assert_eq!(of(&["files(call)<=1s"], 1.0), ["call", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
         assert_eq!(of(&["call>=1Mbit/s", "vip>=4Mbit/s"], 1.0), ["call:0.25 vip", "web", ""]);
+        // A megabyte in two seconds is 4 Mbit/s.
+        let files = "flows = [{ direction = \"down\", kind = \"files\", size = \"1 MB\" }]";
+        let fetching =
+            CELL.replace("count = 3\n        flows = [{ direction = \"down\" }]", &format!("count = 3\n{files}"));
+        let fetching = Scenario::from_toml(&fetching, "cell.toml").unwrap();
+        let of = |goals: &[&str]| in_cell(&fetching, goals, 1.0);
+        assert_eq!(of(&["files(web)<=2s"]), ["web", "call vip", ""]);
+        assert_eq!(of(&["files(web)<=2s", "call>=1Mbit/s"]), ["call:0.25 web", "vip", ""]);
+        assert_eq!(of(&["files(web)<=2s", "call>=8Mbit/s"]), ["call web:0.5", "vip", ""]);
         // A slow one takes as much air for half of the goodput.
         let slow =
             Scenario::from_toml(&CELL.replace("\"call\"", "\"call\"\nrate = \"5.5 Mbit/s\""), "cell.toml").unwrap();

@@ -110,6 +110,17 @@ fn a_plan_fits_eighty_columns_and_keeps_its_remedies() {
 }
 
 #[test]
+fn the_title_and_the_lines_to_paste_say_what_holds_of_them() {
+    let where_to = "What stands under [[station]] goes into the table of the station of that name.";
+    let mut plan = plan(12.0, 0.1);
+    assert!(!table(&plan, page(200)).contains(where_to));
+    plan.goals = vec!["level-1 >= 1 Mbit/s".to_owned()];
+    plan.rows[0].snippet.push_str("\n[[station]]\nname = \"level-1\"\nweight = 2\n");
+    let text = table(&plan, page(200));
+    assert!(text.contains(where_to) && !text.contains("ratios within"), "{text}");
+}
+
+#[test]
 fn a_longer_search_is_named_where_nothing_meets_the_goals() {
     let mut own = plan(12.0, 0.1);
     assert_eq!(longer(&own, Page::FILE), "");

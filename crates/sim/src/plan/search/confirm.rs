@@ -2,7 +2,7 @@
 
 use super::proposals::unseen;
 use super::rank::{by_goodput, recommended, replace};
-use super::rung::{OWN, OWN_AGAIN, PROOF, Rung, WHOLE, of_own_time};
+use super::rung::{OWN, OWN_AGAIN, PROOF, Rung, WHOLE, WHOLE_AGAIN, of_own_time};
 use super::{Search, proposal, proposals};
 use crate::plan::outcome::{Outcome, Proposal, deployable};
 
@@ -10,6 +10,8 @@ use crate::plan::outcome::{Outcome, Proposal, deployable};
 const OF_FAMILY: usize = 3;
 /// Most plans that are looked at for longer than the proof, and for less time than that.
 const CONFIRMED: (usize, usize) = (4, 12);
+/// Half width of the confidence interval of the goodput, as a share of it, from which on few replicas say too little.
+const NOISY: f64 = 0.05;
 
 impl Search<'_> {
     /// Whether what is proved gets a look at the scenario's own time, which is shorter than the proof or has more of the start in it.
@@ -73,6 +75,10 @@ impl Search<'_> {
             let Some(best) = next(proved) else { return Some(()) };
             let mut whole = Vec::new();
             self.look(&[proposal(&best)], rung, &mut whole)?;
+            if is_longer && whole.iter().any(|o| holds(o) && is_noisy(o)) {
+                whole.clear();
+                self.look(&[proposal(&best)], WHOLE_AGAIN, &mut whole)?;
+            }
             // A short time strays more than the proof, and in it a flow that is silent has less time to come back: more replicas of it tell.
             let is_clear = |o: &Outcome| holds(o) && !o.is_silent;
             if !is_longer && !whole.iter().all(is_clear) && whole.iter().all(|o| o.seems_met && is_safe(o)) {
@@ -140,6 +146,12 @@ fn judge(proved: &mut [Outcome], own: &[Outcome], held: bool) {
     }
 }
 
+/// Whether the replicas differ much.
+fn is_noisy(outcome: &Outcome) -> bool {
+    let goodput = &outcome.report.totals.goodput_bps;
+    goodput.ci95.unwrap_or(0.0) > NOISY * goodput.mean.unwrap_or(0.0)
+}
+
 fn is_met(outcome: &Outcome) -> bool {
     outcome.misses.iter().all(|miss| *miss <= 0.0)
 }
@@ -191,6 +203,9 @@ mod tests {
         search.look(&proposals::as_is(), OWN, &mut own).unwrap();
         let goodput = proved[0].goodput;
         assert!(proved[0].meets && !own[0].seems_met && own[0].goodput < 0.7 * goodput, "{goodput} {}", own[0].goodput);
+        let mut noisy = proved[0].clone();
+        noisy.report.totals.goodput_bps.ci95 = Some(0.06 * goodput);
+        assert!(is_noisy(&noisy) && !is_noisy(&proved[0]), "6 % and {:?}", proved[0].report.totals.goodput_bps);
         judge(&mut proved, &own, false);
         let row = &proved[0];
         assert!(!row.meets && !row.seems_met && row.misses[0] > 0.0 && row.goodput.to_bits() == goodput.to_bits());

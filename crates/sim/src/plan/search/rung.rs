@@ -72,6 +72,8 @@ pub(super) const LONGER: Rung = Rung { number: 4, replicas: 64, least: 0, ..PROO
 /// The scenario's own length, where the proof's is shorter: what grows slowly, such as a queue above a box that lets a little too much pass,
 /// shows only then. It is a second opinion on what is proved already.
 pub(super) const WHOLE: Rung = Rung { number: 5, replicas: 6, until: 1.0, least: 1, ..PROOF };
+/// The same and more replicas, where those few differ much.
+pub(super) const WHOLE_AGAIN: Rung = Rung { replicas: PROOF.replicas, ..WHOLE };
 /// The scenario's own time, where the proof's is longer: what its start does to the means, and who starves while windows grow. The proof has
 /// weighed what is rare.
 pub(super) const OWN: Rung = Rung { number: 6, until: 1.0, least: 1, is_own: true, ..PROOF };
@@ -82,8 +84,8 @@ pub(super) const OWN_AGAIN: Rung = Rung { replicas: LONGER.replicas, ..OWN };
 pub(super) const SECOND_OWN: Rung = Rung { is_own: true, ..SECOND };
 /// Most replicas of it.
 const OWN_REPLICAS: u32 = 12;
-/// Most frames of a look as long as the scenario.
-const WHOLE_FRAMES: f64 = 10e6;
+/// Most frames of a replica as long as the scenario.
+const WHOLE_FRAMES: f64 = 10e6 / WHOLE.replicas as f64;
 /// A time that differs from the proof's by less than this factor is no news.
 const LENGTHENED: f64 = 1.2;
 
@@ -223,7 +225,7 @@ fn lengths(scenario: &Scenario, rung: Rung, pace: f64) -> (f64, f64) {
     if rung.number != WHOLE.number {
         return (warmup, measured);
     }
-    let whole = scenario.run.duration.as_secs_f64().min(WHOLE_FRAMES / pace / f64::from(rung.replicas));
+    let whole = scenario.run.duration.as_secs_f64().min(WHOLE_FRAMES / pace);
     let warmup = scenario.run.warmup.as_secs_f64().max(warmup);
     (warmup, measured.max(whole - warmup))
 }
@@ -361,6 +363,8 @@ mod tests {
         let rung = |scenario: &Scenario, pace: f64| of_own_time(scenario, pace).map(|rung| rung.number);
         let number = |duration: u32, pace: f64| rung(&of(duration), pace);
         assert_eq!(number(60, 16_000.0), Some(WHOLE.number), "12.5 s are proved");
+        let [once, again] = [WHOLE, WHOLE_AGAIN].map(|rung| lengths(&of(60), rung, 16_000.0));
+        assert!(close(once, again) && WHOLE_AGAIN.replicas > 2 * WHOLE.replicas, "more replicas are not shorter");
         assert_eq!((rung(&timed(7, 19), 16_000.0), rung(&timed(15, 115), 800.0)), (None, None), "as long as the proof");
         assert_eq!(
             rung(&timed(2, 14), 16_000.0),
@@ -370,7 +374,7 @@ mod tests {
         assert_eq!(number(60, 800.0), Some(OWN.number), "100 s are proved");
         assert!(close(lengths(&of(60), OWN, 800.0), (5.0, 55.0)), "what the file says");
         assert!(close(lengths(&of(60), WHOLE, 16_000.0), (7.5, 52.5)), "the warm-up of the proof, and the rest");
-        assert!(close(lengths(&of(3600), WHOLE, 16_000.0), (7.5, WHOLE_FRAMES / 96_000.0 - 7.5)), "bounded");
+        assert!(close(lengths(&of(3600), WHOLE, 16_000.0), (7.5, WHOLE_FRAMES / 16_000.0 - 7.5)), "bounded");
     }
 
     #[test]
