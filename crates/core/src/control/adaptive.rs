@@ -32,7 +32,7 @@ pub struct AdaptiveParams {
     /// Time between two probes, and between two decisions.
     pub interval: Duration,
     /// Delay above the baseline to hold, or that of 1.3 packets of 1500 B at C if that is longer; up to twice as
-    /// much where stations send data.
+    /// much where stations send data, and at most that of 200 packets.
     pub target: Duration,
     /// Largest rise a decision, as a share of C: with no delay at all.
     pub rise: f64,
@@ -71,8 +71,8 @@ pub(super) const DROP: f64 = 0.6;
 const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
 pub(super) const AFTER_DRAIN: f64 = 0.97;
-/// Packets that may wait before a probe, at least: half of one is on the air on average.
-const LEAST_TARGET: f64 = 1.3;
+/// Packets that may wait before a probe: half of one is on the air on average, and the AP's buffer may hold no more than 300.
+const TARGET: [f64; 2] = [1.3, 200.0];
 /// What comes up may be this share of all bytes without any data in it: ACKs, one a segment.
 const ACKS: f64 = 0.04;
 /// The longest packet.
@@ -313,9 +313,9 @@ impl Adaptive {
     /// The delay to hold where the cell carries `rate` bit/s. Where stations send data the reply to a probe contends with it,
     /// though the AP has no queue: in a cell of uploads it may take twice as long.
     pub(super) fn target(&self, rate: f64) -> Duration {
-        let packets = LEAST_TARGET * PACKET.as_bits() as f64 / rate;
-        let down = self.params.target.as_secs_f64().max(packets);
-        Duration::from_secs_f64(down * (1.0 + (self.signal.share_up() - ACKS).max(0.0)))
+        let [least, most] = TARGET.map(|packets| packets * PACKET.as_bits() as f64 / rate);
+        let down = self.params.target.as_secs_f64().max(least);
+        Duration::from_secs_f64((down * (1.0 + (self.signal.share_up() - ACKS).max(0.0))).min(most))
     }
 
     /// A trip with less delay may have found the AP's queue empty, but for the packet on the air.

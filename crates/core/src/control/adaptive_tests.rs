@@ -58,10 +58,10 @@ fn traffic_after_a_pause_is_no_recovery_from_a_silence() {
 }
 
 /// The reply to a probe contends with data of stations: the target is 7 ms where only ACKs come up and 14 ms where only data
-/// does. Counters of bypassing traffic that run ahead do not make it endless.
+/// does. Counters of bypassing traffic that run ahead do not make it endless. At 400 Mbit/s 200 packets are 6 ms.
 #[test]
 fn replies_may_take_longer_where_stations_send() {
-    let target = |down: u64, up: u64, bypassing: u64| {
+    let target_at = |mbps: f64, down: u64, up: u64, bypassing: u64| {
         let mut adaptive = Adaptive::new(AdaptiveParams::default(), 1);
         for tick in 0..20 {
             let totals =
@@ -69,13 +69,15 @@ fn replies_may_take_longer_where_stations_send() {
             let now = Instant::ZERO + Duration::from_millis(100 * tick);
             adaptive.handle_timeout(now, &[StationView { totals, ..StationView::default() }]);
         }
-        adaptive.target(5.0 * MBPS).as_secs_f64() * 1e3
+        adaptive.target(mbps * MBPS).as_secs_f64() * 1e3
     };
+    let target = |down, up, bypassing| target_at(5.0, down, up, bypassing);
     assert!((target(60_000, 1_600, 0) - 7.0).abs() < 1e-6);
     assert!((target(30_000, 30_000, 0) - 7.0 * 1.46).abs() < 0.1);
     assert!((target(1_600, 60_000, 0) - 7.0 * 1.93).abs() < 0.1);
     assert!((target(60_000, 30_000, 30_000) - 7.0).abs() < 1e-6, "what bypasses is not C's");
     assert!((target(60_000, 30_000, 31_000) - 7.0).abs() < 1e-6, "counted a moment before the rest");
+    assert!((target_at(400.0, 60_000, 1_600, 0) - 6.0).abs() < 1e-6);
 }
 
 #[test]

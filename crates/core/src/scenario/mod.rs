@@ -142,7 +142,7 @@ pub const AP: &str = "ap";
 /// What batches are counted in.
 const FULL_PACKET: Bytes = Bytes(1500);
 /// Most packets of a batch where nothing else is asked for: buffers of access points that hold a few hundred have room for several.
-const LARGEST_BATCH: u64 = 64;
+const LARGEST_BATCH: u64 = 80;
 
 /// The box between gateway and AP.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ impl Enforce {
         if radio.qos.is_some() { radio.rate } else { Enforce::most(radio.phy) }
     }
 
-    /// The box where the file says nothing: detti2011's; where the radio aggregates, with batches of a full PPDU, at most 64 packets, queues as
+    /// The box where the file says nothing: detti2011's; where the radio aggregates, with batches of a full PPDU, at most 80 packets, queues as
     /// long as the rate of their class asks for, and flows apart.
     pub fn usual_box(radio: &Radio) -> VsbParams {
         let usual = VsbParams::default();

@@ -101,7 +101,7 @@ impl LeafRule {
 /// Most that a round of batches lasts: who has one packet waits no longer for its turn.
 pub const ROUND: Duration = Duration::from_millis(100);
 /// Least queue of a class with [`QueueRule::Auto`], in batches: while one goes the next one gathers, and TCP may lose some of it.
-pub const BATCHES: u64 = 3;
+pub const BATCHES: u64 = 4;
 
 /// Bytes that a round gives the lightest class while `active` classes have packets; `quantum` without a `batch`.
 pub fn turn(batch: Bytes, quantum: Bytes, capacity: Bitrate, active: usize) -> Bytes {
@@ -132,8 +132,8 @@ pub struct VsbParams {
     pub leaf: LeafRule,
     /// Bytes that a class of weight 1 sends a round, at least 1.
     pub quantum: Bytes,
-    /// Bytes that a class in turn sends at once at most, before C has paid for them, so that the radio aggregates them; a round then
-    /// gives as much, but lasts no longer than [`ROUND`]. Zero: a packet at a time.
+    /// Bytes that leave at once, before C has paid for them, so that the radio aggregates them; a round then gives a class as much, but
+    /// lasts no longer than [`ROUND`]. Zero: a packet at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub batch: Bytes,
     /// Whether uplink UDP is shaped.

@@ -36,9 +36,14 @@ impl Pacer {
         self.paid_until = self.paid_until.max(now) + len.time_at(self.rate);
     }
 
+    /// Bytes that are charged and not yet paid off at `now`.
+    pub fn owed(&self, now: Instant) -> Bytes {
+        self.rate.bytes_in(self.paid_until.saturating_since(now))
+    }
+
     /// Changes the rate. Bytes that are already charged stay charged, and are paid off at the new rate.
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
-        let owed = self.rate.bytes_in(self.paid_until.saturating_since(now));
+        let owed = self.owed(now);
         self.rate = rate;
         self.paid_until = now + if owed == Bytes(0) { Duration::ZERO } else { owed.time_at(rate) };
     }

@@ -78,8 +78,11 @@ impl<P: Packet> Class<P> {
 /// Give it each packet that [`takes`](Self::takes) says yes to with [`enqueue`](Self::enqueue); after that, and at
 /// [`poll_timeout`](Self::poll_timeout), take packets with [`dequeue`](Self::dequeue) until it is `None`. Classes are
 /// served by deficit round robin in bytes; a class that sends the end of a packet on credit pays before its next one,
-/// so that no packet needs to be looked at before it is taken. With [`VsbParams::batch`] the class in turn sends its part of a round
-/// at once, and C is paid afterwards. [`set_capacity`](Self::set_capacity) touches no packet.
+/// so that no packet needs to be looked at before it is taken. With [`VsbParams::batch`] packets leave until the pool
+/// owes as much as a class sends a round, and C is paid afterwards. As in the kernel (`htb_lowater` with `htb_hysteresis`) bursts and
+/// turns are apart: once a class has run out of packets, a burst has the end of one turn and the begin of the next. An idle pool saves
+/// nothing up, where HTB's saves a burst.
+/// [`set_capacity`](Self::set_capacity) touches no packet.
 #[derive(Debug)]
 pub struct Vsb<P> {
     params: VsbParams,
@@ -91,8 +94,8 @@ pub struct Vsb<P> {
     ring: VecDeque<usize>,
     stations: Vec<Station>,
     backlog: usize,
-    /// Bytes that the class in turn may still send at once.
-    batch: i64,
+    /// With a `batch`: what the pool may owe before it stops; `None` while it pays.
+    burst: Option<Bytes>,
     has_caps: bool,
     /// When limits followed rates.
     looked: Instant,
@@ -118,7 +121,7 @@ impl<P: Packet> Vsb<P> {
             ring: VecDeque::new(),
             stations: shares.iter().map(|_| Station::default()).collect(),
             backlog: 0,
-            batch: 0,
+            burst: None,
             looked: Instant::ZERO,
             udp: UdpFlows::default(),
         };
@@ -226,17 +229,11 @@ impl<P: Packet> Vsb<P> {
             return None;
         }
         if self.root.ready_at() <= now {
-            self.batch = if self.params.batch == Bytes(0) { 0 } else { self.round() };
-        } else if !self.is_in_batch(now) {
+            self.burst = Some(Bytes(self.round() as u64)).filter(|round| *round > self.params.quantum);
+        } else if self.burst.is_none() {
             return None;
         }
         self.dequeue_unpaced(now)
-    }
-
-    /// Whether the class in turn has begun a batch that it may go on with.
-    fn is_in_batch(&self, now: Instant) -> bool {
-        let goes_on = |turn: &usize| self.classes[*turn].deficit > 0 && self.classes[*turn].is_ready(now);
-        self.batch > 0 && self.ring.front().is_some_and(goes_on)
     }
 
     /// Bytes that a round gives the lightest class at present.
@@ -276,7 +273,7 @@ impl<P: Packet> Vsb<P> {
         if self.backlog == 0 {
             return None;
         }
-        let root = self.root.ready_at();
+        let root = if self.burst.is_some() { Instant::ZERO } else { self.root.ready_at() };
         if !self.has_caps {
             return Some(root);
         }
@@ -388,7 +385,6 @@ impl<P: Packet> Vsb<P> {
         let packet = class.waiting.pop().expect("a class in the ring has packets");
         let len = packet.ip_len();
         class.deficit -= len.0 as i64;
-        self.batch -= len.0 as i64;
         class.sent += len.0;
         if let Some(cap) = &mut class.cap {
             cap.charge(now, len);
@@ -397,10 +393,10 @@ impl<P: Packet> Vsb<P> {
             // What it did not use is lost, what it owes is not: sending one packet at a time gives no advantage.
             class.deficit = class.deficit.min(0);
             class.active = false;
-            self.batch = 0;
             self.ring.pop_front();
         }
         self.root.charge(now, len);
+        self.burst = self.burst.filter(|burst| self.root.owed(now) <= *burst);
         self.backlog -= 1;
         let station = &mut self.stations[index(&packet)];
         station.count_occupancy(now);

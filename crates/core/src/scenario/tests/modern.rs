@@ -307,8 +307,8 @@ fn the_box_sends_what_a_ppdu_carries_at_once() {
         batch: Bytes(1500 * packets),
         ..VsbParams::default()
     };
-    // 802.11n: 28 MPDUs last 5.36 ms. 802.11ac: the BlockAck window. 802.11ax: it has 256, and the batch 64.
-    for (phy, packets) in [("n", 28), ("ac", 64), ("ax", 64)] {
+    // 802.11n: 28 MPDUs last 5.36 ms. 802.11ac: the BlockAck window. 802.11ax: it has 256, and the batch 80.
+    for (phy, packets) in [("n", 28), ("ac", 64), ("ax", 80)] {
         assert_eq!(boxed(&format!("phy = \"802.11{phy}\""), ""), auto(packets), "{phy}");
     }
     for old in ["phy = \"802.11g\"", "phy = \"802.11n\"\naggregation = \"off\""] {
