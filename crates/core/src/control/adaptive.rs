@@ -71,8 +71,8 @@ pub(super) const DROP: f64 = 0.6;
 const SMOOTHING: f64 = 0.5;
 /// Where C goes when a queue has drained, as a share of what the cell carries.
 pub(super) const AFTER_DRAIN: f64 = 0.97;
-/// Packets that may wait before a probe: half of one is on the air on average, and the AP's buffer may hold no more than 300.
-const TARGET: [f64; 2] = [1.3, 200.0];
+/// Least and most packets that may wait before a probe: half of one is on the air on average, and the AP's buffer may hold only 300.
+const WAITING: [f64; 2] = [1.3, 200.0];
 /// What comes up may be this share of all bytes without any data in it: ACKs, one a segment.
 const ACKS: f64 = 0.04;
 /// The longest packet.
@@ -313,7 +313,7 @@ impl Adaptive {
     /// The delay to hold where the cell carries `rate` bit/s. Where stations send data the reply to a probe contends with it,
     /// though the AP has no queue: in a cell of uploads it may take twice as long.
     pub(super) fn target(&self, rate: f64) -> Duration {
-        let [least, most] = TARGET.map(|packets| packets * PACKET.as_bits() as f64 / rate);
+        let [least, most] = WAITING.map(|packets| packets * PACKET.as_bits() as f64 / rate);
         let down = self.params.target.as_secs_f64().max(least);
         Duration::from_secs_f64((down * (1.0 + (self.signal.share_up() - ACKS).max(0.0))).min(most))
     }
