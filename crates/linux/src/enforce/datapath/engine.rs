@@ -35,10 +35,11 @@ pub struct Engine {
     /// Limits of queues that were set since their leaves were made.
     pub(super) limits: BTreeMap<u16, Bytes>,
     /// How the flows of a class get queues of their own, if the kernel can do it; the leaves that have such queues; bytes that
-    /// each leaf had sent at the last look.
+    /// each leaf had sent at the last look; pools where packets have waited.
     pub(super) apart: Option<FlowQueues>,
     pub(super) flows: BTreeSet<u16>,
     pub(super) sent: BTreeMap<u16, u64>,
+    pub(super) waited: BTreeSet<u16>,
     /// Looks of the repair until now.
     pub(super) looks: u32,
     pub(super) state: State,
@@ -100,6 +101,7 @@ impl Engine {
             apart,
             flows: BTreeSet::new(),
             sent: BTreeMap::new(),
+            waited: BTreeSet::new(),
             looks: 0,
             is_saved: true,
             state,

@@ -30,6 +30,9 @@ const QUEUE_LOOKS: u32 = 10;
 const AT_ONCE: usize = 8;
 /// Most in all: each has ten queues, and the kernel numbers 32,767 of them.
 const MOST_APART: usize = 2500;
+/// So many leaves have their flows told apart before anything waits. Of the others, those in pools where something has waited: ten queues
+/// a leaf cost a box that is no bottleneck a tenth of what it forwards.
+const AHEAD: usize = 64;
 /// Packets that wait in a leaf whose flows are worth telling apart though these are lost.
 const HELD_UP: u32 = 8;
 
@@ -69,12 +72,16 @@ impl Engine {
 
     /// Tells the flows of leaves apart that have come since `old`, unless they are many: those wait for [`Self::refine`].
     pub(super) fn refine_new(&mut self, old: &BTreeMap<u16, LeafClass>) -> Result<(), DatapathError> {
-        let new: Vec<_> = self.layout.leaves.keys().copied().filter(|minor| !old.contains_key(minor)).collect();
+        let room = AHEAD.saturating_sub(self.flows.len());
+        let is_ahead = |own: &(usize, u16)| own.0 < room || self.waited.contains(&self.layout.leaves[&own.1].pool);
+        let new = self.layout.leaves.keys().copied().filter(|minor| !old.contains_key(minor));
+        let new: Vec<_> = new.enumerate().filter(is_ahead).map(|(_, minor)| minor).collect();
         if new.len() <= AT_ONCE { self.tell_apart(&new) } else { Ok(()) }
     }
 
     /// Tells the flows of some more leaves apart: first of those that are held up, which costs what waits there, then of those
-    /// that were silent since the last call, those that have ever sent before the others.
+    /// that were silent since the last call, those that have ever sent before the others; of these the first [`AHEAD`], and where
+    /// something has waited.
     ///
     /// # Errors
     /// A tool's.
@@ -83,9 +90,11 @@ impl Engine {
         let leaves = self.layout.leaves.keys().filter(|minor| !self.flows.contains(minor));
         for (minor, class) in leaves.filter_map(|minor| Some((*minor, now.get(minor)?))) {
             let is_silent = self.sent.insert(minor, class.bytes) == Some(class.bytes) && class.backlog == 0;
+            let pool = self.layout.leaves[&minor].pool;
             if class.backlog >= HELD_UP {
+                self.waited.insert(pool);
                 next.push((0, minor));
-            } else if is_silent {
+            } else if is_silent && (self.flows.len() + next.len() < AHEAD || self.waited.contains(&pool)) {
                 next.push((if class.bytes > 0 { 1 } else { 2 }, minor));
             }
         }
@@ -228,6 +237,7 @@ impl Engine {
         self.limits.retain(|minor, _| is_kept(*minor));
         self.flows.retain(|minor| is_kept(*minor));
         self.sent.retain(|minor, _| is_kept(*minor));
+        self.waited.retain(|id| layout.pools.contains_key(id));
     }
 }
 
