@@ -28,6 +28,7 @@ mod latency;
 mod metrics;
 mod operator;
 mod page;
+mod policies;
 mod programs;
 mod settings;
 mod shares;

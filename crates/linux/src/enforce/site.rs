@@ -3,6 +3,7 @@
 mod addresses;
 mod admit;
 mod air;
+mod layout;
 mod place;
 mod plans;
 mod station;
@@ -21,18 +22,13 @@ pub use self::addresses::Addresses;
 pub use self::air::ForeignRate;
 pub use self::station::Station;
 
-use self::admit::is_list;
+use self::admit::{MOST_OF_AN_AP, SILENCE_S, is_list};
 use self::air::is_rate_told;
-use super::config::{Ap, Config, Gso, Mode};
-use super::datapath::{
-    ApInterface, Key, Layout, LeafClass, MOST_LEAVES, MOST_POOLS, Pool, leaf_minor, newcomers_minor, slot_of,
-};
+use super::config::{Ap, Config, Mode};
+use super::datapath::{MOST_LEAVES, MOST_POOLS, leaf_minor, newcomers_minor, slot_of};
 pub use super::discovery::Source;
 use super::discovery::{Associations, Sighting};
 use super::settings::Settings;
-
-/// Link header with a VLAN tag, and some room.
-const LINK: u32 = 64;
 
 /// A pool of the site: an AP, or all APs on a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,8 +79,9 @@ pub struct Site {
 pub enum Full {
     /// For stations.
     #[error(
-        "stations that were found have taken all the classes that they may have ({MOST_LEAVES} in all, see docs/vsb.md), and none of \
-         them is silent: others share the newcomers' class. Is somebody making up addresses? If not, run a second box"
+        "stations that were found have taken all the classes that they may have ({MOST_OF_AN_AP} an access point, {MOST_LEAVES} in all, see \
+         docs/vsb.md), and none was found or had traffic more than {SILENCE_S} s ago: others share the newcomers' class. Is somebody making \
+         up addresses? If not, run a second box"
     )]
     Stations,
     /// For pools.
@@ -148,8 +145,10 @@ impl Site {
         }
         let previous = std::mem::replace(&mut self.config, config);
         let known = std::mem::take(&mut self.stations);
-        if !self.config.policy.is_by_station() {
-            return self.fix_classes();
+        let slots: Vec<_> = known.iter().map(|station| station.slot).collect();
+        let is_by_station = self.config.policy.is_by_station();
+        if !is_by_station {
+            self.fix_classes()?;
         }
         for station in self.config.stations.clone() {
             let (pool, ap) = self.pool_of(&station);
@@ -160,7 +159,11 @@ impl Site {
                     || station.addresses.iter().any(|address| old.addresses.contains(address));
                 same && old.pool == pool && !self.stations.iter().any(|other| other.slot == old.slot)
             });
-            let slot = old.map_or_else(|| self.slot(), |old| Ok(old.slot))?;
+            let slot = match old.map_or_else(|| self.slot(), |old| Ok(old.slot)) {
+                // Only the machines that set C would know it.
+                Err(_) if !is_by_station => continue,
+                slot => slot?,
+            };
             let mut addresses = Addresses::of_file(station.addresses);
             if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
                 addresses.inherit(&old.addresses);
@@ -190,6 +193,9 @@ impl Site {
                 }
                 self.stations.push(old);
             }
+        }
+        if !previous.policy.is_by_station() {
+            self.release_unclassed(slots);
         }
         self.end_settings(&previous);
         Ok(())
@@ -226,6 +232,19 @@ impl Site {
         {
             self.free.insert(slot);
         }
+    }
+
+    /// The stations that had `slots` are gone. Where they had no classes, the kernel has none to remove.
+    fn release_unclassed(&mut self, slots: impl IntoIterator<Item = u16>) {
+        if !self.config.policy.is_by_station() {
+            slots.into_iter().for_each(|slot| self.release(slot));
+        }
+    }
+
+    /// Minor numbers of the classes of pool `id` that are no station's.
+    pub fn common_classes(&self, id: u16) -> impl Iterator<Item = u16> {
+        let fixed = self.fixed.iter().filter(move |(pool, _)| *pool == id).map(|(_, slot)| leaf_minor(*slot));
+        [newcomers_minor(id)].into_iter().chain(fixed)
     }
 
     /// The class with this minor number is gone from the kernel.
@@ -270,7 +289,7 @@ impl Site {
             }
         };
         let address = sighting.address.filter(routable);
-        if !self.config.policy.is_by_station() || self.is_excluded(address, sighting.mac) {
+        if self.is_excluded(address, sighting.mac) {
             return Ok(false);
         }
         let by_mac = |station: &Station| station.mac.is_some() && station.mac == sighting.mac;
@@ -335,7 +354,7 @@ impl Site {
     /// their names.
     pub fn age(&mut self, slots: &BTreeSet<u16>, now_s: u64) -> Vec<String> {
         let age = self.config.discovery.age.as_secs_f64() as u64;
-        let mut gone = Vec::new();
+        let (mut gone, mut slots_gone) = (Vec::new(), Vec::new());
         self.stations.retain_mut(|station| {
             if slots.contains(&station.slot) {
                 station.seen_s = now_s;
@@ -343,9 +362,11 @@ impl Site {
             let stays = station.source == Source::Config || now_s < station.seen_s + age;
             if !stays {
                 gone.push(station.name.clone());
+                slots_gone.push(station.slot);
             }
             stays
         });
+        self.release_unclassed(slots_gone);
         gone
     }
 
@@ -366,68 +387,6 @@ impl Site {
         if let Some(pool) = self.pools.values_mut().find(|pool| pool.id == id) {
             pool.rate = rate;
         }
-    }
-
-    /// What the kernel should hold; `mtu` is the largest of the interfaces'.
-    pub fn layout(&self, mtu: u32) -> Layout {
-        let config = &self.config;
-        let quantum = config.leaf.quantum.0 as f64;
-        let mut lightest: BTreeMap<u16, f64> = BTreeMap::new();
-        for id in self.pools.values().map(|pool| pool.id) {
-            lightest.insert(id, self.newcomers_weight(id));
-        }
-        for station in &self.stations {
-            lightest.entry(station.pool).and_modify(|least| *least = least.min(self.weight(station)));
-        }
-        let mut layout = Layout {
-            mode: config.mode,
-            policy: config.policy,
-            udp: config.udp,
-            leaf: config.leaf,
-            uplinks: config.uplinks.iter().cloned().collect(),
-            largest: mtu + LINK,
-            exclude: config.exclude.clone(),
-            pools: BTreeMap::new(),
-            leaves: BTreeMap::new(),
-            members: BTreeMap::new(),
-            wan: self.wan_link(),
-        };
-        for SitePool { id, aps, rate, turn, .. } in self.pools.values() {
-            let splits = match config.gso {
-                Gso::Auto => aps[0].most() < Bitrate::mbps(1000),
-                Gso::Split => true,
-                Gso::Keep => false,
-            };
-            let is_counted = !matches!(aps[0].capacity, CapacityParams::Fixed { .. });
-            let ap_interfaces =
-                aps.iter().map(|ap| ApInterface { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });
-            layout.pools.insert(
-                *id,
-                Pool { id: *id, ap_interfaces: ap_interfaces.collect(), rate: *rate, turn: *turn, splits, is_counted },
-            );
-            let own = self.newcomers_weight(*id) / lightest[id] * quantum;
-            layout.leaves.insert(
-                newcomers_minor(*id),
-                LeafClass { pool: *id, quantum: own as u32, cap: None, floor: self.newcomers_floor(*rate, aps) },
-            );
-        }
-        for (pool, slot) in &self.fixed {
-            let leaf = LeafClass { pool: *pool, quantum: quantum as u32, cap: None, floor: None };
-            layout.leaves.insert(leaf_minor(*slot), leaf);
-        }
-        for station in &self.stations {
-            // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.
-            let own = (quantum * self.weight(station) / lightest[&station.pool]).round() as u32;
-            let minor = leaf_minor(station.slot);
-            layout
-                .leaves
-                .insert(minor, LeafClass { pool: station.pool, quantum: own, cap: station.plan.cap, floor: None });
-            match config.mode {
-                Mode::Routed => layout.members.extend(station.addresses.iter().map(|ip| (Key::Ip(*ip), minor))),
-                Mode::Bridged => layout.members.extend(station.mac.map(|mac| (Key::Mac(mac), minor))),
-            }
-        }
-        layout
     }
 
     /// The first AP of a pool: all of them have the same radio.

@@ -156,11 +156,31 @@ impl Learned {
         Learned { version: VERSION, pools }
     }
 
-    /// Reads it. Without a file, or with a damaged one, nothing is known: the machines learn again.
-    pub fn load(directory: &Path) -> Learned {
-        let text = read(&directory.join("capacity.json")).unwrap_or_default();
-        let learned: Option<Learned> = serde_json::from_slice(&text).ok();
-        learned.filter(|learned| learned.version == VERSION).unwrap_or_default()
+    /// Reads it. Without a file, or with that of another version, nothing is known: the machines learn again.
+    ///
+    /// # Errors
+    /// The file is damaged, and was renamed to `capacity.json.damaged`; or the system's.
+    pub fn load(directory: &Path) -> Result<Learned, StateError> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let path = directory.join("capacity.json");
+        let text = match read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Learned::default()),
+            Err(reason) if reason.kind() != io::ErrorKind::InvalidData => return Err(StateError { path, reason }),
+            text => text.unwrap_or_default(),
+        };
+        let learned = match serde_json::from_slice(&text) {
+            Ok(Version { version }) if version != VERSION => return Ok(Learned::default()),
+            Ok(_) => serde_json::from_slice(&text),
+            Err(error) => Err(error),
+        };
+        learned.map_err(|reason| {
+            // If it cannot be renamed, the next write replaces it.
+            let _ = fs::rename(&path, directory.join("capacity.json.damaged"));
+            StateError { path, reason: reason.into() }
+        })
     }
 
     /// Writes it, whole or not at all. After a power cut it may be an old one.
@@ -242,7 +262,8 @@ mod tests {
             let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status().unwrap();
             assert!(made.success());
         }
-        assert!(Learned::load(directory.path()).pools.is_empty());
+        let why = Learned::load(directory.path()).unwrap_err().to_string();
+        assert!(why.contains("capacity.json"), "{why}");
         let why = State::recover(directory.path()).unwrap().unwrap_err().to_string();
         assert!(why.contains("regular file"), "{why}");
         let why = crate::enforce::settings::Settings::load(directory.path()).unwrap_err().to_string();
@@ -268,15 +289,18 @@ mod tests {
     #[test]
     fn what_was_learned_reads_back_and_a_damaged_file_is_none() {
         let directory = tempfile::tempdir().unwrap();
-        assert_eq!(Learned::load(directory.path()), Learned::default());
+        assert_eq!(Learned::load(directory.path()).unwrap(), Learned::default());
         let kept = Kept {
             capacity: Bitrate::mbps(5),
             ceiling: Some((Bitrate::from_bps(5_100_000), Some(Duration::from_millis(2)))),
         };
         let learned = Learned::new(BTreeMap::from([("ap 1".to_owned(), kept)]));
         learned.save(directory.path()).unwrap();
-        assert_eq!(Learned::load(directory.path()), learned);
+        assert_eq!(Learned::load(directory.path()).unwrap(), learned);
         fs::write(directory.path().join("capacity.json"), "{\"version\":1,").unwrap();
-        assert_eq!(Learned::load(directory.path()), Learned::default());
+        let why = Learned::load(directory.path()).unwrap_err().to_string();
+        assert!(why.contains("capacity.json") && directory.path().join("capacity.json.damaged").exists(), "{why}");
+        fs::write(directory.path().join("capacity.json"), "{\"version\":0, \"cells\": 3}").unwrap();
+        assert_eq!(Learned::load(directory.path()).unwrap(), Learned::default(), "another version is no damage");
     }
 }

@@ -9,6 +9,7 @@ use fairair_core::packet::Direction;
 use super::limits::Smoothed;
 use super::rates::{Drops, Rates};
 use super::station_log::StationLog;
+use super::talkers::Talkers;
 use super::wan::LinkCounts;
 use crate::enforce::config::Mac;
 use crate::enforce::datapath::{Arrivals, ClassStats, Key};
@@ -34,6 +35,8 @@ pub(super) struct Counts {
     pub(super) udp: BTreeMap<u16, u64>,
     /// Bytes of UDP by sender a second ago.
     pub(super) udp_before: BTreeMap<Key, u64>,
+    /// What passed of each station that has no class.
+    pub(super) talkers: Talkers,
     /// What classes had sent at the last look for silent stations.
     pub(super) sent_before: BTreeMap<u16, u64>,
     /// When a station of each pool answered a probe last.

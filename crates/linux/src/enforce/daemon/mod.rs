@@ -14,6 +14,7 @@ mod refused;
 mod report;
 mod settings;
 mod station_log;
+mod talkers;
 mod troubles;
 mod udp_flows;
 mod wan;
@@ -195,7 +196,10 @@ impl Daemon {
             stops: Vec::new(),
             troubles,
             notes: Vec::new(),
-            learned: Learned::load(&directory),
+            learned: Learned::load(&directory).unwrap_or_else(|error| {
+                warn!("{error}: C is learned anew");
+                Learned::default()
+            }),
         };
         daemon.follow_config();
         // systemd is told when there is one.

@@ -41,8 +41,10 @@ pub(super) struct PoolControl {
     views: Vec<StationView>,
     arrivals: Option<Arrivals>,
     passed: Passed,
-    /// Bytes that the newcomers' class had sent when seen last.
-    newcomers: u64,
+    /// Classes that are no station's, and what each had sent when seen last: the newcomers', and those of policies that are not by station.
+    common: BTreeMap<u16, u64>,
+    /// Whether stations have classes of their own. Else what passed of each is known in proportion only, and [`NEWCOMERS`] have the rest.
+    is_by_station: bool,
     /// Share that goes down of the bytes that left last.
     down: f64,
     pub(super) reason: Reason,
@@ -77,7 +79,8 @@ impl PoolControl {
             views: vec![StationView { is_absent: true, ..StationView::default() }],
             arrivals: None,
             passed: Passed::default(),
-            newcomers: 0,
+            common: BTreeMap::from([(newcomers_minor(pool.id), 0)]),
+            is_by_station: true,
             down: 0.5,
             reason: Reason::Start,
             sent: BTreeMap::new(),
@@ -270,13 +273,21 @@ impl PoolControl {
         let (down, up) = (grown(arrivals.down, before.down), grown(arrivals.up, before.up));
         let bypassing = grown(arrivals.udp, before.udp).min(up);
         let own_leaves = self.positions.iter().flatten().map(|(slot, _)| leaf_minor(*slot));
-        let leaves = own_leaves.chain([newcomers_minor(self.id)]);
+        let leaves = own_leaves.chain(self.common.keys().copied());
         let waiting = leaves.filter_map(|minor| counters.get(&minor)).map(|class| u64::from(class.backlog_bytes)).sum();
         let class = |minor: u16| counters.get(&minor).copied().unwrap_or_default();
-        let newcomers = class(newcomers_minor(self.id));
-        let sent_to_newcomers = grown(newcomers.bytes, std::mem::replace(&mut self.newcomers, newcomers.bytes));
         let sent = self.positions.iter().flatten().map(|(slot, bytes)| grown(class(leaf_minor(*slot)).bytes, *bytes));
-        let sent = sent.sum::<u64>() + sent_to_newcomers;
+        let sent = sent.sum::<u64>();
+        let (mut sent_to_newcomers, mut backlog) = (0, 0);
+        for (minor, bytes) in &mut self.common {
+            let class = class(*minor);
+            sent_to_newcomers += grown(class.bytes, std::mem::replace(bytes, class.bytes));
+            backlog += class.backlog as usize;
+        }
+        if !self.is_by_station {
+            sent_to_newcomers = sent_to_newcomers.saturating_sub(sent);
+        }
+        let sent = sent + sent_to_newcomers;
         let other_down = grown(arrivals.other_down, before.other_down);
         let other_up = grown(arrivals.other_up, before.other_up);
         let look = Look { down, up: up - bypassing, other_down, other_up, sent, waiting };
@@ -285,7 +296,7 @@ impl PoolControl {
         let all_udp: u64 = self.positions.iter().flatten().filter_map(|(slot, _)| own_udp(slot)).sum();
         let mut sent = vec![0; self.views.len()];
         sent[NEWCOMERS] = sent_to_newcomers;
-        self.views[NEWCOMERS].backlog = newcomers.backlog as usize;
+        self.views[NEWCOMERS].backlog = backlog;
         self.views[NEWCOMERS].totals.down += Bytes((sent_to_newcomers as f64 * self.down) as u64);
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
             let Some((slot, bytes)) = position else { continue };
@@ -326,6 +337,10 @@ impl PoolControl {
 
     /// Gives each station of the pool a position, for as long as it is there.
     pub(super) fn assign_positions(&mut self, site: &Site) {
+        self.is_by_station = site.config().policy.is_by_station();
+        let before = std::mem::take(&mut self.common);
+        let common = site.common_classes(self.id);
+        self.common = common.map(|minor| (minor, before.get(&minor).copied().unwrap_or(0))).collect();
         let stations = site.stations();
         let own = |slot: u16| stations.iter().any(|station| station.pool == self.id && station.slot == slot);
         for (position, view) in self.positions.iter_mut().zip(&mut self.views) {

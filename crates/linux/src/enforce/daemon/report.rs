@@ -90,6 +90,7 @@ impl Daemon {
         let minor = leaf_minor(station.slot);
         let class = self.counts.classes.get(&minor).copied().unwrap_or_default();
         let on_wan = self.on_wan(minor);
+        let is_by_station = self.site.config().policy.is_by_station();
         StationReport {
             name: station.name.clone(),
             ap: station.ap.clone(),
@@ -100,7 +101,7 @@ impl Daemon {
             weight: station.plan.weight,
             cap: station.plan.cap,
             quantum: self.turn_of(minor),
-            class: format!("1:{minor:x}"),
+            class: if is_by_station { format!("1:{minor:x}") } else { String::new() },
             rate: self.counts.rates.of_class(minor),
             bytes: class.bytes,
             backlog: class.backlog,
@@ -153,7 +154,8 @@ impl Daemon {
         Ok(match self.site.stations().iter().find(is_it) {
             Some(station) => {
                 let report = self.station_report(station);
-                let because = self.reasons(station, &report);
+                let is_by_station = self.site.config().policy.is_by_station();
+                let because = if is_by_station { self.reasons(station, &report) } else { self.without_class(station) };
                 Explanation { what: what.to_owned(), station: Some(report), because }
             }
             None => Explanation { what: what.to_owned(), station: None, because: self.stranger(what) },
@@ -230,12 +232,26 @@ impl Daemon {
         because
     }
 
+    /// What holds for a station where classes are not by station.
+    fn without_class(&self, station: &Station) -> Vec<String> {
+        let mut because = vec![self.no_classes()];
+        let trouble =
+            self.pool_control(station.pool).and_then(|control| control.trouble(self.site.pool(station.pool)?.rate));
+        because.extend(trouble);
+        because.extend(self.udp_flows.of(station));
+        because
+    }
+
+    fn no_classes(&self) -> String {
+        format!("with policy {} stations have no classes of their own", word(&self.site.config().policy))
+    }
+
     /// Why `what` has no class.
     fn stranger(&self, what: &str) -> Vec<String> {
         let config = self.site.config();
         let mut because = Vec::new();
         if !config.policy.is_by_station() {
-            because.push(format!("with policy {} stations have no classes of their own", word(&config.policy)));
+            because.push(self.no_classes());
         }
         if let Ok(address) = what.parse::<std::net::IpAddr>() {
             if config.exclude.iter().any(|matcher| matches!(matcher, Matcher::Net(net) if net.contains(&address))) {

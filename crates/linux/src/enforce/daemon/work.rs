@@ -149,6 +149,7 @@ impl Daemon {
         self.counts.read = None;
         let read = self.engine.read(&mut self.counts.classes);
         self.troubles.watch(Trouble::Counters, read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.count_talkers()?;
         self.counts.rates.observe(begin, &self.counts.classes);
         let leaves = &self.engine.layout().leaves;
         self.counts.drops.observe(&self.counts.classes, |minor| leaves.get(&minor).map(|leaf| leaf.pool));

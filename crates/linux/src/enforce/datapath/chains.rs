@@ -26,9 +26,7 @@ pub(super) const fn is_by_address(layout: &Layout) -> bool {
 pub(super) fn bypass(table: &mut String, layout: &Layout, direction: &str) {
     if direction == "up" && layout.udp != UdpRule::Shape && !is_staged(layout) {
         udp_senders_seen(table, layout);
-        if is_by_address(layout) {
-            newcomers_seen(table, layout, direction, "meta l4proto udp ");
-        }
+        newcomers_seen(table, layout, direction, "meta l4proto udp ");
         table.push_str("    meta l4proto udp return\n");
     }
 }
@@ -55,6 +53,14 @@ fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &
             writeln!(table, "    {which}{field} saddr @called{suffix} update @new{suffix} {{ {field} saddr }}")
         };
     }
+}
+
+/// Rules that count the bytes of each station where its class does not: the machines that set C ask those that have traffic.
+fn talkers_seen(table: &mut String, layout: &Layout, (direction, address): (&str, &str)) {
+    for (field, suffix) in fields(layout.mode) {
+        let _ = writeln!(table, "    update @talk{suffix} {{ {field} {address} counter }}");
+    }
+    newcomers_seen(table, layout, direction, "");
 }
 
 /// Gives packets the class of their station; what follows is for those that have none.
@@ -107,12 +113,16 @@ fn shaped(table: &mut String, layout: &Layout, id: u16, (direction, address): (&
             newcomers_seen(table, layout, direction, "");
         }
         Policy::PerDirection => {
+            talkers_seen(table, layout, (direction, address));
             let up = direction_minor(layout, id);
             let (data, other) = if direction == "down" { (newcomers, up) } else { (up, newcomers) };
             let _ = writeln!(table, "    meta priority set 1:{data:x}");
             acknowledgements(table, other);
         }
-        Policy::PerFlow => flows(table, layout, id, direction),
+        Policy::PerFlow => {
+            talkers_seen(table, layout, (direction, address));
+            flows(table, layout, id, direction);
+        }
     }
     table.push_str("  }\n");
 }

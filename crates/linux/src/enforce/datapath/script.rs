@@ -174,6 +174,12 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
+        if !is_by_address(layout) {
+            let _ = write!(
+                table,
+                "  set talk{name} {{\n    type {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n"
+            );
+        }
     }
     if layout.udp == UdpRule::Auto {
         udp_flows::sets(&mut table);

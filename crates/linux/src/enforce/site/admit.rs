@@ -12,14 +12,14 @@ use crate::enforce::datapath::{Key, MOST_LEAVES};
 use crate::enforce::discovery::Sighting;
 
 /// Stations of an AP that no list names, at most: an AP of the largest kind has half as many clients.
-const MOST_OF_AN_AP: usize = 1024;
+pub(super) const MOST_OF_AN_AP: usize = 1024;
 /// Stations without MAC address in a prefix of 64 bits, at most: a device may take any address there (RFC 4862), and behind a
 /// router nobody can tell whether two addresses are one device's.
 const MOST_OF_A_PREFIX: usize = 64;
 /// Classes that are kept free: below that, who is silent makes room.
 const RESERVE: u16 = 64;
 /// A station that no list names makes room for another after this silence, in seconds.
-const SILENCE_S: u64 = 5;
+pub(super) const SILENCE_S: u64 = 5;
 
 /// Whether `source` is a list that somebody keeps of the stations.
 pub(super) const fn is_list(source: Source) -> bool {
@@ -80,6 +80,7 @@ impl Site {
         let silent = |own: &&Station| may(own) && own.seen_s + SILENCE_S <= now_s;
         let oldest = self.stations.iter().filter(silent).min_by_key(|own| own.seen_s).map(|own| own.slot);
         self.stations.retain(|own| Some(own.slot) != oldest);
+        self.release_unclassed(oldest);
         oldest.is_some()
     }
 
@@ -123,7 +124,8 @@ impl Site {
         }
         let own = sighting.mac.map_or_else(|| key.to_string(), |mac| mac.to_string());
         if !self.make_room(sighting, source, &ap, now_s) {
-            return Err(Full::Stations);
+            // Without classes by station nobody goes without.
+            return if self.config.policy.is_by_station() { Err(Full::Stations) } else { Ok(false) };
         }
         let name = self.name_for(sighting, self.stations.len()).unwrap_or(own);
         let slot = self.slot()?;

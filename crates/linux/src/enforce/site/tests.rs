@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::enforce::config::Mac;
-use crate::enforce::datapath::Script;
+use crate::enforce::datapath::{Key, Script};
 
 const BANK: &str = r#"
 name = "x"
@@ -260,4 +260,24 @@ fn a_rate_that_the_phy_does_not_have_is_clamped_and_said() {
     sight(&mut site, &Sighting { rate: Some(Bitrate::mbps(144)), ..seen(8, None) }, Source::Association);
     let said = site.rates_are_known().unwrap_err().to_string();
     assert!(said.starts_with("printer: 144 Mbit/s is no rate"), "{said}");
+}
+
+/// Where classes are not by station the machines that set C know the stations all the same; these have no class, and give their numbers back.
+#[test]
+fn stations_are_known_where_flows_share() {
+    let flows = BANK.replace("airtime-phy", "per-flow").replacen("interface = \"eth1\"", "interface = \"eth2\"", 1);
+    let mut site = Site::new(Config::from_toml(&flows, "test").unwrap()).unwrap();
+    let classes = site.layout(1500).leaves.len();
+    let named = site.stations().len();
+    let there = seen(1, Some("10.1.0.2"));
+    assert!(sight(&mut site, &there, Source::Neighbours), "it is new");
+    let (layout, slot) = (site.layout(1500), site.stations()[named].slot);
+    assert_eq!((layout.leaves.len(), layout.members.len()), (classes, 0));
+    assert!(!site.common_classes(0).any(|minor| minor == leaf_minor(slot)));
+    assert_eq!(site.age(&BTreeSet::new(), 100_000), ["02:00:00:00:00:01"]);
+    assert!(sight(&mut site, &there, Source::Neighbours));
+    assert_eq!(site.stations()[named].slot, slot, "its number is free again");
+    // With classes by station it has the next one.
+    site.configure(Config::from_toml(&flows.replace("per-flow", "per-station"), "test").unwrap()).unwrap();
+    assert!(site.layout(1500).members.values().any(|minor| *minor == leaf_minor(slot)));
 }

@@ -1,0 +1,80 @@
+//! Policies without a class for each station: whom the box asks all the same, and what it says.
+
+use std::time::Duration;
+
+use crate::bench::{Bench, Place, needs_root};
+use crate::operator::until;
+use crate::worker::{down, start};
+
+const POLICIES: [&str; 2] = ["per-flow", "per-direction"];
+
+/// A path of 20 Mbit/s behind the box, on interface `lan`, and a box of `policy` and `capacity` that names no station.
+fn boxed(bench: &mut Bench, lan: &str, policy: &str, capacity: &str) {
+    let tbf = "tc qdisc replace dev lan0 root tbf rate 20mbit burst 6000 limit 113550";
+    bench.run(Place::Box, &tbf.split(' ').collect::<Vec<_>>());
+    let mode = if lan == "lan" { "routed" } else { "bridged" };
+    bench.configure(&format!(
+        "mode = \"{mode}\"\npolicy = \"{policy}\"\n[[ap]]\nname = \"ap1\"\ninterface = \"{lan}\"\ncapacity = {capacity}\n"
+    ));
+}
+
+/// Three downloads of one station against one of another that are under way when the box comes.
+#[track_caller]
+fn finds_c(mut bench: Bench, lan: &str, policy: &str) {
+    boxed(&mut bench, lan, policy, "{ kind = \"adaptive\", max = \"60 Mbit/s\" }");
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 8, 12);
+    std::thread::sleep(Duration::from_secs(3));
+    bench.start(&[]);
+    std::thread::sleep(Duration::from_secs(12));
+    let (typical, found) = bench.typical_c();
+    let status = bench.json(&["status"])["status"].clone();
+    let stations = bench.json(&["stations"]);
+    let goodputs = transfers.finish();
+    let [sent, answered] = [0, 1].map(|which| status["pools"][0]["probes"][which].as_u64().expect("a number"));
+    println!(
+        "{lan}, {policy}: C {typical:.2} Mbit/s where the path carries 19.8, {answered} of {sent} probes answered, {goodputs:.0?}"
+    );
+    assert!((0.85..1.1).contains(&(typical / 19.8)), "{policy}: {found:?} {status}\n{}", bench.log());
+    assert!(answered * 2 > sent && sent > 20, "{policy}: {status} {stations}");
+    assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{status}");
+    if policy == "per-flow" {
+        // Two of four connections share a bucket in 2 % of the runs.
+        let middle = (goodputs.iter().sum::<f64>() - goodputs.iter().copied().fold(0.0, f64::max)) / 3.0;
+        assert!(goodputs.iter().filter(|own| (0.8..1.25).contains(&(**own / middle))).count() >= 2, "{goodputs:?}");
+    }
+}
+
+#[test]
+fn adaptive_finds_c_where_flows_or_directions_share() {
+    needs_root!();
+    for policy in POLICIES {
+        finds_c(Bench::alone(2), "lan", policy);
+    }
+}
+
+#[test]
+fn adaptive_finds_c_where_flows_share_behind_a_bridge_without_address() {
+    needs_root!();
+    let bench = Bench::new(2);
+    bench.bridge_without_address();
+    finds_c(bench, "lan0", "per-flow");
+}
+
+#[test]
+fn a_fixed_c_that_is_too_high_is_told_whatever_shares() {
+    needs_root!();
+    for policy in POLICIES {
+        let mut bench = Bench::alone(2);
+        // All addresses of the bench have one MAC address, and where one station has all traffic its own link may limit it.
+        let named = |name: &str, host: u8| format!("[[station]]\nname = \"{name}\"\naddresses = [\"10.1.0.{host}\"]\n");
+        boxed(&mut bench, "lan", policy, &format!("\"26 Mbit/s\"\n{}{}", named("a", 2), named("b", 3)));
+        let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 1, 40);
+        bench.start(&[]);
+        until(30, &bench, || {
+            bench.json(&["status"])["status"]["troubles"].to_string().contains("above what the cell carries")
+        });
+        let told = bench.json(&["explain", "10.1.0.2"]).to_string();
+        assert!(told.contains("no classes of their own") && told.contains("above what the cell carries"), "{told}");
+        drop(transfers);
+    }
+}
