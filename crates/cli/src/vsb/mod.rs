@@ -157,7 +157,11 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
             Err(CliError::Box { what, help, is_input: false })
         }
         Err(error) => {
-            let Ok(Some(_lock)) = Lock::take() else { return Err(silent(&args.state, &error)) };
+            // Whoever may not ask has not found out that nothing runs: the daemon may be in another network namespace.
+            let may_not = error.kind() == io::ErrorKind::PermissionDenied;
+            let Some(_lock) = Lock::take().ok().flatten().filter(|_| !may_not) else {
+                return Err(silent(&args.state, &error));
+            };
             if !Engine::has_left(&args.state).map_err(|error| failed(error.into()))? {
                 // What a killed daemon left stays with its namespace, and its state file with the file system.
                 let file = State::file(&args.state);

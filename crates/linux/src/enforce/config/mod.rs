@@ -8,6 +8,7 @@ mod discovery;
 mod mac;
 mod parts;
 mod read;
+mod stations;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -1,25 +1,26 @@
 //! From a file to a [`Config`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use fairair_core::control::CapacityParams;
 use fairair_core::mac::Phy;
 use fairair_core::scenario::reader::{
-    At, Checked, KnownKeys, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
+    Checked, KnownKeys, Mistake, Reason, Table, capacity, checked_name, from_toml, load,
 };
 use fairair_core::scenario::{Enforce, ScenarioError};
 use fairair_core::shaper::{Policy, QueueRule, UdpRule};
 use fairair_core::units::{Bitrate, Bytes, Duration};
 use ipnet::IpNet;
 
-use super::super::discovery::NEWCOMERS;
 use super::channel;
 use super::discovery::{self, Discovery};
-use super::value::{PHY_RATES, RATES, WEIGHTS, interface, list, no, parsed, path};
+use super::stations::stations;
+use super::value::{RATES, interface, list, no, parsed, path, plan};
 use super::wan;
-use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Mac, Matcher, Mode, Plan, Station, Wan};
+use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Matcher, Mode, Plan, Wan};
 
 const ROOT: &[&str] = &[
     "name",
@@ -61,7 +62,6 @@ pub(super) const KNOWN_KEYS: KnownKeys = &[
 
 /// Most access points: each has a class for newcomers among the first 255.
 pub(crate) const MOST_APS: usize = 255;
-const MOST_STATIONS: usize = 3800;
 const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
 
 impl Config {
@@ -70,6 +70,16 @@ impl Config {
     /// # Errors
     /// The file cannot be read, or see [`Config::from_toml`].
     pub fn load(path: &Path) -> Result<Config, ScenarioError> {
+        // A named FIFO without a writer would hold a daemon that reloads for good. That of a shell's `<(..)` has no path.
+        let is_fifo = std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo());
+        if is_fifo && std::fs::canonicalize(path).is_ok() {
+            return Err(ScenarioError::Unreadable {
+                path: path.display().to_string(),
+                what: "configuration",
+                reason: "it is a FIFO, no regular file".to_owned(),
+                fix: "name a configuration file that exists and that you may read".to_owned(),
+            });
+        }
         load(path, "configuration", KNOWN_KEYS, config)
     }
 
@@ -261,6 +271,10 @@ fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
         let fix = "write capacity = \"5 Mbit/s\", capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }, or add phy = \"802.11b\"";
         return Err(Mistake::new(&table.span_of("capacity"), "nothing says how much the cell may carry at most", fix));
     }
+    if table.has("capacity") && !table.is_string("capacity") && !table.is_table("capacity") {
+        let fix = "write capacity = \"5 Mbit/s\" or capacity = { kind = \"adaptive\", max = \"6 Mbit/s\" }";
+        return Err(table.blame("capacity", Reason::new("this is neither a rate nor a table", fix)));
+    }
     // A misspelt key is told before the one that is then missing.
     let max = phy.map_or(*RATES.end(), Enforce::most);
     let capacity = told.map_or_else(|| capacity(table, max), Ok)?;
@@ -311,13 +325,6 @@ fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
     Ok(ap)
 }
 
-fn plan(table: &Table, usual: Plan) -> Checked<Plan> {
-    Ok(Plan {
-        weight: table.within("weight", WEIGHTS, usual.weight)?,
-        cap: table.optional_within("cap", RATES)?.or(usual.cap),
-    })
-}
-
 fn plans(root: &Table) -> Checked<BTreeMap<String, Plan>> {
     let mut plans = BTreeMap::new();
     let example = "[[plan]] with name = \"gold\" and weight = 2";
@@ -328,89 +335,6 @@ fn plans(root: &Table) -> Checked<BTreeMap<String, Plan>> {
         }
     }
     Ok(plans)
-}
-
-fn stations(
-    root: &Table,
-    policy: Policy,
-    mode: Mode,
-    aps: &[Ap],
-    discovery: &Discovery,
-    plans: &BTreeMap<String, Plan>,
-) -> Checked<Vec<Station>> {
-    let example = "[[station]] with name = \"desk\" and addresses = [\"10.1.0.2\"]";
-    let tables = root.tables("station", "[[station]]", example)?.unwrap_or_default();
-    if tables.len() > MOST_STATIONS {
-        let problem = format!("{} stations, more than {MOST_STATIONS}", tables.len());
-        return Err(Mistake::new(tables[MOST_STATIONS].span(), problem, "run a second box"));
-    }
-    let mut names = BTreeSet::new();
-    let mut owners: BTreeMap<String, String> = BTreeMap::new();
-    let mut stations = Vec::new();
-    for table in &tables {
-        let At { value: station, span } = station(table, mode, aps, discovery, plans)?;
-        if !policy.is_by_station() && (table.has("weight") || table.has("cap") || table.has("plan")) {
-            let fix = "remove weight, cap and plan, or choose a policy by station";
-            return Err(Mistake::new(&span, "weights and caps have no meaning with this policy", fix));
-        }
-        if station.name.eq_ignore_ascii_case(NEWCOMERS) {
-            let reason = Reason::new("the class that stations without one share has this name", "write another name");
-            return Err(table.blame("name", reason));
-        }
-        if !names.insert(station.name.clone()) {
-            return Err(table.blame("name", Reason::new("another station has this name", "give each its own")));
-        }
-        let mac = station.mac.iter().map(ToString::to_string);
-        for key in mac.chain(station.addresses.iter().map(ToString::to_string)) {
-            if let Some(owner) = owners.insert(key.clone(), station.name.clone()) {
-                let problem = format!("{key} is that of station \"{owner}\" too");
-                return Err(Mistake::new(&span, problem, "give each station its own addresses"));
-            }
-        }
-        stations.push(station);
-    }
-    Ok(stations)
-}
-
-fn station(
-    table: &Table,
-    mode: Mode,
-    aps: &[Ap],
-    discovery: &Discovery,
-    plans: &BTreeMap<String, Plan>,
-) -> Checked<At<Station>> {
-    let name = checked_name(table, "name = \"desk\"")?.value;
-    let mac = parsed::<Mac>(table, "mac", "a MAC address", "\"02:00:5e:10:00:01\"")?;
-    let addresses = list::<IpAddr>(table, "addresses", "an address", "[\"10.1.0.2\"]")?;
-    if mac.is_none() && (addresses.is_empty() || mode == Mode::Bridged) {
-        return Err(table.lacks("mac", "mac = \"02:00:5e:10:00:01\", or in routed mode addresses = [\"10.1.0.2\"]"));
-    }
-    let ap = table.optional::<String>("ap")?.map(|ap| ap.value);
-    if let Some(name) = &ap
-        && !aps.iter().any(|known| known.name == *name)
-    {
-        let list = aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(table.blame("ap", Reason::new("there is no such AP", format!("write one of {list}"))));
-    }
-    if ap.is_none() && aps.len() > 1 {
-        let of = |address: &IpAddr| aps.iter().position(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(address)));
-        let is_listed = mac.is_some() && aps.iter().all(|ap| ap.prefixes.is_empty() && discovery.lists(&ap.name));
-        if !is_listed && (addresses.is_empty() || addresses.iter().any(|address| of(address).is_none())) {
-            return Err(table.lacks("ap", "ap = \"ap1\": no prefix of an AP says where this station is"));
-        }
-    }
-    let usual = match table.optional::<String>("plan")? {
-        None => Plan::default(),
-        Some(named) => *plans.get(&named.value).ok_or_else(|| {
-            let list = plans.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            let fix =
-                if list.is_empty() { "add a [[plan]] of that name".to_owned() } else { format!("write one of {list}") };
-            table.blame("plan", Reason::new("there is no such plan", fix))
-        })?,
-    };
-    let rate = table.optional_within("rate", PHY_RATES)?;
-    let station = Station { name, ap, mac, addresses, plan: plan(table, usual)?, rate };
-    Ok(At { value: station, span: table.span().clone() })
 }
 
 fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {

@@ -100,6 +100,30 @@ fn a_key_in_the_wrong_table_is_told_where_it_belongs() {
     assert!(told > 250, "{told}");
 }
 
+/// Nobody may write to it any more: whoever opens it waits.
+#[test]
+fn a_fifo_in_place_of_the_file_blocks_nobody() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("vsb.toml");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    let error = Config::load(&path).unwrap_err();
+    assert!(error.to_string().contains("FIFO") && error.to_string().contains("vsb.toml"), "{error}");
+}
+
+#[test]
+fn addresses_of_groups_are_no_stations() {
+    let station = |keys: &str| {
+        Config::from_toml(&format!("{GOOD}[[station]]\nname = \"odd\"\nap = \"ap1\"\n{keys}\n"), "vsb.toml")
+    };
+    station("mac = \"02:00:00:00:00:77\"").unwrap();
+    let error = station("mac = \"ff:ff:ff:ff:ff:ff\"").unwrap_err();
+    assert!(error.to_string().contains("address of a group"), "{error}");
+    for address in ["224.0.0.1", "255.255.255.255", "0.0.0.0", "127.0.0.1", "ff02::1", "::"] {
+        let error = station(&format!("addresses = [\"10.1.7.7\", \"{address}\"]")).unwrap_err();
+        assert!(error.to_string().contains(&format!("{address} is no address of one device")), "{error}");
+    }
+}
+
 #[test]
 fn mistakes_name_place_and_remedy() {
     let swap = |from: &str, to: &str| GOOD.replace(from, to);
@@ -114,6 +138,7 @@ fn mistakes_name_place_and_remedy() {
         (format!("{GOOD}[wan]\nup = \"1 bit/s\"\n"), "29:6", "10 kbit/s"),
         (format!("{GOOD}[wan]\nupp = \"1 Mbit/s\"\n"), "unknown key", "did you mean `up`?"),
         (swap("\"eth0\"", "\"fairair-lan\""), "3:10", "at most 15 letters"),
+        (swap("capacity = \"5 Mbit/s\"", "capacity = 5"), "neither a rate nor a table", "\"5 Mbit/s\""),
         (swap("capacity = \"5 Mbit/s\"", ""), "how much the cell may carry", "802.11b"),
         (swap("\"adaptive\", max = \"6 Mbit/s\"", "\"adaptive\""), "`max` is missing", "the most that"),
         (

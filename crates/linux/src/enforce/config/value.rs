@@ -6,6 +6,8 @@ use std::str::FromStr;
 use fairair_core::scenario::reader::{Checked, Mistake, Reason, Table};
 use fairair_core::units::Bitrate;
 
+use super::parts::Plan;
+
 /// Shares may differ by so much.
 pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 /// Below, a packet takes longer than anybody waits; above 34 Gbit/s HTB's 32 bits for bytes a second do not suffice.
@@ -57,4 +59,12 @@ pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String>
         return Ok(name.to_owned());
     }
     Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
+}
+
+/// Weight and cap of `table`, else of `usual`.
+pub(super) fn plan(table: &Table, usual: Plan) -> Checked<Plan> {
+    Ok(Plan {
+        weight: table.within("weight", WEIGHTS, usual.weight)?,
+        cap: table.optional_within("cap", RATES)?.or(usual.cap),
+    })
 }
