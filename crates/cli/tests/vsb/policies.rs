@@ -78,3 +78,20 @@ fn a_fixed_c_that_is_too_high_is_told_whatever_shares() {
         drop(transfers);
     }
 }
+
+/// Whoever turns discovery off and names nobody is told that C cannot be found.
+#[test]
+fn a_box_that_knows_no_station_says_so() {
+    needs_root!();
+    let mut bench = Bench::alone(2);
+    let blind = "\"26 Mbit/s\"\n[discovery]\nneighbours = false\nfirst_sight = false\n";
+    for capacity in [blind.to_owned(), blind.replace("\"26 Mbit/s\"", "{ kind = \"adaptive\", max = \"60 Mbit/s\" }")] {
+        boxed(&mut bench, "lan", "per-station", &capacity);
+        let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.3")], 1, 20);
+        bench.start(&[]);
+        until(18, &bench, || bench.json(&["status"])["status"]["troubles"].to_string().contains("no station is known"));
+        drop(transfers);
+        crate::operator::stop(&bench);
+        bench.daemon().wait().expect("it ended");
+    }
+}

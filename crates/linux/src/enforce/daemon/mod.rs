@@ -14,6 +14,7 @@ mod refused;
 mod report;
 mod settings;
 mod station_log;
+mod strangers;
 mod talkers;
 mod troubles;
 mod udp_flows;

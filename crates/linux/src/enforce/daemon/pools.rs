@@ -13,6 +13,7 @@ use fairair_core::rng::Rng;
 use fairair_core::units::{Bitrate, Bytes, Duration, Instant};
 
 use super::passed::{Look, Passed};
+use super::strangers::{STRANGERS, Strangers};
 use super::why::MEASURED;
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor};
 use crate::enforce::site::{Site, SitePool};
@@ -54,6 +55,8 @@ pub(super) struct PoolControl {
     /// How much of the last round-trip times is above the stations' baselines.
     pub(super) delay: Option<Duration>,
     watch: Watch,
+    /// Whom nobody can ask.
+    strangers: Strangers,
     /// What is wrong with C for a while now.
     verdict: Option<Verdict>,
     /// Whether uplink UDP that passes the box by takes much of the air; known of a fixed C.
@@ -87,6 +90,7 @@ impl PoolControl {
             rtt: None,
             delay: None,
             watch: Watch::default(),
+            strangers: Strangers::default(),
             verdict: None,
             is_passed_by: false,
             recorder: if is_logged && !matches!(pool.capacity(), CapacityParams::Fixed { .. }) {
@@ -149,6 +153,7 @@ impl PoolControl {
             self.verdict = None;
             return;
         }
+        self.strangers.look(now, self.positions.iter().any(Option::is_some), &self.views[NEWCOMERS].totals);
         let state = self.capacity.state();
         let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
         // Who watches over a fixed C has asked for long enough.
@@ -159,6 +164,9 @@ impl PoolControl {
     /// What is wrong with `c`, which is C, and what to do.
     pub(super) fn trouble(&self, c: Bitrate) -> Option<String> {
         let c = self.without_trials(c);
+        if self.strangers.last {
+            return Some(format!("{STRANGERS}: nobody can be asked whether C = {c} is right"));
+        }
         Some(match (self.verdict?, self.params) {
             // What it takes is not the cell's to carry for others, and a smaller C leaves it more.
             (Verdict::Elsewhere(rate), CapacityParams::Fixed { .. }) if self.is_passed_by => format!(

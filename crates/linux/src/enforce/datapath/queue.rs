@@ -80,7 +80,7 @@ impl Engine {
     }
 
     /// Tells the flows of some more leaves apart: first of those that are held up, which costs what waits there, then of those
-    /// that were silent since the last call, those that have ever sent before the others; of these the first [`AHEAD`], and where
+    /// that were silent since the last call, those that have ever sent before the others; of these the first `AHEAD`, and where
     /// something has waited.
     ///
     /// # Errors
