@@ -38,9 +38,12 @@ fn finds_c(mut bench: Bench, lan: &str, policy: &str) {
     assert!(answered * 2 > sent && sent > 20, "{policy}: {status} {stations}");
     assert_eq!(status["troubles"].as_array().map(Vec::len), Some(0), "{status}");
     if policy == "per-flow" {
-        // Two of four connections share a bucket in 2 % of the runs.
-        let middle = (goodputs.iter().sum::<f64>() - goodputs.iter().copied().fold(0.0, f64::max)) / 3.0;
-        assert!(goodputs.iter().filter(|own| (0.8..1.25).contains(&(**own / middle))).count() >= 2, "{goodputs:?}");
+        let mut own = goodputs.clone();
+        own.sort_by(f64::total_cmp);
+        let near = |a: f64, b: f64| (0.8..1.25).contains(&(a / b));
+        // Two of four connections share one of 256 buckets in 2 % of the runs.
+        let share_one = near(own[0] + own[1], own[3]) && near(own[2], own[3]);
+        assert!(near(own[0], own[3]) || share_one, "{goodputs:?}");
     }
 }
 
