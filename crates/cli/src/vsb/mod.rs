@@ -8,6 +8,7 @@ mod replay;
 mod text;
 
 use std::io;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -142,16 +143,16 @@ fn show(args: &ClientArgs, what: Ask) -> Result<Exit, CliError> {
 fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
     match ask(&args.state, Ask::Stop) {
         Ok(Ok(Answer::Stopped(restored))) => {
-            wait_until_it_ended()?;
+            wait_until_it_ended(&args.state)?;
             told("stopped", args, restored)
         }
         Ok(Ok(_)) => {
-            wait_until_it_ended()?;
+            wait_until_it_ended(&args.state)?;
             say("stopped; that daemon is of another version: its log says whether everything is as before");
             Ok(Exit::Success)
         }
         Ok(Err(error)) => {
-            wait_until_it_ended()?;
+            wait_until_it_ended(&args.state)?;
             let what = format!("the daemon ended, but could not take everything back: {error}");
             let help = "mend that, then run `fairair vsb stop` again".to_owned();
             Err(CliError::Box { what, help, is_input: false })
@@ -192,10 +193,11 @@ fn told(what: &str, args: &ClientArgs, restored: Restored) -> Result<Exit, CliEr
 }
 
 /// The daemon lets go of its lock when everything is as before.
-fn wait_until_it_ended() -> Result<(), CliError> {
+fn wait_until_it_ended(state: &Path) -> Result<(), CliError> {
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(30) {
-        if let Ok(Some(_)) = Lock::take() {
+        // In another network namespace the lock says nothing: whoever listens at the socket still runs.
+        if UnixStream::connect(State::socket(state)).is_err() && matches!(Lock::take(), Ok(Some(_))) {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(20));

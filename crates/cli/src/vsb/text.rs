@@ -143,6 +143,9 @@ fn absent(settings: &[Setting]) -> String {
 
 fn explain(explanation: &Explanation) -> String {
     let mut text = match &explanation.station {
+        Some(station) if station.class.is_empty() => {
+            format!("{} at {}: {}\n", printable(&station.name), printable(&station.ap), station.rate.rounded(MEASURED))
+        }
         Some(station) => format!(
             "{} at {}: {}, class {}, {} B a round\n",
             printable(&station.name),

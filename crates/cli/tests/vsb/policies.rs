@@ -98,3 +98,29 @@ fn a_box_that_knows_no_station_says_so() {
         bench.daemon().wait().expect("it ended");
     }
 }
+
+/// What passed of a station is its own where another is not known, and a setting that is not in force is not shown.
+#[test]
+fn a_station_is_not_credited_with_what_strangers_had() {
+    needs_root!();
+    let mut bench = Bench::alone(2);
+    let known = "\"18 Mbit/s\"\n[discovery]\nneighbours = false\nfirst_sight = false\n[[station]]\nname = \"a\"\naddresses = [\"10.1.0.2\"]\n";
+    boxed(&mut bench, "lan", "per-station", known);
+    bench.start(&[]);
+    assert!(bench.vsb(&["station", "set", "10.1.0.2", "--cap", "1 Mbit/s"]).status.success());
+    for policy in POLICIES {
+        boxed(&mut bench, "lan", policy, known);
+        assert!(bench.vsb(&["reload"]).status.success());
+        let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.3")], 1, 8);
+        std::thread::sleep(Duration::from_secs(6));
+        let shown = bench.json(&["stations"])["stations"].clone();
+        let status = bench.json(&["status"])["status"]["pools"][0].clone();
+        let goodputs = transfers.finish();
+        let rate: fairair_core::units::Bitrate = shown[0]["rate"].as_str().expect("text").parse().expect("a rate");
+        let truly = goodputs[0] / goodputs.iter().sum::<f64>() * 18e6;
+        println!("{policy}: shown {rate}, truly about {:.1} Mbit/s", truly / 1e6);
+        assert!((0.8..1.25).contains(&(rate.as_bps() as f64 / truly)), "{policy}: {rate} {goodputs:?}");
+        assert!(shown[0]["cap"].is_null() && shown.as_array().map(Vec::len) == Some(1), "{shown}");
+        assert_eq!(status["newcomers"]["bytes"], 0, "{status}");
+    }
+}

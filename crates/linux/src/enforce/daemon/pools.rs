@@ -147,13 +147,17 @@ impl PoolControl {
         self.capacity.keep()
     }
 
-    /// Judges whether the box is the bottleneck: twice a second.
-    pub(super) fn judge(&mut self, now: Instant, c: Bitrate) {
+    /// Judges whether the box is the bottleneck, twice a second. `can_ask`: a station is known by its address.
+    pub(super) fn judge(&mut self, now: Instant, c: Bitrate, can_ask: bool) {
         if self.stands_still {
             self.verdict = None;
             return;
         }
-        self.strangers.look(now, self.positions.iter().any(Option::is_some), &self.views[NEWCOMERS].totals);
+        self.strangers.look(
+            now,
+            can_ask,
+            Bytes(self.views.iter().map(|own| (own.totals.down + own.totals.up).0).sum()),
+        );
         let state = self.capacity.state();
         let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
         // Who watches over a fixed C has asked for long enough.

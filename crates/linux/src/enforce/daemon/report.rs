@@ -41,7 +41,9 @@ impl Daemon {
         let counters: Vec<_> = leaves.filter_map(|(minor, _)| self.counts.classes.get(minor)).collect();
         let control = self.pool_control(pool.id);
         let heard = control.filter(|_| self.counts.is_heard(pool.id, std::time::Instant::now()));
-        let newcomers = self.counts.classes.get(&newcomers_minor(pool.id)).copied().unwrap_or_default();
+        // Where classes are not by station this is one of those that all share.
+        let newcomers = self.counts.classes.get(&newcomers_minor(pool.id)).copied();
+        let newcomers = newcomers.filter(|_| self.site.config().policy.is_by_station()).unwrap_or_default();
         let interfaces: std::collections::BTreeSet<_> = pool.aps.iter().map(|ap| ap.interface.as_str()).collect();
         PoolReport {
             ap: pool.ap_names(),
@@ -97,9 +99,10 @@ impl Daemon {
             mac: station.mac,
             addresses: station.addresses.iter().map(ToString::to_string).collect(),
             source: station.source,
-            setting: self.site.settings().of(station).cloned(),
-            weight: station.plan.weight,
-            cap: station.plan.cap,
+            // Where classes are not by station none of these is in force.
+            setting: self.site.settings().of(station).filter(|_| is_by_station).cloned(),
+            weight: if is_by_station { station.plan.weight } else { 1.0 },
+            cap: station.plan.cap.filter(|_| is_by_station),
             quantum: self.turn_of(minor),
             class: if is_by_station { format!("1:{minor:x}") } else { String::new() },
             rate: self.counts.rates.of_class(minor),

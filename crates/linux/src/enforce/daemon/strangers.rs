@@ -1,15 +1,14 @@
 //! Traffic of stations that the box does not know.
 
-use fairair_core::shaper::Totals;
 use fairair_core::units::{Bytes, Duration, Instant};
 
 /// What to say of such traffic.
-pub(super) const STRANGERS: &str = "traffic passes and no station is known (name stations in [[station]], or let [discovery] find them: \
-                                    `neighbours`, `first_sight`)";
+pub(super) const STRANGERS: &str = "traffic passes and no station is known by its address (name stations with `addresses` in [[station]], or let \
+                                    [discovery] find them: `neighbours`, `first_sight`)";
 /// Less in a look than this is no load: two looks come in a second.
 const LOAD: Bytes = Bytes(12_500);
 /// Lasts so long before it is told.
-const LASTS: Duration = Duration::from_secs(10);
+const LASTS: Duration = Duration::from_secs(6);
 
 /// Whether a load passes of which no station is known, so that the machine that sets C has nobody to ask.
 #[derive(Clone, Debug, Default)]
@@ -21,9 +20,8 @@ pub(super) struct Strangers {
 }
 
 impl Strangers {
-    /// A look: whether a station is known, and what has passed of those that are not.
-    pub(super) fn look(&mut self, now: Instant, is_known: bool, totals: &Totals) {
-        let passed = totals.down + totals.up;
+    /// A look: whether a station is known by its address, and what has passed of all.
+    pub(super) fn look(&mut self, now: Instant, is_known: bool, passed: Bytes) {
         let before = std::mem::replace(&mut self.passed, passed);
         let is_load = !is_known && Bytes(passed.0.saturating_sub(before.0)) >= LOAD;
         self.since = is_load.then(|| self.since.unwrap_or(now));
@@ -36,17 +34,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_of_strangers_is_told_after_ten_seconds_and_no_longer_than_it_lasts() {
+    fn a_load_of_strangers_is_told_after_some_seconds_and_no_longer_than_it_lasts() {
         let mut strangers = Strangers::default();
         let at = |half: u64| Instant::ZERO + Duration::from_millis(500 * half);
-        let totals = |bytes: u64| Totals { down: Bytes(bytes), ..Totals::default() };
         let told: Vec<_> = (0..60)
             .filter(|half| {
                 // From 2 s on 1 Mbit/s, from 20 s on a station is known.
-                strangers.look(at(*half), *half >= 40, &totals(half.saturating_sub(4) * 62_500));
+                strangers.look(at(*half), *half >= 40, Bytes(half.saturating_sub(4) * 62_500));
                 strangers.last
             })
             .collect();
-        assert_eq!(told, (25..40).collect::<Vec<_>>());
+        assert_eq!(told, (17..40).collect::<Vec<_>>());
     }
 }

@@ -10,8 +10,8 @@ use crate::enforce::datapath::{ClassStats, Key, leaf_minor, pool_minor};
 /// Bytes by station, in proportion to what came for it and from it.
 #[derive(Debug, Default)]
 pub(super) struct Talkers {
-    /// What was counted of each address.
-    counted: BTreeMap<Key, u64>,
+    /// What was counted of each address in each pool.
+    counted: BTreeMap<(u16, Key), u64>,
     /// What the class of each pool had sent.
     carried: BTreeMap<u16, u64>,
     /// What has passed of each station, by the minor number that its class would have.
@@ -19,33 +19,26 @@ pub(super) struct Talkers {
 }
 
 impl Talkers {
-    /// A look at `counted`: whose address it is, `owner` knows (pool, minor number), and what the class of a pool has sent, `carried`.
-    /// Packets are counted where they arrive, so what a pool has sent is divided in proportion.
-    fn look(
-        &mut self,
-        counted: &[(Key, u64)],
-        owner: impl Fn(&Key) -> Option<(u16, u16)>,
-        carried: impl Fn(u16) -> u64,
-    ) -> &BTreeMap<u16, u64> {
-        let before = std::mem::take(&mut self.counted);
-        let mut arrived: BTreeMap<u16, Vec<(u16, u64)>> = BTreeMap::new();
+    /// A look at what was `counted` in `pool`, whose class has sent `carried`: `owner` knows whose address it is, by minor number.
+    /// Packets are counted where they arrive, so what a pool has sent is divided in proportion, strangers included.
+    fn look(&mut self, pool: u16, counted: &[(Key, u64)], owner: impl Fn(&Key) -> Option<u16>, carried: u64) {
+        let before = self.counted.clone();
+        self.counted.retain(|(own, _), _| *own != pool);
+        let mut arrived = Vec::new();
         for (key, bytes) in counted {
-            self.counted.insert(*key, *bytes);
+            self.counted.insert((pool, *key), *bytes);
             // An address that was silent for a while counts from zero.
-            let last = before.get(key).copied().filter(|last| last <= bytes).unwrap_or(0);
-            if let Some((pool, minor)) = owner(key) {
-                arrived.entry(pool).or_default().push((minor, bytes - last));
-            }
+            let last = before.get(&(pool, *key)).copied().filter(|last| last <= bytes).unwrap_or(0);
+            arrived.push((owner(key), bytes - last));
         }
-        for (pool, arrived) in arrived {
-            let all: u64 = arrived.iter().map(|(_, bytes)| bytes).sum();
-            let now = carried(pool);
-            let last = self.carried.insert(pool, now).filter(|last| *last <= now).unwrap_or(now);
-            for (minor, bytes) in arrived.into_iter().filter(|(_, bytes)| *bytes > 0) {
-                *self.passed.entry(minor).or_default() += (bytes as f64 / all as f64 * (now - last) as f64) as u64;
-            }
+        let all: u64 = arrived.iter().map(|(_, bytes)| bytes).sum();
+        if all == 0 {
+            return;
         }
-        &self.passed
+        let last = self.carried.insert(pool, carried).filter(|last| *last <= carried).unwrap_or(carried);
+        for (minor, bytes) in arrived.into_iter().filter_map(|(owner, bytes)| Some((owner?, bytes))) {
+            *self.passed.entry(minor).or_default() += (bytes as f64 / all as f64 * (carried - last) as f64) as u64;
+        }
     }
 }
 
@@ -55,10 +48,6 @@ impl Daemon {
         if self.site.config().policy.is_by_station() {
             return Some(());
         }
-        let talkers = self.netfilter.talkers();
-        let talkers = self
-            .troubles
-            .watch(Trouble::Arrivals, talkers.map_err(|error| format!("cannot read nftables sets: {error}")))?;
         let mut owners = BTreeMap::new();
         for station in self.site.stations() {
             let own = (station.pool, leaf_minor(station.slot));
@@ -67,12 +56,17 @@ impl Daemon {
                 Mode::Bridged => owners.extend(station.mac.map(|mac| (Key::Mac(mac), own))),
             }
         }
-        let classes = &mut self.counts.classes;
-        let carried = |pool| classes.get(&pool_minor(pool)).map_or(0, |class| class.bytes);
-        let passed = self.counts.talkers.look(&talkers, |key| owners.get(key).copied(), carried);
-        let own = owners.values().map(|(_, minor)| *minor);
-        let own: Vec<_> = own.map(|minor| (minor, passed.get(&minor).copied().unwrap_or(0))).collect();
-        classes.extend(own.into_iter().map(|(minor, bytes)| (minor, ClassStats { bytes, ..ClassStats::default() })));
+        for id in self.site.pools().values().map(|pool| pool.id) {
+            let talkers = self.netfilter.talkers(id).map_err(|error| format!("cannot read nftables sets: {error}"));
+            let talkers = self.troubles.watch(Trouble::Arrivals, talkers)?;
+            let owner = |key: &Key| owners.get(key).filter(|(pool, _)| *pool == id).map(|(_, minor)| *minor);
+            let carried = self.counts.classes.get(&pool_minor(id)).map_or(0, |class| class.bytes);
+            self.counts.talkers.look(id, &talkers, owner, carried);
+        }
+        for (_, minor) in owners.into_values() {
+            let bytes = self.counts.talkers.passed.get(&minor).copied().unwrap_or(0);
+            self.counts.classes.insert(minor, ClassStats { bytes, ..ClassStats::default() });
+        }
         Some(())
     }
 }
@@ -88,23 +82,25 @@ mod tests {
     #[test]
     fn what_a_pool_sent_is_divided_as_it_arrived() {
         let mut talkers = Talkers::default();
-        let owner = |own: &Key| (*own != key(9)).then_some((0, if *own == key(1) { 16 } else { 17 }));
-        talkers.look(&[(key(1), 500), (key(2), 500)], owner, |_| 10_000);
-        // Twice as much came for the first, half of all that was dropped; nobody knows the third.
-        let passed = talkers.look(&[(key(1), 4500), (key(2), 2500), (key(9), 7000)], owner, |_| 13_000).clone();
-        assert_eq!(passed, BTreeMap::from([(16, 2000), (17, 1000)]));
+        let owner = |own: &Key| (*own != key(9)).then_some(if *own == key(1) { 16 } else { 17 });
+        talkers.look(0, &[(key(1), 500), (key(2), 500)], owner, 10_000);
+        // Twice as much came for the first as for the second, and as much as for both for a stranger; half of all was dropped.
+        let seen = [(key(1), 4500), (key(2), 2500), (key(9), 6000)];
+        talkers.look(0, &seen, owner, 16_000);
+        assert_eq!(talkers.passed, BTreeMap::from([(16, 2000), (17, 1000)]));
+        // Another pool's counters are its own.
+        talkers.look(1, &[(key(1), 9)], |_| None, 70_000);
         // The second was silent, is forgotten by the kernel, and is back.
-        talkers.look(&[(key(1), 5500)], owner, |_| 14_000);
-        let passed = talkers.look(&[(key(1), 5500), (key(2), 100)], owner, |_| 14_100);
-        assert_eq!(*passed, BTreeMap::from([(16, 3000), (17, 1100)]));
+        talkers.look(0, &[(key(1), 5500)], owner, 17_000);
+        talkers.look(0, &[(key(1), 5500), (key(2), 100)], owner, 17_100);
+        assert_eq!(talkers.passed, BTreeMap::from([(16, 3000), (17, 1100)]));
     }
 
     #[test]
     fn a_class_that_was_made_anew_counts_nothing_twice() {
         let mut talkers = Talkers::default();
-        let owner = |_: &Key| Some((0, 16));
-        talkers.look(&[(key(1), 100)], owner, |_| 9000);
-        let passed = talkers.look(&[(key(1), 200)], owner, |_| 50);
-        assert_eq!(passed.get(&16), Some(&0));
+        talkers.look(0, &[(key(1), 100)], |_| Some(16), 9000);
+        talkers.look(0, &[(key(1), 200)], |_| Some(16), 50);
+        assert_eq!(talkers.passed.get(&16), Some(&0));
     }
 }

@@ -12,6 +12,7 @@ use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{Health, leaf_minor, links, slot_of};
 use crate::enforce::journal::Journal;
 use crate::enforce::preflight::bridge_faults;
+use crate::enforce::site::Station;
 use crate::enforce::state::Learned;
 
 /// Ticks in a second.
@@ -109,7 +110,8 @@ impl Daemon {
             if control.is_fixed() {
                 control.observe_fixed(&self.counts.classes, &self.counts.udp);
             }
-            control.judge(now, pool.rate);
+            let has_address = |station: &Station| station.pool == pool.id && !station.addresses.is_empty();
+            control.judge(now, pool.rate, self.site.stations().iter().any(has_address));
             troubles.extend(control.trouble(pool.rate).map(|trouble| format!("{}: {trouble}", pool.name)));
             notes.extend(control.note(now, pool.rate).map(|note| format!("{}: {note}", pool.name)));
         }

@@ -56,9 +56,9 @@ fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &
 }
 
 /// Rules that count the bytes of each station where its class does not: the machines that set C ask those that have traffic.
-fn talkers_seen(table: &mut String, layout: &Layout, (direction, address): (&str, &str)) {
+fn talkers_seen(table: &mut String, layout: &Layout, id: u16, (direction, address): (&str, &str)) {
     for (field, suffix) in fields(layout.mode) {
-        let _ = writeln!(table, "    update @talk{suffix} {{ {field} {address} counter }}");
+        let _ = writeln!(table, "    update @talk{id}_{suffix} {{ {field} {address} counter }}");
     }
     newcomers_seen(table, layout, direction, "");
 }
@@ -113,14 +113,14 @@ fn shaped(table: &mut String, layout: &Layout, id: u16, (direction, address): (&
             newcomers_seen(table, layout, direction, "");
         }
         Policy::PerDirection => {
-            talkers_seen(table, layout, (direction, address));
+            talkers_seen(table, layout, id, (direction, address));
             let up = direction_minor(layout, id);
             let (data, other) = if direction == "down" { (newcomers, up) } else { (up, newcomers) };
             let _ = writeln!(table, "    meta priority set 1:{data:x}");
             acknowledgements(table, other);
         }
         Policy::PerFlow => {
-            talkers_seen(table, layout, (direction, address));
+            talkers_seen(table, layout, id, (direction, address));
             flows(table, layout, id, direction);
         }
     }

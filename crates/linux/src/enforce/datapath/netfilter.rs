@@ -112,12 +112,12 @@ impl Netfilter {
         self.elements("udp")
     }
 
-    /// Whom packets came from and went to, and their IP bytes since it was first seen: where classes are not by station.
+    /// Whom packets of pool `id` came from and went to, and their IP bytes since it was first seen: where classes are not by station.
     ///
     /// # Errors
     /// The table is gone.
-    pub fn talkers(&mut self) -> io::Result<Vec<(Key, u64)>> {
-        self.elements("talk")
+    pub fn talkers(&mut self, id: u16) -> io::Result<Vec<(Key, u64)>> {
+        self.elements(&format!("talk{id}_"))
     }
 
     /// Flows of UDP that went up lately, what came back for them, and which are shaped; packets and IP bytes since a flow was first seen.

@@ -174,10 +174,11 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
-        if !is_by_address(layout) {
+        for pool in layout.pools.values().filter(|_| !is_by_address(layout)) {
             let _ = write!(
                 table,
-                "  set talk{name} {{\n    type {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n"
+                "  set talk{}_{name} {{\n    type {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n",
+                pool.id
             );
         }
     }
