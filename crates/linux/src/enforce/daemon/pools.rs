@@ -153,11 +153,7 @@ impl PoolControl {
             self.verdict = None;
             return;
         }
-        self.strangers.look(
-            now,
-            can_ask,
-            Bytes(self.views.iter().map(|own| (own.totals.down + own.totals.up).0).sum()),
-        );
+        self.strangers.look(now, can_ask, &self.views);
         let state = self.capacity.state();
         let elsewhere = self.capacity.elsewhere().map(Verdict::Elsewhere);
         // Who watches over a fixed C has asked for long enough.

@@ -1,5 +1,6 @@
 //! Traffic of stations that the box does not know.
 
+use fairair_core::control::StationView;
 use fairair_core::units::{Bytes, Duration, Instant};
 
 /// What to say of such traffic.
@@ -20,8 +21,9 @@ pub(super) struct Strangers {
 }
 
 impl Strangers {
-    /// A look: whether a station is known by its address, and what has passed of all.
-    pub(super) fn look(&mut self, now: Instant, is_known: bool, passed: Bytes) {
+    /// A look: whether a station is known by its address, and what has passed.
+    pub(super) fn look(&mut self, now: Instant, is_known: bool, views: &[StationView]) {
+        let passed = Bytes(views.iter().map(|view| (view.totals.down + view.totals.up).0).sum());
         let before = std::mem::replace(&mut self.passed, passed);
         let is_load = !is_known && Bytes(passed.0.saturating_sub(before.0)) >= LOAD;
         self.since = is_load.then(|| self.since.unwrap_or(now));
@@ -37,10 +39,12 @@ mod tests {
     fn a_load_of_strangers_is_told_after_some_seconds_and_no_longer_than_it_lasts() {
         let mut strangers = Strangers::default();
         let at = |half: u64| Instant::ZERO + Duration::from_millis(500 * half);
-        let told: Vec<_> = (0..60)
+        let told: Vec<_> = (0..60_u64)
             .filter(|half| {
                 // From 2 s on 1 Mbit/s, from 20 s on a station is known.
-                strangers.look(at(*half), *half >= 40, Bytes(half.saturating_sub(4) * 62_500));
+                let mut view = StationView::default();
+                view.totals.down = Bytes(half.saturating_sub(4) * 62_500);
+                strangers.look(at(*half), *half >= 40, &[view]);
                 strangers.last
             })
             .collect();
