@@ -1,6 +1,6 @@
 //! What passed of each station where classes are not by station: the machines that set C ask those that have traffic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Daemon;
 use super::troubles::Trouble;
@@ -10,27 +10,22 @@ use crate::enforce::datapath::{ClassStats, Key, leaf_minor, pool_minor};
 /// Bytes by station, in proportion to what came for it and from it.
 #[derive(Debug, Default)]
 pub(super) struct Talkers {
-    /// What was counted of each address in each pool.
-    counted: BTreeMap<(u16, Key), u64>,
-    /// What the class of each pool had sent.
+    /// IP bytes that were counted of each address, by pool.
+    counted: BTreeMap<u16, BTreeMap<Key, u64>>,
+    /// IP bytes that the class of each pool had sent.
     carried: BTreeMap<u16, u64>,
-    /// What has passed of each station, by the minor number that its class would have.
+    /// IP bytes that have passed of each station, by the minor number that its class would have.
     passed: BTreeMap<u16, u64>,
 }
 
 impl Talkers {
-    /// A look at what was `counted` in `pool`, whose class has sent `carried`: `owner` knows whose address it is, by minor number.
+    /// A look at the IP bytes `counted` in `pool`, whose class has sent `carried`: `owner` knows whose address it is, by minor number.
     /// Packets are counted where they arrive, so what a pool has sent is divided in proportion, strangers included.
     fn look(&mut self, pool: u16, counted: &[(Key, u64)], owner: impl Fn(&Key) -> Option<u16>, carried: u64) {
-        let before = self.counted.clone();
-        self.counted.retain(|(own, _), _| *own != pool);
-        let mut arrived = Vec::new();
-        for (key, bytes) in counted {
-            self.counted.insert((pool, *key), *bytes);
-            // An address that was silent for a while counts from zero.
-            let last = before.get(&(pool, *key)).copied().filter(|last| last <= bytes).unwrap_or(0);
-            arrived.push((owner(key), bytes - last));
-        }
+        let before = self.counted.insert(pool, counted.iter().copied().collect()).unwrap_or_default();
+        // An address that was silent for a while counts from zero.
+        let last = |key: &Key, bytes: u64| before.get(key).copied().filter(|last| *last <= bytes).unwrap_or(0);
+        let arrived: Vec<_> = counted.iter().map(|(key, bytes)| (owner(key), bytes - last(key, *bytes))).collect();
         let all: u64 = arrived.iter().map(|(_, bytes)| bytes).sum();
         if all == 0 {
             return;
@@ -63,7 +58,10 @@ impl Daemon {
             let carried = self.counts.classes.get(&pool_minor(id)).map_or(0, |class| class.bytes);
             self.counts.talkers.look(id, &talkers, owner, carried);
         }
-        for (_, minor) in owners.into_values() {
+        // A station that takes the number of one that is gone begins at zero.
+        let owned: BTreeSet<_> = owners.into_values().map(|(_, minor)| minor).collect();
+        self.counts.talkers.passed.retain(|minor, _| owned.contains(minor));
+        for minor in owned {
             let bytes = self.counts.talkers.passed.get(&minor).copied().unwrap_or(0);
             self.counts.classes.insert(minor, ClassStats { bytes, ..ClassStats::default() });
         }

@@ -175,9 +175,10 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
         for pool in layout.pools.values().filter(|_| !is_by_address(layout)) {
+            // All of it is read at each look: somebody who makes up addresses must not make that long.
             let _ = write!(
                 table,
-                "  set talk{}_{name} {{\n    type {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n",
+                "  set talk{}_{name} {{\n    type {kind};\n    size 4096;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n",
                 pool.id
             );
         }

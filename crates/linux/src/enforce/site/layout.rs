@@ -21,7 +21,8 @@ impl Site {
         for id in self.pools.values().map(|pool| pool.id) {
             lightest.insert(id, self.newcomers_weight(id));
         }
-        for station in &self.stations {
+        let with_class = || self.stations.iter().filter(|_| config.policy.is_by_station());
+        for station in with_class() {
             lightest.entry(station.pool).and_modify(|least| *least = least.min(self.weight(station)));
         }
         let mut layout = Layout {
@@ -60,7 +61,7 @@ impl Site {
             let leaf = LeafClass { pool: *pool, quantum: quantum as u32, cap: None, floor: None };
             layout.leaves.insert(leaf_minor(*slot), leaf);
         }
-        for station in self.stations.iter().filter(|_| config.policy.is_by_station()) {
+        for station in with_class() {
             // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.
             let own = (quantum * self.weight(station) / lightest[&station.pool]).round() as u32;
             let minor = leaf_minor(station.slot);

@@ -273,6 +273,10 @@ fn stations_are_known_where_flows_share() {
     assert!(sight(&mut site, &there, Source::Neighbours), "it is new");
     let (layout, slot) = (site.layout(1500), site.stations()[named].slot);
     assert_eq!((layout.leaves.len(), layout.members.len()), (classes, 0));
+    // A weight that is not in force makes no shared class heavier.
+    site.stations[named].plan.weight = 0.25;
+    assert_eq!(site.layout(1500).leaves, layout.leaves);
+    site.stations[named].plan.weight = 1.0;
     assert!(!site.common_classes(0).any(|minor| minor == leaf_minor(slot)));
     assert_eq!(site.age(&BTreeSet::new(), 100_000), ["02:00:00:00:00:01"]);
     assert!(sight(&mut site, &there, Source::Neighbours));
