@@ -185,6 +185,9 @@ impl Guard {
         self.signal.observe(now, stations, self.c);
         let passed = self.signal.down + self.signal.up;
         self.occupancy.observe(now, self.signal.backlog, passed, self.c, stations);
+        if let Some(last) = self.occupancy.span(LOOK) {
+            self.room.see(now, last);
+        }
         while let Some(lost) = self.prober.poll_lost(now) {
             self.delays.lost(now, lost.station);
         }
@@ -278,8 +281,8 @@ impl Guard {
             }
             return self.listen(now);
         }
-        if let (Some(span), Some(last)) = (self.occupancy.span(WATCHED), last)
-            && self.room.is_due(now, span, last)
+        if let Some(span) = self.occupancy.span(WATCHED)
+            && self.room.is_due(now, span)
             && !span.is_leaky(false)
         {
             (self.is_beside_queue, self.is_leaky) = (!is_one_sided, false);

@@ -111,6 +111,27 @@ fn a_faster_cell_is_told_within_fifteen_seconds_of_its_traffic() {
     }
 }
 
+/// Before the last packets of a pause's load are through, the box asks stations, for two or three seconds in vain: the pause begins with them.
+#[test]
+fn a_pause_counts_from_the_last_packet_whatever_the_box_asks() {
+    for dwindles in [0.5, 0.7, 1.0, 1.5] {
+        let mut cell = cell(0.93, 20.0, 75.0, false);
+        cell.run(100.0);
+        let senders = cell.greedy.take();
+        (cell.load, cell.deaf) = (0.6 * 18.6 * MBPS, vec![true; 5]);
+        cell.run(dwindles);
+        (cell.load, cell.silent) = (0.0, true);
+        cell.run(3.4);
+        (cell.greedy, cell.silent, cell.carries, cell.deaf) = (senders, false, 60.0 * MBPS, vec![false; 5]);
+        let within = (0..150).find(|_| {
+            cell.run(0.1);
+            cell.control.spare(cell.now()).is_some()
+        });
+        println!("dwindles for {dwindles} s: {within:?} tenths, {} probes", cell.control.stats().probes);
+        assert!(within.is_some(), "{dwindles}");
+    }
+}
+
 /// UDP that never backs off fills C: that the AP drops is told all the same, and a C that is right is not.
 #[test]
 fn a_fixed_c_that_is_too_high_is_told_beside_udp() {

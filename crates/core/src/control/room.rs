@@ -72,21 +72,22 @@ pub(super) enum Next {
 }
 
 impl Room {
-    /// Whether a trial is due, at a look that found `span`, and `last` in the half second before it.
-    pub(super) fn is_due(&mut self, now: Instant, span: Span, last: Span) -> bool {
+    /// Sees `last`, what passed in the half second before `now`: a trial is due soon after a pause, whatever the machine did meanwhile.
+    pub(super) fn see(&mut self, now: Instant, last: Span) {
         if last.used() < LITTLE {
             self.little_since = self.little_since.or(Some(now));
-            return false;
+            return;
         }
         let pause = self.little_since.take().is_some_and(|since| since + PAUSE <= now);
         if pause && let Some(last) = self.last_at {
             let soon = (now + SOON).max(last + LEAST);
             self.next_at = self.next_at.map(|at| at.min(soon));
         }
-        if !span.binds() {
-            return false;
-        }
-        now >= *self.next_at.get_or_insert(now + SOON)
+    }
+
+    /// Whether a trial is due, at a look that found `span`.
+    pub(super) fn is_due(&mut self, now: Instant, span: Span) -> bool {
+        self.little_since.is_none() && span.binds() && now >= *self.next_at.get_or_insert(now + SOON)
     }
 
     /// A trial begins: C goes to the answer, as a multiple of what the user has fixed.
