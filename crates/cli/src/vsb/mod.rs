@@ -123,7 +123,7 @@ fn look(state: &Path) -> Result<String, CliError> {
     let status = answer(state, Ask::Status)?;
     let stations = match answer(state, Ask::Stations)? {
         Answer::Stations(mut stations) => {
-            stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
+            stations.sort_by_key(|station| std::cmp::Reverse(station.load()));
             stations.truncate(30);
             Answer::Stations(stations)
         }

@@ -108,7 +108,7 @@ fn stations(stations: &[StationReport]) -> String {
     ];
     let mut stations: Vec<&StationReport> = stations.iter().collect();
     // Who is busy comes first: there may be a thousand that are not.
-    stations.sort_by_key(|station| std::cmp::Reverse((station.rate, station.backlog)));
+    stations.sort_by_key(|station| std::cmp::Reverse(station.load()));
     rows.extend(stations.into_iter().map(|station| {
         let mut addresses = station.addresses.iter().take(2).cloned().collect::<Vec<_>>().join(" ");
         if station.addresses.len() > 2 {
@@ -120,7 +120,7 @@ fn stations(stations: &[StationReport]) -> String {
             addresses,
             station.weight.to_string(),
             station.cap.map_or_else(|| "-".to_owned(), |cap| cap.to_string()),
-            station.rate.rounded(MEASURED).to_string(),
+            rate(station),
             (station.backlog + station.wan_backlog).to_string(),
             (station.drops + station.wan_drops).to_string(),
             word(&station.source),
@@ -130,15 +130,26 @@ fn stations(stations: &[StationReport]) -> String {
     table(&rows)
 }
 
+/// What passed of it through the box, and past it.
+fn rate(station: &StationReport) -> String {
+    let rate = station.rate.rounded(MEASURED);
+    let past = station.bypassing.rounded(MEASURED);
+    if past.as_bps() == 0 { rate.to_string() } else { format!("{rate} + {past} past the box") }
+}
+
 /// What is set for one station.
 fn set(setting: &Setting) -> String {
     format!("{}: {}", printable(&setting.station), printable(&setting.words()))
 }
 
-/// What is set for stations that are not there.
+/// What is set and not in force.
 fn absent(settings: &[Setting]) -> String {
     let lines = settings.iter().map(|setting| set(setting) + "\n").collect::<Vec<_>>().concat();
-    if lines.is_empty() { lines } else { format!("\nset for stations that are not there:\n{lines}") }
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\nset, and not in force (not there, or the policy has no classes of stations):\n{lines}")
+    }
 }
 
 fn explain(explanation: &Explanation) -> String {

@@ -240,7 +240,8 @@ fn a_thousand_stations_in_twenty_pools() {
     assert!(tcp > 0.75 || cfg!(debug_assertions), "{tcp}");
 }
 
-/// Waits until the daemon has given the flows of all stations queues of their own: for that it starts a tool twice a second.
+/// Waits until the daemon has given as many stations queues of their own as get them before anything waits: for that it starts a tool twice
+/// a second.
 fn settle(id: u32) {
     let begin = Instant::now();
     let mut before = [0; 4];

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::bench::{Bench, Place, needs_root};
-use crate::operator::reload;
+use crate::operator::{reload, until};
 use crate::worker::{down, goodputs, up};
 
 /// C of a pool, in bit/s.
@@ -98,4 +98,51 @@ fn two_interfaces_are_one_pool_when_their_aps_are_on_one_channel() {
     let stations = bench.json(&["stations"])["stations"].clone();
     let asked = stations.as_array().expect("a list").iter().filter(|own| !own["answers"].is_null()).count();
     assert_eq!(asked, 2, "behind both ports: {stations}");
+}
+
+/// Two access points without lists of stations. A device with the same MAC address answers at the other one: bridged behind its port, routed
+/// with an address of its network. Its class is in the pool there.
+#[test]
+fn who_moves_to_another_ap_is_in_its_pool() {
+    needs_root!();
+    for is_bridged in [true, false] {
+        let mut bench = Bench::light(1);
+        let (mode, asks, moved) = if is_bridged {
+            bench.bridge();
+            ("bridged", Place::Host, "10.1.0.2")
+        } else {
+            bench.ip(
+                Place::Box,
+                "addr flush dev lan\nlink set lan0 nomaster\nlink set lan1 nomaster\naddr add 10.1.0.1/24 dev lan0\naddr add 10.3.0.1/24 dev lan1\n",
+            );
+            ("routed", Place::Box, "10.3.0.2")
+        };
+        let ap = |name: &str, port: &str| {
+            format!("[[ap]]\nname = \"{name}\"\ninterface = \"{port}\"\ncapacity = \"8 Mbit/s\"\n")
+        };
+        bench.configure(&format!("mode = \"{mode}\"\n{}{}", ap("ap1", "lan0"), ap("ap2", "lan1")));
+        bench.start(&[]);
+        let mac = bench.mac(Place::Stations);
+        let is_at = |address: &str, ap: &str| {
+            let ping = format!("ping -c 1 -W 1 {address} || true");
+            bench.run(asks, &["sh", "-c", &ping]);
+            let stations = bench.json(&["stations"])["stations"].clone();
+            let own = stations.as_array().expect("a list").iter().find(|own| own["mac"] == mac.as_str()).cloned();
+            own.is_some_and(|own| own["ap"] == ap)
+        };
+        until(15, &bench, || is_at("10.1.0.2", "ap1"));
+        bench.ip(Place::Stations, "link set eth0 down\n");
+        bench.ip(
+            Place::Other,
+            &format!(
+                "link set eth0 down\naddr flush dev eth0\nlink set eth0 address {mac}\nlink set eth0 up\naddr add {moved}/16 dev eth0\n\
+                 route add 10.2.0.0/16 {}\n",
+                if is_bridged { "dev eth0" } else { "via 10.3.0.1" }
+            ),
+        );
+        let begin = std::time::Instant::now();
+        until(15, &bench, || is_at(moved, "ap2"));
+        println!("{mode}: at the other AP {:.1} s after the move", begin.elapsed().as_secs_f64());
+        assert!(bench.log().contains("moved"), "{}", bench.log());
+    }
 }

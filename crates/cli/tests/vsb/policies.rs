@@ -114,13 +114,13 @@ fn a_station_is_not_credited_with_what_strangers_had() {
         let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.3")], 1, 8);
         std::thread::sleep(Duration::from_secs(6));
         let shown = bench.json(&["stations"])["stations"].clone();
-        let status = bench.json(&["status"])["status"]["pools"][0].clone();
+        let list = bench.json(&["station", "list"])["station-list"].clone();
         let goodputs = transfers.finish();
         let rate: fairair_core::units::Bitrate = shown[0]["rate"].as_str().expect("text").parse().expect("a rate");
         let truly = goodputs[0] / goodputs.iter().sum::<f64>() * 18e6;
         println!("{policy}: shown {rate}, truly about {:.1} Mbit/s", truly / 1e6);
         assert!((0.8..1.25).contains(&(rate.as_bps() as f64 / truly)), "{policy}: {rate} {goodputs:?}");
         assert!(shown[0]["cap"].is_null() && shown.as_array().map(Vec::len) == Some(1), "{shown}");
-        assert_eq!(status["newcomers"]["bytes"], 0, "{status}");
+        assert_eq!(list["absent"][0]["cap"], "1 Mbit/s", "kept, but not in force: {list}");
     }
 }

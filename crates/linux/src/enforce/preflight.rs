@@ -20,7 +20,7 @@ use super::protocol::{Answer, Ask, ask};
 use super::rehearsal::differences;
 use super::setup::Machine;
 use super::site::{Site, Source};
-use super::state::State;
+use super::state::{Lock, State};
 
 /// What was found, for people; and whether `run` would start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,6 +65,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         .into_iter()
         .chain(remarks::readers(&config))
         .chain(remarks::leaky_caps(&config))
+        .chain(remarks::astray(&config, &links))
         .chain(of_machine)
     {
         preflight.say("note", &remark);
@@ -203,7 +204,8 @@ fn others(filters: &str) -> bool {
 fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, String>) {
     let named = site.stations().len();
     if site.config().discovery.neighbours {
-        for sighting in Neighbours::new(site.config().mode, true).look().unwrap_or_default() {
+        let is_believed = site.config().mode == Mode::Routed || !site.config().discovery.first_sight;
+        for sighting in Neighbours::new(site.config().mode, is_believed).look().unwrap_or_default() {
             // A full box is told by `run`.
             let _ = site.sight(&sighting, Source::Neighbours, interfaces, 0);
         }
@@ -244,6 +246,13 @@ impl Preflight {
                 ),
             ),
             Err(_) => match Engine::is_present() {
+                Ok(true) if matches!(Lock::take(), Ok(None)) => self.say(
+                    "FAIL",
+                    &format!(
+                        "a daemon runs here, and none answers in {}: `state` is another one in its configuration, and `run` would refuse",
+                        directory.display()
+                    ),
+                ),
                 Ok(true) => {
                     self.say("note", "a datapath of ours is there, but no daemon answers: `run` would replace it");
                     return Some(Preview::new(None, layout));

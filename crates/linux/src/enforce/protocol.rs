@@ -251,6 +251,12 @@ pub struct StationReport {
     pub class: String,
     /// Rate in the last second, both directions, IP bytes.
     pub rate: Bitrate,
+    /// Uplink UDP that passes the box by, in the last second, IP bytes: [`Self::rate`] is without it.
+    #[serde(default)]
+    pub bypassing: Bitrate,
+    /// PHY rate, where known.
+    #[serde(default)]
+    pub phy_rate: Option<Bitrate>,
     /// IP bytes since the class was made.
     pub bytes: u64,
     /// Packets waiting now.
@@ -266,6 +272,13 @@ pub struct StationReport {
     /// In which way it answers probes; `None`: it was not asked, or answers none.
     #[serde(default)]
     pub answers: Option<ProbeMethod>,
+}
+
+impl StationReport {
+    /// By what lists are in order, the largest first: who has most of the air.
+    pub fn load(&self) -> (Bitrate, u32) {
+        (Bitrate::from_bps(self.rate.as_bps() + self.bypassing.as_bps()), self.backlog)
+    }
 }
 
 /// All stations, and settings.

@@ -68,6 +68,8 @@ pub struct Site {
     free: BTreeSet<u16>,
     /// Slots below this have been used.
     used: u16,
+    /// Numbers that stations without classes have had, of all that there are for them.
+    numbered: u16,
     /// Classes of policies that are not by station: pool and slot.
     fixed: Vec<(u16, u16)>,
     associations: Associations,
@@ -101,6 +103,7 @@ impl Site {
             stations: Vec::new(),
             free: BTreeSet::new(),
             used: 0,
+            numbered: 0,
             fixed: Vec::new(),
             associations: Associations::default(),
             settings: Settings::default(),
@@ -144,12 +147,14 @@ impl Site {
             self.fixed.clear();
         }
         let previous = std::mem::replace(&mut self.config, config);
-        let known = std::mem::take(&mut self.stations);
-        let slots: Vec<_> = known.iter().map(|station| station.slot).collect();
+        let known = self.stations.clone();
         let is_by_station = self.config.policy.is_by_station();
         if !is_by_station {
             self.fix_classes()?;
         }
+        // Numbers of classes are for stations that have one.
+        let keeps = previous.policy.is_by_station() == is_by_station;
+        let (mut stations, mut named) = (Vec::new(), BTreeSet::new());
         for station in self.config.stations.clone() {
             let (pool, ap) = self.pool_of(&station);
             // A station that was found before it was named keeps its class.
@@ -157,25 +162,29 @@ impl Site {
                 let same = old.name == station.name && old.source == Source::Config
                     || old.mac.is_some() && old.mac == station.mac
                     || station.addresses.iter().any(|address| old.addresses.contains(address));
-                same && old.pool == pool && !self.stations.iter().any(|other| other.slot == old.slot)
+                same && old.pool == pool && !named.contains(&old.slot)
             });
-            let slot = match old.map_or_else(|| self.slot(), |old| Ok(old.slot)) {
+            named.extend(old.map(|old| old.slot));
+            let slot = match old.filter(|_| keeps).map_or_else(|| self.number(), |old| Ok(old.slot)) {
                 // Only the machines that set C would know it.
                 Err(_) if !is_by_station => continue,
                 slot => slot?,
             };
+            // Who has its address is still the device that it was.
+            let is_same = |old: &&Station| station.addresses.iter().any(|address| old.addresses.contains(address));
+            let mac = station.mac.or_else(|| old.filter(is_same)?.mac);
             let mut addresses = Addresses::of_file(station.addresses);
-            if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == station.mac) {
+            if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == mac) {
                 addresses.inherit(&old.addresses);
             }
             // Facts from leases and association lists stay; facts from the old file go with its line.
             let told = old.filter(|old| !is_rate_told(&previous, old)).and_then(|old| old.rate);
-            self.stations.push(Station {
+            stations.push(Station {
                 name: station.name,
                 pool,
                 ap,
                 slot,
-                mac: station.mac,
+                mac,
                 addresses,
                 plan: station.plan,
                 rate: station.rate.or(told),
@@ -185,18 +194,23 @@ impl Site {
             });
         }
         for mut old in known.into_iter().filter(|old| old.source != Source::Config) {
-            let is_named = self.stations.iter().any(|station| station.slot == old.slot);
-            if !is_named && self.pool_with(&old.ap) == Some(old.pool) {
-                // A name of the file is its station's.
-                if self.stations.iter().any(|own| own.name.eq_ignore_ascii_case(&old.name)) {
-                    old.name = old.own_name();
-                }
-                self.stations.push(old);
+            let is_excluded =
+                self.is_excluded(None, old.mac) || old.addresses.iter().any(|own| self.is_excluded(Some(*own), None));
+            if named.contains(&old.slot) || self.pool_with(&old.ap) != Some(old.pool) || is_excluded {
+                continue;
             }
+            if !keeps {
+                // Who finds no class now is found again.
+                let Ok(slot) = self.number() else { continue };
+                old.slot = slot;
+            }
+            // A name of the file is its station's.
+            if stations.iter().any(|own: &Station| own.name.eq_ignore_ascii_case(&old.name)) {
+                old.name = old.own_name();
+            }
+            stations.push(old);
         }
-        if !previous.policy.is_by_station() {
-            self.release_unclassed(slots);
-        }
+        self.stations = stations;
         self.end_settings(&previous);
         Ok(())
     }
@@ -215,6 +229,19 @@ impl Site {
         Ok(())
     }
 
+    /// A number for another station: that of its class, or, where classes are not by station, of none. These go round: who has just gone is not
+    /// taken for who comes.
+    fn number(&mut self) -> Result<u16, Full> {
+        if self.config.policy.is_by_station() {
+            return self.slot();
+        }
+        let is_free = |own: &u16| !self.stations.iter().any(|station| station.slot == *own);
+        let mut all = (0..MOST_LEAVES).map(|own| MOST_LEAVES + (self.numbered + own) % MOST_LEAVES);
+        let slot = all.find(is_free).ok_or(Full::Stations)?;
+        self.numbered = (slot - MOST_LEAVES + 1) % MOST_LEAVES;
+        Ok(slot)
+    }
+
     fn slot(&mut self) -> Result<u16, Full> {
         if let Some(slot) = self.free.pop_first() {
             return Ok(slot);
@@ -231,13 +258,6 @@ impl Site {
         if !self.stations.iter().any(|station| station.slot == slot) && !self.fixed.iter().any(|(_, own)| *own == slot)
         {
             self.free.insert(slot);
-        }
-    }
-
-    /// The stations that had `slots` are gone. Where they had no classes, the kernel has none to remove.
-    fn release_unclassed(&mut self, slots: impl IntoIterator<Item = u16>) {
-        if !self.config.policy.is_by_station() {
-            slots.into_iter().for_each(|slot| self.release(slot));
         }
     }
 
@@ -308,7 +328,7 @@ impl Site {
         };
         let owned_by_file = |station: &Station| station.source == Source::Config;
         let taken = self.stations.iter().position(by_address);
-        let mut changed = false;
+        let mut changed = sighting.is_there && self.follow(known, sighting, source, interfaces)?;
         if let Some(address) = address
             && taken != Some(known)
             && !taken.is_some_and(|taken| owned_by_file(&self.stations[taken]))
@@ -354,7 +374,7 @@ impl Site {
     /// their names.
     pub fn age(&mut self, slots: &BTreeSet<u16>, now_s: u64) -> Vec<String> {
         let age = self.config.discovery.age.as_secs_f64() as u64;
-        let (mut gone, mut slots_gone) = (Vec::new(), Vec::new());
+        let mut gone = Vec::new();
         self.stations.retain_mut(|station| {
             if slots.contains(&station.slot) {
                 station.seen_s = now_s;
@@ -362,11 +382,9 @@ impl Site {
             let stays = station.source == Source::Config || now_s < station.seen_s + age;
             if !stays {
                 gone.push(station.name.clone());
-                slots_gone.push(station.slot);
             }
             stays
         });
-        self.release_unclassed(slots_gone);
         gone
     }
 

@@ -318,7 +318,11 @@ fn ap(table: &Table, policy: Policy, others: &[Ap]) -> Checked<Ap> {
     }
     let (least, most) = ap.capacity.bounds();
     if !RATES.contains(&most) || !RATES.contains(&least) {
-        let problem = format!("{least} to {most} is outside the range");
+        let problem = if least == most {
+            format!("{most} is outside the range")
+        } else {
+            format!("{least} to {most} is outside the range")
+        };
         let fix = format!("capacities lie between {} and {}", RATES.start(), RATES.end());
         return Err(table.blame("capacity", Reason::new(problem, fix)));
     }

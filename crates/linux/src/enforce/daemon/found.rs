@@ -39,10 +39,14 @@ impl Daemon {
             links().unwrap_or_default().into_iter().map(|link| (link.index, link.name)).collect();
         if report.source == Source::FirstSight {
             let placeless = self.site.placeless(seen, &interfaces);
+            let (lack, then) = if self.site.config().policy.is_by_station() {
+                ("have no class", "; until then such addresses share the newcomers' class")
+            } else {
+                ("may be at one or another AP", "")
+            };
             let told = placeless.first().map_or(Ok(()), |first| {
                 Err(format!(
-                    "{} addresses behind a router ({first}, ...) have no class: several APs share the interface. Give these APs \
-                     `prefixes`; until then such addresses share the newcomers' class",
+                    "{} addresses behind a router ({first}, ...) {lack}: several APs share the interface. Give these APs `prefixes`{then}",
                     placeless.len()
                 ))
             });
@@ -132,10 +136,14 @@ impl Daemon {
             |station: &Station| self.counts.classes.get(&leaf_minor(station.slot)).is_some_and(|class| class.bytes > 0);
         let found = stations.iter().filter(|station| station.source != Source::Config);
         let silent = found.filter(|station| !has_passed(station)).count();
+        let harm = if self.site.config().policy.is_by_station() {
+            ". Their classes share no capacity while they are silent, and go when others need them"
+        } else {
+            ""
+        };
         (silent >= CROWD && 2 * silent > stations.len()).then(|| {
             format!(
-                "{silent} of {} stations have sent and got nothing: somebody scans or makes up addresses. Their classes share no \
-                 capacity while they are silent, and go when others need them",
+                "{silent} of {} stations have sent and got nothing: somebody scans or makes up addresses{harm}",
                 stations.len()
             )
         })

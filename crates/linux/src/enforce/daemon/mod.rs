@@ -292,6 +292,7 @@ impl Daemon {
         let (site, layout, mtu) = planned.or_else(|_| {
             // Classes of those that left a moment ago may be free by now.
             self.engine.read(&mut self.counts.classes)?;
+            self.counts.read = None;
             self.sweep();
             self.planned(config)
         })?;

@@ -21,7 +21,7 @@ use crate::enforce::site::{Site, SitePool};
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 pub(super) const UDP_LOAD: u64 = 1500;
 /// Uplink UDP past the box is much of the air from the larger share of C on, until the smaller.
-const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
+pub(super) const PASSES_BY: std::ops::Range<f64> = 0.03..0.06;
 /// What the cell is said to carry is above C by more than this factor only after another C that was too high.
 const STILL: f64 = 1.03;
 /// What a fixed C should be, as a share of what the cell carries.
@@ -150,7 +150,7 @@ impl PoolControl {
     /// Judges whether the box is the bottleneck, twice a second. `can_ask`: a station is known by its address.
     pub(super) fn judge(&mut self, now: Instant, c: Bitrate, can_ask: bool) {
         if self.stands_still {
-            self.verdict = None;
+            (self.verdict, self.strangers) = (None, Strangers::default());
             return;
         }
         self.strangers.look(now, can_ask, &self.views);
@@ -283,12 +283,14 @@ impl PoolControl {
         let own_leaves = self.positions.iter().flatten().map(|(slot, _)| leaf_minor(*slot));
         let leaves = own_leaves.chain(self.common.keys().copied());
         let waiting = leaves.filter_map(|minor| counters.get(&minor)).map(|class| u64::from(class.backlog_bytes)).sum();
-        let class = |minor: u16| counters.get(&minor).copied().unwrap_or_default();
-        let sent = self.positions.iter().flatten().map(|(slot, bytes)| grown(class(leaf_minor(*slot)).bytes, *bytes));
-        let sent = sent.sum::<u64>();
+        // A counter that could not be read is as it was.
+        let unread = |bytes: u64| ClassStats { bytes, ..ClassStats::default() };
+        let class = |minor: u16, before: u64| counters.get(&minor).copied().unwrap_or(unread(before));
+        let own = |(slot, bytes): &(u16, u64)| grown(class(leaf_minor(*slot), *bytes).bytes, *bytes);
+        let sent: u64 = self.positions.iter().flatten().map(own).sum();
         let (mut sent_to_newcomers, mut backlog) = (0, 0);
         for (minor, bytes) in &mut self.common {
-            let class = class(*minor);
+            let class = class(*minor, *bytes);
             sent_to_newcomers += grown(class.bytes, std::mem::replace(bytes, class.bytes));
             backlog += class.backlog as usize;
         }
@@ -308,7 +310,7 @@ impl PoolControl {
         self.views[NEWCOMERS].totals.down += Bytes((sent_to_newcomers as f64 * self.down) as u64);
         for ((position, view), sent) in self.positions.iter_mut().zip(&mut self.views).zip(&mut sent) {
             let Some((slot, bytes)) = position else { continue };
-            let class = class(leaf_minor(*slot));
+            let class = class(leaf_minor(*slot), *bytes);
             *sent = grown(class.bytes, *bytes);
             *bytes = class.bytes;
             // What waits for its station's cap says nothing of C.
@@ -325,8 +327,7 @@ impl PoolControl {
                 view.totals.up_bypassing += own;
             }
         }
-        // What came up through the shaper is known of the pool, so it is given to those that had traffic. UDP whose sender is
-        // not known yet counts with it.
+        // What came up through the shaper is known of the pool: those with traffic share it, and UDP whose sender is not known yet.
         let up = if all_udp > 0 { up - bypassing } else { up };
         self.views[NEWCOMERS].datagrams += Bytes(other_down + other_up);
         let all: u64 = sent.iter().sum();

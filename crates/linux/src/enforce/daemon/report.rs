@@ -2,19 +2,22 @@
 
 use fairair_core::control::{CapacityParams, Reason, State};
 use fairair_core::shaper::limit::QUEUE_TIME;
-use fairair_core::shaper::{BATCHES, QueueRule};
+use fairair_core::shaper::{BATCHES, Policy, QueueRule};
 use fairair_core::units::{Bitrate, Bytes, plural, word};
 
-use super::super::config::Matcher;
+use super::super::config::{Mac, Matcher};
 use super::super::datapath::{leaf_minor, newcomers_minor};
 use super::super::discovery::NEWCOMERS;
 use super::super::protocol::{ClassReport, Explanation, PoolReport, StationReport, Status};
 use super::super::settings::check_text;
 use super::super::site::{SitePool, Source, Station};
 use super::Daemon;
-use super::pools::{PoolControl, UDP_LOAD};
+use super::pools::{PASSES_BY, PoolControl, UDP_LOAD};
 use super::refused::Refused;
 use super::why::{Case, MEASURED, limit};
+
+/// Most stations that notes of one kind name.
+const NAMED: usize = 3;
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -106,6 +109,8 @@ impl Daemon {
             quantum: self.turn_of(minor),
             class: if is_by_station { format!("1:{minor:x}") } else { String::new() },
             rate: self.counts.rates.of_class(minor),
+            bypassing: self.bypassing(station),
+            phy_rate: station.rate,
             bytes: class.bytes,
             backlog: class.backlog,
             wan_backlog: on_wan.waiting,
@@ -137,6 +142,8 @@ impl Daemon {
             quantum: self.turn_of(minor),
             class: format!("1:{minor:x}"),
             rate: self.counts.rates.of_class(minor),
+            bypassing: Bitrate::default(),
+            phy_rate: None,
             bytes: class.bytes,
             backlog: class.backlog,
             drops: u64::from(class.drops),
@@ -197,6 +204,7 @@ impl Daemon {
             },
         ));
         because.extend(trouble);
+        because.extend(self.by_air(station));
         because.extend(report.setting.iter().map(|setting| format!("set for it: {}", setting.words())));
         let place = match pool.aps[0].channel {
             None => pool.ap_names(),
@@ -204,13 +212,7 @@ impl Daemon {
         };
         let (used, all) = (in_use.rounded(MEASURED), capacity.rounded(MEASURED + 1));
         because.push(format!("{used} of {all} is in use at {place}"));
-        let bypassing = self.counts.udp.get(&station.slot).copied().unwrap_or_default();
-        if bypassing > UDP_LOAD {
-            let rate = Bitrate::from_bps(bypassing * 8).rounded(MEASURED);
-            because.push(format!(
-                "it sends {rate} of UDP, which passes the box by and takes air from all: no class can hold back what has been on the air"
-            ));
-        }
+        because.extend(self.passes_by(station));
         because.extend(self.udp_flows.of(station));
         if self.wan_binds() {
             because.push("the Internet link ([wan]) is the bottleneck now, so the pool need not be full".to_owned());
@@ -241,8 +243,45 @@ impl Daemon {
         let trouble =
             self.pool_control(station.pool).and_then(|control| control.trouble(self.site.pool(station.pool)?.rate));
         because.extend(trouble);
+        because.extend(self.passes_by(station));
         because.extend(self.udp_flows.of(station));
         because
+    }
+
+    /// Uplink UDP of `station` that passes the box by, if it is a load.
+    fn bypassing(&self, station: &Station) -> Bitrate {
+        let bytes = self.counts.udp.get(&station.slot).copied().filter(|bytes| *bytes > UDP_LOAD);
+        Bitrate::from_bps(bytes.unwrap_or(0) * 8)
+    }
+
+    /// That such UDP is a load.
+    fn passes_by(&self, station: &Station) -> Option<String> {
+        let rate = Some(self.bypassing(station)).filter(|rate| rate.as_bps() > 0)?.rounded(MEASURED);
+        Some(format!(
+            "it sends {rate} of UDP, which passes the box by and takes air from all: no class can hold back what has been on the air"
+        ))
+    }
+
+    /// Notes of stations whose UDP takes much of a pool's air past the box.
+    pub(super) fn loads_past_the_box(&self) -> Vec<String> {
+        let load = |station: &Station| {
+            let (pool, rate) = (self.site.pool(station.pool)?, self.bypassing(station));
+            let is_much = rate.as_bps() as f64 > PASSES_BY.end * pool.rate.as_bps() as f64;
+            let rate = rate.rounded(MEASURED);
+            is_much.then(|| format!("{}: {} sends {rate} of UDP past the box (`udp`)", pool.name, station.name))
+        };
+        self.site.stations().iter().filter_map(load).take(NAMED).collect()
+    }
+
+    /// What the PHY rate of `station` has to do with its share, where that goes by air.
+    fn by_air(&self, station: &Station) -> Option<String> {
+        matches!(self.site.config().policy, Policy::Airtime | Policy::AirtimePhy).then(|| match station.rate {
+            Some(rate) => format!(
+                "stations share time on the air, not bytes: at {rate} it has as many bytes as that time carries"
+            ),
+            None => "stations share time on the air, not bytes: its PHY rate is not known, so it counts as a fast one"
+                .to_owned(),
+        })
     }
 
     fn no_classes(&self) -> String {
@@ -255,6 +294,12 @@ impl Daemon {
         let mut because = Vec::new();
         if !config.policy.is_by_station() {
             because.push(self.no_classes());
+        }
+        let excluded_macs =
+            || config.exclude.iter().filter_map(|own| if let Matcher::Mac(mac) = own { Some(*mac) } else { None });
+        if let Ok(mac) = what.parse::<Mac>() {
+            let own = excluded_macs().find(|own| *own == mac);
+            because.extend(own.map(|_| "the configuration excludes it: it is not shaped".to_owned()));
         }
         if let Ok(address) = what.parse::<std::net::IpAddr>() {
             if config.exclude.iter().any(|matcher| matches!(matcher, Matcher::Net(net) if net.contains(&address))) {
@@ -284,6 +329,12 @@ impl Daemon {
                 )
             }));
             because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());
+            if excluded_macs().next().is_some() {
+                because.push(
+                    "`exclude` has MAC addresses: what they send and get is not shaped, whatever their addresses"
+                        .to_owned(),
+                );
+            }
         }
         let waiting = self.site.settings().named(what);
         because.extend(waiting.map(|setting| format!("set for it as soon as it is there: {}", setting.words())));

@@ -36,10 +36,12 @@ impl Daemon {
         Ok(Answer::Done(format!("unset: {} has what the configuration says", gone.station)))
     }
 
-    /// All stations, and what is set for those that are not there.
+    /// All stations, and what is set and not in force: for those that are not there, and where classes are not by station.
     pub(super) fn station_list(&self) -> StationList {
         let (settings, stations) = (self.site.settings(), self.site.stations());
-        let is_there = |setting: &&Setting| stations.iter().any(|station| settings.of(station) == Some(setting));
+        let is_by_station = self.site.config().policy.is_by_station();
+        let is_there =
+            |setting: &&Setting| is_by_station && stations.iter().any(|station| settings.of(station) == Some(setting));
         StationList {
             stations: self.stations(),
             absent: settings.iter().filter(|setting| !is_there(setting)).cloned().collect(),

@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Daemon;
 use super::troubles::Trouble;
-use crate::enforce::config::Mode;
 use crate::enforce::datapath::{ClassStats, Key, leaf_minor, pool_minor};
 
 /// Bytes by station, in proportion to what came for it and from it.
 #[derive(Debug, Default)]
 pub(super) struct Talkers {
-    /// IP bytes that were counted of each address, by pool.
-    counted: BTreeMap<u16, BTreeMap<Key, u64>>,
+    /// IP bytes that were counted of each address, by pool, and whether the last look missed it: the kernel lists a set while it grows.
+    counted: BTreeMap<u16, BTreeMap<Key, (u64, bool)>>,
     /// IP bytes that the class of each pool had sent.
     carried: BTreeMap<u16, u64>,
+    /// Whose what arrived last at each pool was, as shares: what is sent while nothing arrives is of that.
+    shares: BTreeMap<u16, Vec<(Option<u16>, f64)>>,
     /// IP bytes that have passed of each station, by the minor number that its class would have.
     passed: BTreeMap<u16, u64>,
 }
@@ -22,41 +23,53 @@ impl Talkers {
     /// A look at the IP bytes `counted` in `pool`, whose class has sent `carried`: `owner` knows whose address it is, by minor number.
     /// Packets are counted where they arrive, so what a pool has sent is divided in proportion, strangers included.
     fn look(&mut self, pool: u16, counted: &[(Key, u64)], owner: impl Fn(&Key) -> Option<u16>, carried: u64) {
-        let before = self.counted.insert(pool, counted.iter().copied().collect()).unwrap_or_default();
+        let now = counted.iter().map(|(key, bytes)| (*key, (*bytes, false))).collect();
+        let before = self.counted.insert(pool, now).unwrap_or_default();
         // An address that was silent for a while counts from zero.
-        let last = |key: &Key, bytes: u64| before.get(key).copied().filter(|last| *last <= bytes).unwrap_or(0);
+        let last =
+            |key: &Key, bytes: u64| before.get(key).map(|(last, _)| *last).filter(|last| *last <= bytes).unwrap_or(0);
         let arrived: Vec<_> = counted.iter().map(|(key, bytes)| (owner(key), bytes - last(key, *bytes))).collect();
+        let known = self.counted.entry(pool).or_default();
+        for (key, (bytes, _)) in before.iter().filter(|(_, (_, is_missed))| !is_missed) {
+            known.entry(*key).or_insert((*bytes, true));
+        }
         let all: u64 = arrived.iter().map(|(_, bytes)| bytes).sum();
-        if all == 0 {
-            return;
+        if all > 0 {
+            let shares = arrived.into_iter().map(|(owner, bytes)| (owner, bytes as f64 / all as f64)).collect();
+            self.shares.insert(pool, shares);
         }
         let last = self.carried.insert(pool, carried).filter(|last| *last <= carried).unwrap_or(carried);
-        for (minor, bytes) in arrived.into_iter().filter_map(|(owner, bytes)| Some((owner?, bytes))) {
-            *self.passed.entry(minor).or_default() += (bytes as f64 / all as f64 * (carried - last) as f64) as u64;
+        for (minor, share) in self.shares.get(&pool).into_iter().flatten() {
+            if let Some(minor) = minor {
+                *self.passed.entry(*minor).or_default() += (share * (carried - last) as f64) as u64;
+            }
         }
     }
 }
 
 impl Daemon {
-    /// Adds to the counters of classes what passed of each station that has none of its own. `None`: it cannot be read.
+    /// Adds to the counters of classes what passed of each station that has none of its own. `None`: it cannot be read; then they have what
+    /// was known.
     pub(super) fn count_talkers(&mut self) -> Option<()> {
         if self.site.config().policy.is_by_station() {
+            self.counts.talkers = Talkers::default();
             return Some(());
         }
         let mut owners = BTreeMap::new();
         for station in self.site.stations() {
             let own = (station.pool, leaf_minor(station.slot));
-            match self.site.config().mode {
-                Mode::Routed => owners.extend(station.addresses.iter().map(|address| (Key::Ip(*address), own))),
-                Mode::Bridged => owners.extend(station.mac.map(|mac| (Key::Mac(mac), own))),
-            }
+            owners.extend(station.keys(self.site.config().mode).map(|key| (key, own)));
         }
+        let mut failed = None;
         for id in self.site.pools().values().map(|pool| pool.id) {
-            let talkers = self.netfilter.talkers(id).map_err(|error| format!("cannot read nftables sets: {error}"));
-            let talkers = self.troubles.watch(Trouble::Arrivals, talkers)?;
-            let owner = |key: &Key| owners.get(key).filter(|(pool, _)| *pool == id).map(|(_, minor)| *minor);
-            let carried = self.counts.classes.get(&pool_minor(id)).map_or(0, |class| class.bytes);
-            self.counts.talkers.look(id, &talkers, owner, carried);
+            match self.netfilter.talkers(id) {
+                Ok(talkers) => {
+                    let owner = |key: &Key| owners.get(key).filter(|(pool, _)| *pool == id).map(|(_, minor)| *minor);
+                    let carried = self.counts.classes.get(&pool_minor(id)).map_or(0, |class| class.bytes);
+                    self.counts.talkers.look(id, &talkers, owner, carried);
+                }
+                Err(error) => failed = Some(format!("cannot read nftables sets: {error}")),
+            }
         }
         // A station that takes the number of one that is gone begins at zero.
         let owned: BTreeSet<_> = owners.into_values().map(|(_, minor)| minor).collect();
@@ -65,7 +78,7 @@ impl Daemon {
             let bytes = self.counts.talkers.passed.get(&minor).copied().unwrap_or(0);
             self.counts.classes.insert(minor, ClassStats { bytes, ..ClassStats::default() });
         }
-        Some(())
+        self.troubles.watch(Trouble::Arrivals, failed.map_or(Ok(()), Err))
     }
 }
 
@@ -92,6 +105,14 @@ mod tests {
         talkers.look(0, &[(key(1), 5500)], owner, 17_000);
         talkers.look(0, &[(key(1), 5500), (key(2), 100)], owner, 17_100);
         assert_eq!(talkers.passed, BTreeMap::from([(16, 3000), (17, 1100)]));
+        // What waited goes while nothing arrives: it is the second's, whose it was.
+        talkers.look(0, &[(key(1), 5500), (key(2), 100)], owner, 17_400);
+        talkers.look(0, &[(key(1), 5800), (key(2), 100)], owner, 17_500);
+        assert_eq!(talkers.passed, BTreeMap::from([(16, 3100), (17, 1400)]));
+        // A list that missed one address, once.
+        talkers.look(0, &[(key(1), 5800)], owner, 17_500);
+        talkers.look(0, &[(key(1), 5900), (key(2), 100)], owner, 17_600);
+        assert_eq!(talkers.passed, BTreeMap::from([(16, 3200), (17, 1400)]));
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub(super) fn limit(report: &StationReport, case: &Case) -> String {
     }
     if report.backlog > 0 {
         return format!(
-            "its queue has {}: it shares {} with {}; its weight makes that {} if all of them want as much, and what they leave comes on top",
+            "its queue has {}: it shares {} with {}; its part of that is {} if all of them want as much, and what they leave comes on top",
             plural(report.backlog as usize, "packet"),
             case.capacity.rounded(MEASURED + 1),
             plural(case.others, "other active station"),
@@ -73,6 +73,8 @@ mod tests {
             quantum: 1500,
             class: "1:100".to_owned(),
             rate: Bitrate::from_bps(bps),
+            bypassing: Bitrate::default(),
+            phy_rate: None,
             bytes: 0,
             backlog,
             wan_backlog: 0,
@@ -96,7 +98,7 @@ mod tests {
             (
                 report(9, cap, 1_000_000),
                 quiet,
-                "it shares 20.12 Mbit/s with 1 other active station; its weight makes that 10.1 Mbit/s",
+                "it shares 20.12 Mbit/s with 1 other active station; its part of that is 10.1 Mbit/s",
             ),
             (
                 report(0, cap, 3_876_543),

@@ -9,7 +9,7 @@ use super::pools::PoolControl;
 use super::probes::Echo;
 use super::troubles::Trouble;
 use super::{Daemon, TICK, open_log};
-use crate::enforce::datapath::{Health, leaf_minor, links, slot_of};
+use crate::enforce::datapath::{Health, leaf_minor, links};
 use crate::enforce::journal::Journal;
 use crate::enforce::preflight::bridge_faults;
 use crate::enforce::site::Station;
@@ -120,7 +120,7 @@ impl Daemon {
         }
         // These are in the log already, or change too often for it.
         notes.extend(self.moved(self.started.elapsed().as_secs()));
-        notes.extend(self.silent_crowd());
+        notes.extend(self.silent_crowd().into_iter().chain(self.loads_past_the_box()));
         self.notes = notes;
         let rates = self.site.rates_are_known();
         self.troubles.watch(Trouble::Rates, rates);
@@ -274,11 +274,14 @@ impl Daemon {
         };
         self.counts.udp.clear();
         let mut now = BTreeMap::new();
+        let mode = self.site.config().mode;
+        let stations = self.site.stations().iter().filter(|_| !senders.is_empty());
+        let slots: BTreeMap<_, _> =
+            stations.flat_map(|station| station.keys(mode).map(|key| (key, station.slot))).collect();
         for (key, bytes) in senders {
             let before = self.counts.udp_before.get(&key).copied().unwrap_or(0);
-            let slot = self.engine.layout().members.get(&key).and_then(|minor| slot_of(*minor));
-            if let Some(slot) = slot {
-                *self.counts.udp.entry(slot).or_default() += bytes.saturating_sub(before);
+            if let Some(slot) = slots.get(&key) {
+                *self.counts.udp.entry(*slot).or_default() += bytes.saturating_sub(before);
             }
             now.insert(key, bytes);
         }

@@ -166,15 +166,16 @@ pub const MOST_POOLS: u16 = 255;
 /// Most leaves besides those of newcomers.
 pub const MOST_LEAVES: u16 = 3840;
 
-/// Minor number of leaf `slot`, below [`MOST_LEAVES`], for stations.
+/// Minor number of leaf `slot`, below [`MOST_LEAVES`], for stations. From there on, below twice that, are the numbers of stations without
+/// classes: theirs is no class's.
 ///
 /// Leaves are multiples of 16: after the shaper a packet keeps its priority, of which `pfifo_fast` and others read the
 /// lowest four bits only. So all stations stay best effort there.
 pub const fn leaf_minor(slot: u16) -> u16 {
-    (slot + 256) << 4
+    if slot < MOST_LEAVES { (slot + 256) << 4 } else { ((slot - MOST_LEAVES + 256) << 4) | 2 }
 }
 
-/// The slot of a leaf; `None` if the minor number is that of newcomers or a pool.
+/// The slot of a leaf; `None` if the minor number is that of newcomers or a pool, or of no class.
 pub const fn slot_of(minor: u16) -> Option<u16> {
     if minor.is_multiple_of(16) { (minor >> 4).checked_sub(256) } else { None }
 }

@@ -18,6 +18,10 @@ const AF_BRIDGE: u8 = 7;
 const PERMANENT: u16 = 0x80;
 const DESTINATION: u16 = 1;
 const LINK_ADDRESS: u16 = 2;
+/// `struct nda_cacheinfo`: first the ticks since the entry was confirmed.
+const CACHE_INFO: u16 = 3;
+/// `NUD_REACHABLE`.
+const REACHABLE: u16 = 0x02;
 /// REACHABLE, STALE, DELAY, PROBE and PERMANENT: all but those that never answered, or no longer do.
 const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
 
@@ -78,15 +82,20 @@ pub struct Neighbour {
     pub address: IpAddr,
     /// Who has it.
     pub mac: Mac,
+    /// It has answered a moment ago (`NUD_REACHABLE`).
+    pub is_confirmed: bool,
+    /// Since when nothing has confirmed the entry, in hundredths of a second.
+    age: u32,
 }
 
-/// All entries that are or were good.
+/// All entries that are or were good, those last that were confirmed last.
 ///
 /// # Errors
 /// The system has no netlink socket left.
 pub fn neighbours() -> io::Result<Vec<Neighbour>> {
     let mut neighbours = Vec::new();
     Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &[0; 12], |payload| neighbours.extend(neighbour(payload)))?;
+    neighbours.sort_by_key(|own: &Neighbour| (own.is_confirmed, std::cmp::Reverse(own.age)));
     Ok(neighbours)
 }
 
@@ -159,17 +168,19 @@ fn port(payload: &[u8]) -> Option<(Mac, u32)> {
 fn neighbour(payload: &[u8]) -> Option<Neighbour> {
     let interface = u32::from_ne_bytes(*payload.get(4..)?.first_chunk()?);
     let state = u16::from_ne_bytes(*payload.get(8..)?.first_chunk()?);
-    let (mut address, mut mac) = (None, None);
+    let (mut address, mut mac, mut age) = (None, None, 0);
     for (kind, value) in attributes(payload.get(12..)?) {
         match (kind, value.len()) {
             (DESTINATION, 4) => address = value.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
             (DESTINATION, 16) => address = value.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
+            (CACHE_INFO, 16..) => age = value.first_chunk().map_or(0, |ticks| u32::from_ne_bytes(*ticks)),
             (LINK_ADDRESS, 6) => mac = value.first_chunk::<6>().map(|octets| Mac(*octets)),
             _ => {}
         }
     }
     let mac = mac.filter(|mac| !mac.is_multicast() && mac.0 != [0; 6])?;
-    (state & VALID != 0).then_some(Neighbour { interface, address: address?, mac })
+    let is_confirmed = state & REACHABLE != 0;
+    (state & VALID != 0).then_some(Neighbour { interface, address: address?, mac, is_confirmed, age })
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ const QUEUE_LOOKS: u32 = 10;
 const AT_ONCE: usize = 8;
 /// Most in all: each has ten queues, and the kernel numbers 32,767 of them.
 const MOST_APART: usize = 2500;
-/// So many leaves have their flows told apart before anything waits. Of the others, those in pools where something has waited: ten queues
+/// So many stations have their flows told apart before anything waits. Of the others, those in pools where something has waited: ten queues
 /// a leaf cost a box that is no bottleneck a tenth of what it forwards.
 const AHEAD: usize = 64;
 /// Packets that wait in a leaf whose flows are worth telling apart though these are lost.
@@ -72,7 +72,7 @@ impl Engine {
 
     /// Tells the flows of leaves apart that have come since `old`, unless they are many: those wait for [`Self::refine`].
     pub(super) fn refine_new(&mut self, old: &BTreeMap<u16, LeafClass>) -> Result<(), DatapathError> {
-        let room = AHEAD.saturating_sub(self.flows.len());
+        let room = self.ahead();
         let is_ahead = |own: &(usize, u16)| own.0 < room || self.waited.contains(&self.layout.leaves[&own.1].pool);
         let new = self.layout.leaves.keys().copied().filter(|minor| !old.contains_key(minor));
         let new: Vec<_> = new.enumerate().filter(is_ahead).map(|(_, minor)| minor).collect();
@@ -90,17 +90,26 @@ impl Engine {
         let leaves = self.layout.leaves.keys().filter(|minor| !self.flows.contains(minor));
         for (minor, class) in leaves.filter_map(|minor| Some((*minor, now.get(minor)?))) {
             let is_silent = self.sent.insert(minor, class.bytes) == Some(class.bytes) && class.backlog == 0;
-            let pool = self.layout.leaves[&minor].pool;
             if class.backlog >= HELD_UP {
-                self.waited.insert(pool);
+                self.waited.insert(self.layout.leaves[&minor].pool);
                 next.push((0, minor));
-            } else if is_silent && (self.flows.len() + next.len() < AHEAD || self.waited.contains(&pool)) {
+            } else if is_silent {
                 next.push((if class.bytes > 0 { 1 } else { 2 }, minor));
             }
         }
         next.sort_unstable();
-        let next: Vec<_> = next.into_iter().take(AT_ONCE).map(|(_, minor)| minor).collect();
+        let room = self.ahead();
+        let is_next = |(place, (rank, minor)): &(usize, (u8, u16))| {
+            *rank == 0 || *place < room || self.waited.contains(&self.layout.leaves[minor].pool)
+        };
+        let next = next.into_iter().enumerate().filter(is_next);
+        let next: Vec<_> = next.take(AT_ONCE).map(|(_, (_, minor))| minor).collect();
         self.tell_apart(&next)
+    }
+
+    /// How many more leaves have their flows told apart before anything waits; newcomers' come on top.
+    fn ahead(&self) -> usize {
+        (AHEAD + self.layout.pools.len()).saturating_sub(self.flows.len())
     }
 
     /// Gives the leaves `minors` a queue for each flow, in place of what they have.

@@ -19,40 +19,62 @@ const MOST: usize = 256;
 /// The kernel's neighbour table, and in bridged mode the bridges' tables: read once, then by events. When events were
 /// lost since they came too fast, the tables are read again.
 ///
-/// A bridge learns any source address: that counts only where no other way ([`FirstSight`]) waits for traffic in both directions.
+/// A bridge learns any source address: that counts only where no other way ([`FirstSight`]) waits for traffic in both directions. That a device
+/// has moved to another port always counts: its packets go there.
 #[derive(Debug)]
 pub struct Neighbours {
     mode: Mode,
     believes: bool,
     events: Option<NeighbourEvents>,
+    /// Ports behind which devices were last.
+    behind: BTreeMap<Mac, u32>,
 }
+
+/// Most devices of which that is remembered.
+const REMEMBERED: usize = 65_536;
 
 impl Neighbours {
     /// For a box in `mode`; `believes` a bridge that has learnt of a device.
     pub const fn new(mode: Mode, believes: bool) -> Self {
-        Neighbours { mode, believes, events: None }
+        Neighbours { mode, believes, events: None, behind: BTreeMap::new() }
     }
 
-    fn wants_ports(&self) -> bool {
-        self.mode == Mode::Bridged && self.believes
+    /// Whether the device is behind another port than before.
+    fn has_moved(&mut self, (mac, port): (Mac, u32)) -> bool {
+        if self.behind.len() >= REMEMBERED {
+            self.behind.clear();
+        }
+        self.behind.insert(mac, port).is_some_and(|before| before != port)
     }
 
-    fn sightings(&self, neighbours: Vec<Neighbour>, ports: Vec<(Mac, u32)>) -> Vec<Sighting> {
+    fn sightings(&mut self, neighbours: Vec<Neighbour>, ports: Vec<(Mac, u32)>) -> Vec<Sighting> {
+        let is_bridged = self.mode == Mode::Bridged;
         let known = neighbours.into_iter().map(|entry| Sighting {
             interface: Some(entry.interface),
             address: Some(entry.address),
             mac: Some(entry.mac),
+            // A bridge says itself behind which port a device is.
+            is_there: entry.is_confirmed && !is_bridged,
             ..Sighting::default()
         });
         // In routed mode the port of a bridge is none of the configured interfaces.
-        let ports = ports.into_iter().filter(|_| self.wants_ports());
-        let behind = ports.map(|(mac, port)| Sighting { interface: Some(port), mac: Some(mac), ..Sighting::default() });
+        let mut behind = Vec::new();
+        // Who sends with another's MAC address makes it move many times between two looks: where it is at last counts.
+        let last: BTreeMap<Mac, u32> = ports.into_iter().filter(|_| is_bridged).collect();
+        for (mac, port) in last {
+            let (is_there, is_hearsay) = (self.has_moved((mac, port)), !self.believes);
+            if is_there || !is_hearsay {
+                let (interface, mac) = (Some(port), Some(mac));
+                behind.push(Sighting { interface, mac, is_there, is_hearsay, ..Sighting::default() });
+            }
+        }
         // Ports first: they say at which AP a device is.
-        behind.chain(known).collect()
+        behind.extend(known);
+        behind
     }
 
-    fn read(&self) -> io::Result<Vec<Sighting>> {
-        let ports = if self.wants_ports() { ports()? } else { Vec::new() };
+    fn read(&mut self) -> io::Result<Vec<Sighting>> {
+        let ports = if self.mode == Mode::Bridged { ports()? } else { Vec::new() };
         Ok(self.sightings(neighbours()?, ports))
     }
 
@@ -121,9 +143,9 @@ impl FirstSight {
                 }
                 Key::Mac(_) => {}
                 Key::Ip(address) => match table.get(&address) {
-                    Some(Neighbour { interface, mac, .. }) => {
+                    Some(Neighbour { interface, mac, is_confirmed: is_there, .. }) => {
                         let (interface, mac, address) = (Some(*interface), Some(*mac), Some(address));
-                        seen.push(Sighting { interface, address, mac, ..Sighting::default() });
+                        seen.push(Sighting { interface, address, mac, is_there: *is_there, ..Sighting::default() });
                     }
                     None if unknown.len() < MOST => unknown.push(address),
                     None => {}
@@ -192,6 +214,9 @@ mod tests {
             let seen = way.look().unwrap();
             assert_eq!(addresses(&seen), ["10.1.0.3".to_owned()].into(), "one event");
             assert_eq!(seen[0].mac, Some("02:00:00:01:00:03".parse().unwrap()));
+            assert!(seen[0].is_there, "it is reachable");
+            ip("neigh replace 10.1.0.3 lladdr 02:00:00:01:00:03 dev lan nud stale\n");
+            assert!(way.look().unwrap().iter().all(|own| !own.is_there), "an entry that grows old is no sign of it");
             ip("neigh del 10.1.0.3 dev lan\n");
             assert_eq!(way.look().unwrap(), [], "who is gone is not seen");
             way.events.as_ref().expect("open").narrow().unwrap();
@@ -201,5 +226,21 @@ mod tests {
             let later = addresses(&way.look().unwrap());
             assert!(later.len() < 600, "and then events again: {}", later.len());
         });
+    }
+
+    /// A bridge learns any source address, so it is no ground for a class; that a device has moved to another port is news of it.
+    #[test]
+    fn who_moves_to_another_port_is_there() {
+        let mut way = Neighbours::new(Mode::Bridged, false);
+        let mac = |low: u8| Mac([2, 0, 0, 0, 0, low]);
+        let mut told = |ports: &[(Mac, u32)]| {
+            let seen = way.sightings(Vec::new(), ports.to_vec());
+            assert!(seen.iter().all(|own| own.is_there && own.is_hearsay));
+            seen.into_iter().map(|own| (own.mac.expect("known"), own.interface.expect("known"))).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&[(mac(1), 7), (mac(2), 7)]), []);
+        assert_eq!(told(&[(mac(1), 7), (mac(2), 8)]), [(mac(2), 8)]);
+        let flapping: Vec<_> = (0..5000).map(|n| (mac(1), 7 + n % 2)).collect();
+        assert_eq!(told(&flapping), [(mac(1), 8)], "once a look, however often it moved");
     }
 }

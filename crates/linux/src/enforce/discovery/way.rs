@@ -42,6 +42,8 @@ pub struct Sighting {
     pub name: Option<String>,
     /// PHY rate of its data frames.
     pub rate: Option<Bitrate>,
+    /// It answers there now, or the bridge has just seen it move there: who was at another AP is at this one.
+    pub is_there: bool,
     /// The device alone says so, and anybody may say so of any address: no ground for a class.
     pub is_hearsay: bool,
 }

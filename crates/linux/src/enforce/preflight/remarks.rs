@@ -7,7 +7,8 @@ use std::path::Path;
 
 use fairair_core::shaper::UdpRule;
 
-use crate::enforce::config::{Ap, Config};
+use crate::enforce::config::{Ap, Config, Mode};
+use crate::enforce::datapath::{Link, routes};
 use crate::enforce::setup::{Interface, Machine};
 
 /// Where the unit keeps files; systemd makes it at the start.
@@ -61,6 +62,25 @@ pub(super) fn borrowed(config: &Config, machine: &Machine) -> Vec<String> {
     };
     let all = config.stations.iter().flat_map(|own| own.addresses.iter().map(move |address| (&own.name, *address)));
     all.filter_map(|(name, address)| remark(name, address)).collect()
+}
+
+/// Addresses of stations to which no route leads by an interface of an access point: no packet of them passes there.
+pub(super) fn astray(config: &Config, links: &[Link]) -> Vec<String> {
+    let named = config.stations.iter().flat_map(|own| own.addresses.iter().map(move |address| (&own.name, *address)));
+    let named: Vec<_> = named.filter(|_| config.mode == Mode::Routed).collect();
+    let addresses: Vec<_> = named.iter().map(|(_, address)| *address).collect();
+    let name_of = |index| links.iter().find(|link| link.index == index).map(|link| link.name.as_str());
+    let remark = |name: &String, address: IpAddr, device: Option<&str>| {
+        if device.is_some_and(|device| config.aps.iter().any(|ap| ap.interface == device)) {
+            return None;
+        }
+        let way = device.map_or_else(|| "has no route".to_owned(), |device| format!("is reached by {device}"));
+        Some(format!(
+            "`addresses` of station {name}: {address} {way}, and not by an access point's interface: is it right?"
+        ))
+    };
+    let ways = routes(&addresses).unwrap_or_default().into_iter().map(|way| way.and_then(|way| name_of(way.interface)));
+    named.into_iter().zip(ways).filter_map(|((name, address), device)| remark(name, address, device)).collect()
 }
 
 /// Interfaces towards access points by which the default route goes.

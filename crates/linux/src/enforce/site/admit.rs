@@ -67,7 +67,11 @@ impl Site {
                 return self.evict(now_s, |own| unknown(own) && own.ap == ap);
             }
         }
-        let left = self.free.len() as u16 + MOST_LEAVES - self.used;
+        let left = if self.config.policy.is_by_station() {
+            self.free.len() as u16 + MOST_LEAVES - self.used
+        } else {
+            MOST_LEAVES.saturating_sub(self.stations.len() as u16)
+        };
         if left < RESERVE {
             // The slot of who goes is free when its class has gone from the kernel; until then there is the reserve.
             return self.evict(now_s, unknown) || is_list(source) && left > 0;
@@ -80,7 +84,6 @@ impl Site {
         let silent = |own: &&Station| may(own) && own.seen_s + SILENCE_S <= now_s;
         let oldest = self.stations.iter().filter(silent).min_by_key(|own| own.seen_s).map(|own| own.slot);
         self.stations.retain(|own| Some(own.slot) != oldest);
-        self.release_unclassed(oldest);
         oldest.is_some()
     }
 
@@ -128,7 +131,7 @@ impl Site {
             return if self.config.policy.is_by_station() { Err(Full::Stations) } else { Ok(false) };
         }
         let name = self.name_for(sighting, self.stations.len()).unwrap_or(own);
-        let slot = self.slot()?;
+        let slot = self.number()?;
         self.stations.push(Station {
             name,
             pool,
@@ -162,7 +165,8 @@ impl Site {
     pub fn claimed(&self, sighting: &Sighting) -> Option<&Station> {
         let (address, mac) = (sighting.address?, sighting.mac?);
         let is_other = |own: &&Station| own.addresses.contains(&address) && own.mac.is_some_and(|own| own != mac);
-        self.stations.iter().find(is_other).filter(|_| self.config.mode == Mode::Routed)
+        let goes_by_address = self.config.mode == Mode::Routed && self.config.policy.is_by_station();
+        self.stations.iter().find(is_other).filter(|_| goes_by_address)
     }
 
     /// Gives station `position` the address, if it has room for it; answers whether it has the address now.

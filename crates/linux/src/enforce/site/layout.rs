@@ -6,8 +6,8 @@ use fairair_core::control::CapacityParams;
 use fairair_core::units::Bitrate;
 
 use super::{Site, SitePool};
-use crate::enforce::config::{Gso, Mode};
-use crate::enforce::datapath::{ApInterface, Key, Layout, LeafClass, Pool, leaf_minor, newcomers_minor};
+use crate::enforce::config::Gso;
+use crate::enforce::datapath::{ApInterface, Layout, LeafClass, Pool, leaf_minor, newcomers_minor};
 
 /// Link header with a VLAN tag, and some room.
 const LINK: u32 = 64;
@@ -68,10 +68,7 @@ impl Site {
             layout
                 .leaves
                 .insert(minor, LeafClass { pool: station.pool, quantum: own, cap: station.plan.cap, floor: None });
-            match config.mode {
-                Mode::Routed => layout.members.extend(station.addresses.iter().map(|ip| (Key::Ip(*ip), minor))),
-                Mode::Bridged => layout.members.extend(station.mac.map(|mac| (Key::Mac(mac), minor))),
-            }
+            layout.members.extend(station.keys(config.mode).map(|key| (key, minor)));
         }
         layout
     }

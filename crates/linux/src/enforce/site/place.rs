@@ -1,8 +1,9 @@
 //! At which AP a station is.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::{Full, Site, Source};
+use super::{Full, Site, Source, Station};
 use crate::enforce::config::{self, Ap, Mac};
 use crate::enforce::discovery::Sighting;
 
@@ -46,20 +47,61 @@ impl Site {
         for position in 0..self.stations.len() {
             let station = &self.stations[position];
             let Some((to, ap)) = self.associated(station.mac).filter(|(_, to)| to.name != station.ap) else { continue };
-            let is_tied = |own: &config::Station| own.name == station.name && own.ap.is_some();
-            if self.aps().any(|(_, own)| own.name == station.ap && !own.prefixes.is_empty())
-                || station.source == Source::Config && self.config.stations.iter().any(is_tied)
-            {
+            if self.aps().any(|(_, own)| own.name == station.ap && !own.prefixes.is_empty()) || self.is_tied(station) {
                 continue;
             }
             let ap = ap.name.clone();
-            // On the same channel it keeps its class: a class never changes its pool.
-            let slot = if to == station.pool { station.slot } else { self.slot()? };
-            let station = &mut self.stations[position];
-            (station.pool, station.ap, station.slot) = (to, ap, slot);
+            self.put(position, to, ap)?;
             changed = true;
         }
         Ok(changed)
+    }
+
+    /// The station at `position` was seen `there`: it moves to a class of the AP there, unless file, prefix or list says where it is. Answers
+    /// whether it has moved.
+    ///
+    /// # Errors
+    /// There is no class left for it.
+    pub(super) fn follow(
+        &mut self,
+        position: usize,
+        there: &Sighting,
+        source: Source,
+        interfaces: &BTreeMap<u32, String>,
+    ) -> Result<bool, Full> {
+        let station = &self.stations[position];
+        let has_prefix = |name: &str| {
+            let has = |ap: &Ap| ap.prefixes.iter().any(|own| there.address.is_some_and(|ip| own.contains(&ip)));
+            self.aps().any(|(_, ap)| ap.name == name && has(ap))
+        };
+        if self.is_tied(station) || self.associated(station.mac).is_some() || has_prefix(&station.ap) {
+            return Ok(false);
+        }
+        let device = there.interface.and_then(|index| interfaces.get(&index)).map_or("", String::as_str);
+        let Some((pool, ap)) = self.pool_at(there.address, station.mac, Some(device), source) else {
+            return Ok(false);
+        };
+        // Another address of a station may be in no prefix: on one interface prefixes alone tell APs apart.
+        let is_beside = self.aps().any(|(_, own)| own.name == station.ap && own.interface == device);
+        if ap == station.ap || is_beside && !has_prefix(&ap) {
+            return Ok(false);
+        }
+        self.put(position, pool, ap)?;
+        Ok(true)
+    }
+
+    /// Whether the file says at which AP the station is.
+    fn is_tied(&self, station: &Station) -> bool {
+        let is_it = |own: &config::Station| own.name == station.name && own.ap.is_some();
+        station.source == Source::Config && self.config.stations.iter().any(is_it)
+    }
+
+    /// The station at `position` is at `ap` now. On the same channel it keeps its class: a class never changes its pool.
+    fn put(&mut self, position: usize, pool: u16, ap: String) -> Result<(), Full> {
+        let slot = if pool == self.stations[position].pool { self.stations[position].slot } else { self.number()? };
+        let station = &mut self.stations[position];
+        (station.pool, station.ap, station.slot) = (pool, ap, slot);
+        Ok(())
     }
 
     /// Ways that are not among `ways` no longer say who is where.

@@ -3,10 +3,11 @@
 use fairair_core::units::Bitrate;
 
 use super::Addresses;
-use crate::enforce::config::{Mac, Plan};
+use crate::enforce::config::{Mac, Mode, Plan};
+use crate::enforce::datapath::Key;
 use crate::enforce::discovery::Source;
 
-/// A station with a class of its own.
+/// A station.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Station {
     /// Name by the file, else its MAC address or address.
@@ -15,7 +16,7 @@ pub struct Station {
     pub pool: u16,
     /// Name of its AP, one of the pool's.
     pub ap: String,
-    /// Number of its class.
+    /// Number of its class, or, where classes are not by station, its own.
     pub slot: u16,
     /// MAC address, if known.
     pub mac: Option<Mac>,
@@ -34,6 +35,15 @@ pub struct Station {
 }
 
 impl Station {
+    /// By what its packets are told from others'.
+    pub fn keys(&self, mode: Mode) -> impl Iterator<Item = Key> {
+        let (addresses, mac) = match mode {
+            Mode::Routed => (Some(&self.addresses), None),
+            Mode::Bridged => (None, self.mac),
+        };
+        addresses.into_iter().flat_map(Addresses::iter).map(|address| Key::Ip(*address)).chain(mac.map(Key::Mac))
+    }
+
     /// What it is called without a name: its MAC address, else its address.
     pub(super) fn own_name(&self) -> String {
         let mac = self.mac.map(|mac| mac.to_string());

@@ -271,17 +271,106 @@ fn stations_are_known_where_flows_share() {
     let named = site.stations().len();
     let there = seen(1, Some("10.1.0.2"));
     assert!(sight(&mut site, &there, Source::Neighbours), "it is new");
+    let wan = "[wan]\nup = \"10 Mbit/s\"\ndown = \"20 Mbit/s\"\n[[ap]]";
+    site.configure(Config::from_toml(&flows.replacen("[[ap]]", wan, 1), "test").unwrap()).unwrap();
     let (layout, slot) = (site.layout(1500), site.stations()[named].slot);
+    assert_eq!(layout.wan.quanta.len(), classes + 1, "the others'");
     assert_eq!((layout.leaves.len(), layout.members.len()), (classes, 0));
     // A weight that is not in force makes no shared class heavier.
     site.stations[named].plan.weight = 0.25;
-    assert_eq!(site.layout(1500).leaves, layout.leaves);
+    assert_eq!((site.layout(1500).leaves, site.layout(1500).wan), (layout.leaves, layout.wan));
     site.stations[named].plan.weight = 1.0;
     assert!(!site.common_classes(0).any(|minor| minor == leaf_minor(slot)));
     assert_eq!(site.age(&BTreeSet::new(), 100_000), ["02:00:00:00:00:01"]);
     assert!(sight(&mut site, &there, Source::Neighbours));
-    assert_eq!(site.stations()[named].slot, slot, "its number is free again");
-    // With classes by station it has the next one.
-    site.configure(Config::from_toml(&flows.replace("per-flow", "per-station"), "test").unwrap()).unwrap();
-    assert!(site.layout(1500).members.values().any(|minor| *minor == leaf_minor(slot)));
+    assert_ne!(site.stations()[named].slot, slot, "who comes is not taken for who went");
+    let by_station = Config::from_toml(&flows.replace("per-flow", "per-station"), "test").unwrap();
+    for config in [by_station, Config::from_toml(&flows, "test").unwrap()] {
+        site.configure(config).unwrap();
+        let (layout, own) = (site.layout(1500), leaf_minor(site.stations()[named].slot));
+        assert_eq!(layout.members.values().any(|minor| *minor == own), layout.leaves.contains_key(&own));
+        assert_eq!(layout.leaves.contains_key(&own), site.config().policy.is_by_station());
+    }
+    // However often stations come, go and roam, none takes a class's number.
+    let classes = site.used;
+    for now_s in 0..10_000 {
+        site.age(&BTreeSet::new(), 100_000 * (now_s + 1));
+        assert!(sight(&mut site, &there, Source::Neighbours));
+    }
+    assert_eq!(site.used, classes);
+}
+
+/// Two interfaces: a station that answers at the other one, with another address or with the same, is at the AP there. Who is only said to be
+/// there, or whom the file ties, is not.
+#[test]
+fn a_station_that_answers_at_another_ap_is_there() {
+    let text = BANK.split("[[discovery.hostapd]]").next().unwrap().replacen(
+        "name = \"b\"\ninterface = \"eth1\"",
+        "name = \"b\"\ninterface = \"eth2\"",
+        1,
+    );
+    let tied = "[[station]]\nname = \"desk\"\nap = \"a\"\naddresses = [\"10.1.0.9\"]\n";
+    let mut site = Site::new(Config::from_toml(&(text + tied), "test").unwrap()).unwrap();
+    let interfaces: BTreeMap<_, _> = [(7, "eth1".to_owned()), (8, "eth2".to_owned()), (9, "eth0".to_owned())].into();
+    let mut look = |low, address, interface, is_there| {
+        let sighting = Sighting { interface: Some(interface), is_there, ..seen(low, Some(address)) };
+        site.sight(&sighting, Source::Neighbours, &interfaces, 0).unwrap();
+        let own = site.stations().iter().find(|own| own.mac == Some(Mac([2, 0, 0, 0, 0, low]))).unwrap();
+        let minor = site.layout(1500).members[&Key::Ip(address.parse().unwrap())];
+        assert_eq!((site.layout(1500).leaves[&minor].pool, minor), (own.pool, leaf_minor(own.slot)));
+        own.ap.clone()
+    };
+    for (address, interface, is_there, expected, why) in [
+        ("10.1.0.3", 7, true, "a", "found"),
+        ("10.2.0.3", 8, false, "a", "an entry that nothing confirms"),
+        ("10.2.0.3", 8, true, "b", "it answers there"),
+        ("10.2.0.3", 9, true, "b", "no AP is there"),
+        ("10.1.0.3", 7, false, "b", "the entry of before grows old"),
+        ("10.1.0.3", 7, true, "a", "it is back"),
+        ("10.1.0.3", 8, true, "b", "with the same address, by a route"),
+    ] {
+        assert_eq!(look(3, address, interface, is_there), expected, "{why}");
+    }
+    assert_eq!(look(9, "10.1.0.9", 8, true), "a", "the file says where it is");
+}
+
+/// Two access points on one interface, one of them with prefixes: an address of IPv6 that is in none of these moves nobody to the other.
+#[test]
+fn on_one_interface_prefixes_alone_move_a_station() {
+    let text = BANK.split("[[discovery.hostapd]]").next().unwrap().replacen(
+        "\"eth1\"",
+        "\"eth1\"\nprefixes = [\"10.1.0.0/24\"]",
+        1,
+    );
+    let mut site = Site::new(Config::from_toml(&text, "test").unwrap()).unwrap();
+    for (address, expected) in [("10.1.0.3", "a"), ("fd01::3", "a"), ("10.9.0.3", "a"), ("10.1.0.3", "a")] {
+        sight(&mut site, &Sighting { is_there: true, ..seen(3, Some(address)) }, Source::Neighbours);
+        assert_eq!(ap_of(&site, "02:00:00:00:00:03").as_deref(), Some(expected), "{address}");
+    }
+    let both = text.replacen("name = \"b\"", "name = \"b\"\nprefixes = [\"10.2.0.0/24\"]", 1);
+    site.configure(Config::from_toml(&both, "test").unwrap()).unwrap();
+    sight(&mut site, &Sighting { is_there: true, ..seen(3, Some("10.2.0.3")) }, Source::Neighbours);
+    assert_eq!(ap_of(&site, "02:00:00:00:00:03").as_deref(), Some("b"), "the other's prefix");
+}
+
+/// A setting follows the MAC address that was found; the station keeps that over a reload while it keeps an address, so that the file has the
+/// last word. Who is excluded then is no station any more.
+#[test]
+fn a_reload_takes_no_station_its_mac_address_and_ends_what_is_excluded() {
+    let text = BANK.split("[[discovery.hostapd]]").next().unwrap().split("[[ap]]\nname = \"b\"").next().unwrap();
+    let named = |plan: &str| format!("{text}[[station]]\nname = \"desk\"\naddresses = [\"10.1.0.9\"]\n{plan}");
+    let config = |text: &str| Config::from_toml(text, "test").unwrap();
+    let mut site = Site::new(config(&named(""))).unwrap();
+    for (low, address) in [(9, "10.1.0.9"), (3, "10.1.0.3")] {
+        sight(&mut site, &seen(low, Some(address)), Source::Neighbours);
+    }
+    let mac = site.stations()[0].mac;
+    site.configure(config(&named("weight = 2\n"))).unwrap();
+    assert_eq!((site.stations()[0].mac, site.stations().len()), (mac, 2));
+    assert!(mac.is_some());
+    let excluded = named("").replacen("uplink", "exclude = [\"10.1.0.3\"]\nuplink", 1);
+    site.configure(config(&excluded)).unwrap();
+    assert_eq!(site.stations().len(), 1);
+    site.configure(config(&named("").replace("10.1.0.9", "10.1.0.8"))).unwrap();
+    assert_eq!(site.stations()[0].mac, None, "another address may be another device's");
 }

@@ -21,7 +21,8 @@ impl Site {
         let mut weights = BTreeMap::from([(OTHERS, 1.0)]);
         weights.extend(self.pools.values().map(|pool| (newcomers_minor(pool.id), 1.0)));
         weights.extend(self.fixed.iter().map(|(_, slot)| (leaf_minor(*slot), 1.0)));
-        weights.extend(self.stations.iter().map(|station| (leaf_minor(station.slot), station.plan.weight)));
+        let with_class = self.stations.iter().filter(|_| self.config.policy.is_by_station());
+        weights.extend(with_class.map(|station| (leaf_minor(station.slot), station.plan.weight)));
         let lightest = weights.values().copied().fold(f64::INFINITY, f64::min);
         let quantum = self.config.leaf.quantum.0 as f64;
         // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.

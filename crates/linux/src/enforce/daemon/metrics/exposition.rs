@@ -63,10 +63,16 @@ pub(super) fn text(format: Format, status: &Status, stations: &[StationReport]) 
         family(&mut registry, "station_bytes", "IP bytes of both directions of a station");
     let dropped: Family<Labels, Count> =
         family(&mut registry, "station_drops", "Packets of a station that were dropped");
+    let bypassing: Family<Labels, Whole> = family(
+        &mut registry,
+        "station_bypassing_bps",
+        "Uplink UDP of a station past the box in the last second, which no bytes of stations count",
+    );
     for station in stations {
         let labels = vec![label("ap", &station.ap), label("station", &station.name)];
         bytes.get_or_create(&labels).inc_by(station.bytes);
         dropped.get_or_create(&labels).inc_by(station.drops);
+        bypassing.get_or_create(&labels).set(station.bypassing.as_bps() as i64);
     }
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -194,6 +200,8 @@ mod tests {
             quantum: 1500,
             class: "1:100".to_owned(),
             rate: Bitrate::default(),
+            bypassing: fairair_core::units::Bitrate::default(),
+            phy_rate: None,
             bytes: 7,
             backlog: 0,
             wan_backlog: 0,
