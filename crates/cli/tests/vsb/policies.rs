@@ -124,3 +124,32 @@ fn a_station_is_not_credited_with_what_strangers_had() {
         assert_eq!(list["absent"][0]["cap"], "1 Mbit/s", "kept, but not in force: {list}");
     }
 }
+
+/// A class that all shared becomes the newcomers': what it borrowed until then is not held against who comes next.
+#[test]
+fn a_newcomer_has_its_class_at_once_after_a_reload_to_classes_by_station() {
+    needs_root!();
+    let mut bench = Bench::alone(3);
+    boxed(&mut bench, "lan", "per-direction", "\"10 Mbit/s\"\n[discovery]\nneighbours = false\n");
+    bench.start(&[]);
+    let transfers = start(&bench, &[down("10.1.0.2"), down("10.1.0.2"), down("10.1.0.3")], 4, 10);
+    std::thread::sleep(Duration::from_secs(5));
+    boxed(&mut bench, "lan", "per-station", "\"10 Mbit/s\"\n[discovery]\nneighbours = false\n");
+    assert!(bench.vsb(&["reload"]).status.success());
+    std::thread::sleep(Duration::from_secs(3));
+    let begin = std::time::Instant::now();
+    let shown = bench.run(crate::bench::Place::Host, &["sh", "-c", "ping -c 15 -i 0.2 -W 1 10.1.0.4 || true"]);
+    let rates = transfers.finish();
+    println!(
+        "{} Mbit/s of two downloads; {} in {:?}",
+        rates.iter().sum::<f64>() / 1e6,
+        shown.lines().last().unwrap_or(""),
+        begin.elapsed()
+    );
+    let answered = shown.lines().filter(|line| line.contains("time=")).count();
+    assert!(
+        answered >= 12,
+        "{shown}\n{}",
+        bench.run(crate::bench::Place::Box, &["tc", "-s", "class", "show", "dev", "fairair0"])
+    );
+}

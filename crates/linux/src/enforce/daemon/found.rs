@@ -83,8 +83,10 @@ impl Daemon {
             // When stations were last seen is kept all the same.
             self.site = site;
         } else if self.adopt(site) {
-            for (_, name) in slots.iter().filter(|(slot, _)| !self.site.stations().iter().any(|own| own.slot == *slot))
-            {
+            // Who has moved to another pool has another number, and who has another name has the same.
+            let stays =
+                |slot: u16, name: &String| self.site.stations().iter().any(|own| own.slot == slot || own.name == *name);
+            for (_, name) in slots.iter().filter(|(slot, name)| !stays(*slot, name)) {
                 if self.records.stations.has_room(now_s) {
                     info!(station = name, "forgotten: silent, and others needed its class");
                 }

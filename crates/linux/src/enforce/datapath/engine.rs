@@ -142,7 +142,7 @@ impl Engine {
         &self.layout
     }
 
-    /// Brings the kernel to `layout`. No packet is lost or reordered: classes that are no longer named stay until
+    /// Brings the kernel to `layout`. No packet is lost or reordered, but for those of a class that gains a floor: classes that are no longer named stay until
     /// [`Self::sweep`] finds them empty. An interface that is missing is left to [`Self::repair`].
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use super::flows::{self, Flows};
 use super::layout::{Layout, LeafClass};
 use super::leaf::{first_limit, largest, packets, queue_parent, splitter};
 use super::repair::Health;
-use super::script::Script;
+use super::script::{Script, gains_floor};
 use super::tools::{DatapathError, Tools};
 use super::wire::put;
 use crate::enforce::config::LeafKind;
@@ -242,7 +242,8 @@ impl Engine {
         let splits = |layout: &Layout, minor: u16| {
             layout.leaves.get(&minor).and_then(|leaf| layout.pools.get(&leaf.pool)).map(|pool| pool.splits)
         };
-        let is_kept = |minor: u16| stays && splits(old, minor).is_some() && splits(old, minor) == splits(layout, minor);
+        let is_split = |minor: u16| splits(old, minor).is_some() && splits(old, minor) == splits(layout, minor);
+        let is_kept = |minor: u16| stays && is_split(minor) && !gains_floor(old, layout, minor);
         self.limits.retain(|minor, _| is_kept(*minor));
         self.flows.retain(|minor| is_kept(*minor));
         self.sent.retain(|minor, _| is_kept(*minor));

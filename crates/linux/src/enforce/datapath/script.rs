@@ -103,7 +103,7 @@ impl Script {
         })
     }
 
-    /// What leads from `old` to `new` without losing or overtaking a packet.
+    /// What leads from `old` to `new` without losing or overtaking a packet; what waits in a class that gains a floor is lost.
     pub fn between(old: &Layout, new: &Layout) -> Script {
         let mut script = Script::default();
         let rebuilt = |pool: &Pool| old.pools.get(&pool.id).is_none_or(|before| before.splits != pool.splits);
@@ -119,6 +119,10 @@ impl Script {
             match old.leaves.get(minor) {
                 None => LeafLines::of_pool(new, *minor, leaf).add(&mut script.add, "replace", new),
                 Some(before) if before.pool != leaf.pool => unreachable!("a leaf never changes its pool"),
+                Some(_) if gains_floor(old, new, *minor) => {
+                    script.add.push_str(&Script::remove_leaf(*minor));
+                    LeafLines::of_pool(new, *minor, leaf).add(&mut script.add, "add", new);
+                }
                 Some(before) => {
                     if before != leaf || old.turn_of(before) != new.turn_of(leaf) {
                         LeafLines::of_pool(new, *minor, leaf).class(&mut script.add, "change");
@@ -157,6 +161,13 @@ fn add_pool(lines: &mut String, verb: &str, layout: &Layout, pool: &Pool) {
         "class {verb} dev {IFB} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
          {burst} quantum 1500"
     );
+}
+
+/// Whether leaf `minor` gets a guaranteed rate that it did not have. Until then it has borrowed all that it sent, and owes HTB as much as a
+/// minute at its own rate: a class that is changed would keep that debt, and not have its rate for so long. Only a new one has none.
+pub(super) fn gains_floor(old: &Layout, new: &Layout, minor: u16) -> bool {
+    let has_floor = |layout: &Layout| layout.leaves.get(&minor).map(|leaf| leaf.floor.is_some());
+    has_floor(old) == Some(false) && has_floor(new) == Some(true)
 }
 
 /// The part of the table that does not list stations.

@@ -74,10 +74,11 @@ pub(super) fn astray(config: &Config, links: &[Link]) -> Vec<String> {
         if device.is_some_and(|device| config.aps.iter().any(|ap| ap.interface == device)) {
             return None;
         }
-        let way = device.map_or_else(|| "has no route".to_owned(), |device| format!("is reached by {device}"));
-        Some(format!(
-            "`addresses` of station {name}: {address} {way}, and not by an access point's interface: is it right?"
-        ))
+        let way = device.map_or_else(
+            || "has no route".to_owned(),
+            |device| format!("is reached by {device}, and not by an access point's interface"),
+        );
+        Some(format!("`addresses` of station {name}: {address} {way}: is it right?"))
     };
     let ways = routes(&addresses).unwrap_or_default().into_iter().map(|way| way.and_then(|way| name_of(way.interface)));
     named.into_iter().zip(ways).filter_map(|((name, address), device)| remark(name, address, device)).collect()

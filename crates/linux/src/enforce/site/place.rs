@@ -70,20 +70,17 @@ impl Site {
         interfaces: &BTreeMap<u32, String>,
     ) -> Result<bool, Full> {
         let station = &self.stations[position];
-        let has_prefix = |name: &str| {
-            let has = |ap: &Ap| ap.prefixes.iter().any(|own| there.address.is_some_and(|ip| own.contains(&ip)));
-            self.aps().any(|(_, ap)| ap.name == name && has(ap))
+        let has_prefix = |(_, ap): (u16, &Ap)| {
+            ap.name == station.ap && ap.prefixes.iter().any(|own| there.address.is_some_and(|ip| own.contains(&ip)))
         };
-        if self.is_tied(station) || self.associated(station.mac).is_some() || has_prefix(&station.ap) {
+        if self.is_tied(station) || self.associated(station.mac).is_some() || self.aps().any(has_prefix) {
             return Ok(false);
         }
         let device = there.interface.and_then(|index| interfaces.get(&index)).map_or("", String::as_str);
         let Some((pool, ap)) = self.pool_at(there.address, station.mac, Some(device), source) else {
             return Ok(false);
         };
-        // Another address of a station may be in no prefix: on one interface prefixes alone tell APs apart.
-        let is_beside = self.aps().any(|(_, own)| own.name == station.ap && own.interface == device);
-        if ap == station.ap || is_beside && !has_prefix(&ap) {
+        if ap == station.ap {
             return Ok(false);
         }
         self.put(position, pool, ap)?;
