@@ -19,7 +19,7 @@ mod verdict;
 
 pub use aggregate::Provenance;
 pub use enforce::{CapacityTrace, EnforceReport, EnforceStation, UdpReport};
-pub use estimate::{Estimate, student_t_975};
+pub use estimate::{Estimate, student_t_975, student_t_995};
 pub use fingerprint::fingerprint;
 pub use indices::{
     coefficient_of_variation, fairness_level, fairness_level_of_first, jain_index, mean, sigma_over_mean, up_down_ratio,

@@ -139,7 +139,8 @@ fn adaptive(ranges: &Ranges, x: f64) -> CapacityParams {
 }
 
 fn air(ranges: &Ranges, x: f64) -> CapacityParams {
-    let share = hundredths(between(0.5, 1.3, x));
+    // More than all of the air is no limit: what then stands in the AP is up to chance, now and then for long.
+    let share = hundredths(between(0.5, 1.05, x));
     CapacityParams::Air(AirParams { share, max: ranges.most, ..AirParams::default() })
 }
 

@@ -30,8 +30,9 @@ pub(crate) struct Outcome {
     pub(crate) least: Option<Least>,
     /// Why another seed may well show somebody who starves.
     pub(crate) risk: Option<String>,
-    /// Whether a flow that has little waits so long for a timeout that another seed may cut it off.
-    pub(super) is_silent: bool,
+    /// Whether more replicas should tell: a flow that has little waits so long for a timeout that another seed may cut it off, or so few
+    /// replicas meet the goals by so little that more of them may not.
+    pub(super) is_unclear: bool,
     /// How far from each goal, in tolerances, at the far end of the intervals.
     pub(crate) misses: Vec<f64>,
     /// What was reached of each goal.

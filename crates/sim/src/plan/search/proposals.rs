@@ -10,7 +10,7 @@ use crate::plan::ranges::Ranges;
 /// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
 pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn(usize) -> usize) -> Vec<Proposal> {
     let mut spread: Vec<_> =
-        families.iter().map(|family| design(family, many(family.first), ranges).into_iter()).collect();
+        families.iter().map(|family| design(family, looks(family, &many), ranges).into_iter()).collect();
     let mut proposals: Vec<Proposal> = as_is().to_vec();
     loop {
         let before = proposals.len();
@@ -19,6 +19,13 @@ pub(super) fn first(families: &[&'static Family], ranges: &Ranges, many: impl Fn
             return proposals;
         }
     }
+}
+
+/// Points of a family's first look: all of few kinds, between which no step leads.
+fn looks(family: &Family, many: &impl Fn(usize) -> usize) -> usize {
+    const FEW: usize = 36;
+    let all = family.kinds.iter().product();
+    if (2..=FEW).contains(&all) { many(family.first).max(all) } else { many(family.first) }
 }
 
 /// The cell as it is.
@@ -166,6 +173,8 @@ mod tests {
         let family = families(None, &ranges).0.into_iter().find(|own| own.name == "mac80211 + edca").unwrap();
         let count = |most: usize| unseen(design(family, most, &ranges), &[]).len();
         assert_eq!((count(36), count(90), count(10)), (36, 36, 10), "two queues, six windows, three AIFSNs");
+        let alone = families(None, &ranges).0.into_iter().find(|own| own.name == "edca").unwrap();
+        assert_eq!((looks(alone, &|n| n / 2), looks(family, &|n| n / 2)), (18, 36), "all of each");
         let few = design(family, 10, &ranges);
         assert!(few.iter().any(|own| own.1[0] < 0.5) && few.iter().any(|own| own.1[0] > 0.5), "of all kinds");
     }

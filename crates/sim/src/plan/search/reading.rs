@@ -22,6 +22,9 @@ impl Search<'_> {
         let doubt = rung.doubt();
         let mut misses: Vec<f64> =
             required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
+        // Times in queues are skewed: few replicas may lack the long ones.
+        let is_missed = |goal: &Goal| goal.miss(&sample, required.tolerance, rung.margin, 2.0 * doubt) > 0.0;
+        let is_close = rung.replicas < PROOF.replicas && required.goals.iter().any(is_missed);
         let by_means = |goal: &Goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0;
         let means_met: Vec<bool> = required.goals.iter().map(by_means).collect();
         let fairness = sample.fairness();
@@ -81,7 +84,7 @@ impl Search<'_> {
             starved,
             least: least(sample.scenario, shares.iter()),
             risk,
-            is_silent,
+            is_unclear: is_silent || is_close,
             goodput: sample.goodput(),
             fairness,
             delay_s: sample.delay().mean.unwrap_or(0.0),
