@@ -82,7 +82,9 @@ fn who_loses_by_a_plan_is_named() {
     let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
     let pool = Pool::new(0).unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let plan = plan(&scenario, &requirements("down >= 600 kbit/s"), &pool, watch).unwrap().unwrap();
+    // A search of a twentieth of the effort finds only plans that barely reach this, and of them it does not say that they meet it.
+    let asked = Requirements { effort: 0.3, ..requirements("down >= 600 kbit/s") };
+    let plan = plan(&scenario, &asked, &pool, watch).unwrap().unwrap();
     let [loss] = &plan.losses[..] else { panic!("{:?}", plan.losses) };
     let [was, is] = loss.goodput_bps.unwrap();
     assert!(plan.met && loss.who == "up" && loss.transfer_s.is_none() && was > 2.0 * is, "{loss:?}");
@@ -157,7 +159,7 @@ fn a_station_that_looks_like_one_of_a_group_gets_a_weight() {
                 [[station]]\nname = \"down\"\nflows = [{ direction = \"down\" }]\n";
     let scenario = Scenario::from_toml(text, "two.toml").unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let required = Requirements { deploy: Some(Deploy::Box), effort: 0.2, ..requirements("up-1 >= 3.5 Mbit/s") };
+    let required = Requirements { deploy: Some(Deploy::Box), effort: 0.3, ..requirements("up-1 >= 3.5 Mbit/s") };
     let plan = plan(&scenario, &required, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     let weighed = plan.families.iter().find(|point| point.family == "box with weights").unwrap();
     let snippet = &weighed.snippet;
