@@ -159,7 +159,7 @@ fn a_station_that_looks_like_one_of_a_group_gets_a_weight() {
                 [[station]]\nname = \"down\"\nflows = [{ direction = \"down\" }]\n";
     let scenario = Scenario::from_toml(text, "two.toml").unwrap();
     let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let required = Requirements { deploy: Some(Deploy::Box), effort: 0.3, ..requirements("up-1 >= 3.5 Mbit/s") };
+    let required = Requirements { deploy: Some(Deploy::Box), effort: 0.2, ..requirements("up-1 >= 3.5 Mbit/s") };
     let plan = plan(&scenario, &required, &Pool::new(0).unwrap(), watch).unwrap().unwrap();
     let weighed = plan.families.iter().find(|point| point.family == "box with weights").unwrap();
     let snippet = &weighed.snippet;
