@@ -7,10 +7,11 @@
 
 mod common;
 
-use common::{parse, runs, tcp_capacity, within};
+use common::{mean, parse, runs, station_kbps, tcp_capacity, within};
 use fairair_core::mac::{AirBody, AirFrame};
 use fairair_core::packet::{NodeId, Segment};
 use fairair_core::record::Record;
+use fairair_core::scenario::Scenario;
 
 const REPLICAS: u32 = 5;
 /// Replicas that the design was not chosen on.
@@ -261,4 +262,26 @@ kind = "enforce"
     };
     within("before", ratio(100, 166), 3.0, 5.0);
     within("ten seconds after the box comes on", ratio(175, 205), 0.9, 1.1);
+}
+
+/// Twenty stations, and one more that sends 1 Mbit/s of UDP past the box: goodput of TCP with `adaptive`, as a share of that without.
+#[test]
+fn uplink_udp_beside_twenty_stations_does_not_lower_c() {
+    let (up, down) = ("{ direction = \"up\", start = \"4 s\" }", "{ direction = \"down\", start = \"4 s\" }");
+    let station = |name: &str, count: u32, flows: &str| {
+        format!("[[station]]\nname = \"{name}\"\ncount = {count}\nbeta = 1.2\nflows = [{flows}]\n")
+    };
+    let cell = "[run]\nduration = \"75 s\"\nwarmup = \"25 s\"\n[radio]\nphy = \"802.11b\"\n[ap]\nqueue = { kind = \"droptail\", limit = 75 }\n\
+                [tcp]\nvariant = \"reno\"\nwindow = 42\n";
+    let udp = station("udp", 1, "{ direction = \"up\", kind = \"udp\", rate = \"1 Mbit/s\" }");
+    let stations =
+        station("up", 5, up) + &station("down", 5, down) + &station("both", 10, &format!("{up}, {down}")) + &udp;
+    let without = parse(&format!("name = \"twenty\"\n{cell}{stations}"));
+    let with = parse(&format!("name = \"twenty\"\n{cell}{stations}[enforce]\ncapacity = {{ kind = \"adaptive\" }}\n"));
+    let goodput = |scenario: &Scenario| {
+        mean(&runs(scenario, 4), |record| (0..20).map(|station| station_kbps(record, station)).sum())
+    };
+    let share = goodput(&with) / goodput(&without);
+    println!("goodput with adaptive: {share:.3} of that without");
+    assert!(share > 0.86, "{share}");
 }

@@ -327,7 +327,7 @@ impl Adaptive {
     fn measure(&mut self) -> bool {
         let Some(delivery) = self.delivered.rate(self.queued()) else { return false };
         let rate = (delivery.rate.as_bps() as f64).max(self.params.min.as_bps() as f64);
-        let is_one_sided = self.signal.one_sided() >= ONE_SIDED;
+        let is_one_sided = self.signal.one_sided_shaped() >= ONE_SIDED;
         self.mu = Some(match self.mu {
             Some(mu) if rate * NEWS > mu && delivery.may_have_dropped => mu,
             // A short buffer drops as well, and no sender of such a load minds.

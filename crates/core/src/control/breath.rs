@@ -28,7 +28,7 @@ impl Adaptive {
         let is_blind = self.state() == State::Blind;
         let calls = if is_blind { self.descents.may_be_answered(now) } else { !is_short };
         let may = self.drop.is_none() && binds && calls;
-        if !may || self.signal.one_sided() < ONE_SIDED {
+        if !may || self.signal.one_sided_shaped() < ONE_SIDED {
             return false;
         }
         if is_blind || self.trials.proven_until.is_none_or(|until| until <= now) {

@@ -221,7 +221,7 @@ impl Adaptive {
     /// Whether `delay`, above the target `target`, stays though C is below what the cell seems to carry; begins a descent then.
     pub(super) fn is_stuck(&mut self, now: Instant, delay: Duration, target: Duration) -> bool {
         // TCP backs off by itself, and uploads delay answers, too.
-        let drains_in_vain = self.drains_in_vain(now, delay) > DRAINS && self.signal.one_sided() >= ONE_SIDED;
+        let drains_in_vain = self.drains_in_vain(now, delay) > DRAINS && self.signal.one_sided_shaped() >= ONE_SIDED;
         let is_lowered_in_vain = self.is_lowered_in_vain(now, delay, target);
         let may = now >= self.descents.next_at && self.drop.is_none() && delay >= target + self.least_queue();
         if !may || !(drains_in_vain || is_lowered_in_vain) {
@@ -381,7 +381,7 @@ impl Adaptive {
         self.occupancy.restart();
         if seconds < LONG.as_secs_f64() {
             self.hold_below(now, measured.unwrap_or(above), HOLD, Some((seconds, error)));
-        } else if self.signal.one_sided() >= ONE_SIDED {
+        } else if self.signal.one_sided_shaped() >= ONE_SIDED {
             self.hold_below(now, measured.unwrap_or(above), HOLD, None);
         } else {
             (self.ceiling, self.full) = (None, Some(above));

@@ -103,7 +103,8 @@ impl Adaptive {
     /// What C may be where the cell carries `rate` bit/s: what comes up, and the box drops, has taken its part of that. It is no
     /// [drop](CapacityDrop), however much it is.
     pub(super) fn without_dropped(&self, rate: f64) -> f64 {
-        match self.occupancy.dropped() {
+        let [bypassing, _] = self.signal.beside();
+        match self.occupancy.dropped() - bypassing {
             dropped if dropped > 0.0 => (FURTHER * (rate - dropped)).max(rate.min(DROP * self.c)),
             _ => rate,
         }

@@ -386,12 +386,21 @@ impl Signal {
         known.max(self.datagrams_lately) / all.max(1.0)
     }
 
+    /// The same of what the box shapes. UDP that passes the box by goes up: no queue of the AP is full of it, so delay tells what it leaves.
+    pub(super) fn one_sided_shaped(&self) -> f64 {
+        let all: f64 = self.stations.iter().map(|seen| seen.lately).sum();
+        (self.one_sided().min(1.0) - self.bypassing() / all.max(1.0)).max(0.0)
+    }
+
     /// What passes the box by, and what else may not back off, in bit/s, of about the last second.
     pub(super) fn beside(&self) -> [f64; 2] {
-        let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
-        let (all, bypassing) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_bypassing));
-        let one_sided = (self.one_sided().min(1.0) * all - bypassing).max(0.0);
-        [bypassing, one_sided].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
+        let all: f64 = self.stations.iter().map(|seen| seen.lately).sum();
+        [self.bypassing(), self.one_sided_shaped() * all].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
+    }
+
+    /// Bytes that passed the box by in about the last second.
+    fn bypassing(&self) -> f64 {
+        self.stations.iter().map(|seen| seen.lately_bypassing).sum()
     }
 
     /// Next to nothing comes back for what the station sends or gets: whoever sends it does not know of losses.

@@ -122,7 +122,7 @@ impl Adaptive {
 
     /// Beside a one-sided load no round trip was as long as a full queue, however short that is: a trial would cost more than it finds.
     fn met_no_queue(&self, now: Instant) -> bool {
-        if self.signal.one_sided() < ONE_SIDED {
+        if self.signal.one_sided_shaped() < ONE_SIDED {
             return false;
         }
         let queue = least_queue(self.c);
