@@ -45,6 +45,11 @@ pub enum Goal {
 }
 
 impl Goal {
+    /// Whether it bounds a time.
+    pub(crate) fn is_time(&self) -> bool {
+        matches!(self, Goal::Delay { .. } | Goal::Files { .. })
+    }
+
     /// Positions of the stations that it names; all for a goal without a name.
     pub(crate) fn stations(&self, scenario: &Scenario) -> Vec<usize> {
         let (Goal::Goodput { who, .. } | Goal::Delay { who, .. } | Goal::Files { who, .. }) = self else {
@@ -226,6 +231,15 @@ impl Goal {
             }
             Goal::Level(_) | Goal::Delay { .. } | Goal::Files { .. } => None,
         }
+    }
+
+    /// The same, for equal shares of the station whose share is furthest from that.
+    pub(crate) fn lean(&self, sample: &Sample) -> Option<f64> {
+        if !matches!(self, Goal::Level(level) if (level - 1.0).abs() < f64::EPSILON) {
+            return self.side(sample);
+        }
+        let logs = sample.levels().into_iter().filter_map(|(_, level)| level.mean.filter(|mean| *mean > 0.0));
+        logs.map(f64::ln).max_by(|a, b| a.abs().total_cmp(&b.abs()))
     }
 
     /// The delay that a goal of this kind is about, at the station where it is longest.

@@ -44,6 +44,8 @@ pub(crate) struct Outcome {
     pub(super) shortfall: f64,
     /// Below or above the first goal that has two sides; `None` without such a goal.
     pub(super) side: Option<f64>,
+    /// The same, also of a goal about all stations: of the station that is furthest from it.
+    pub(super) lean: Option<f64>,
     pub(crate) goodput: f64,
     pub(crate) fairness: f64,
     pub(crate) delay_s: f64,

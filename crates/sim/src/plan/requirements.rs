@@ -35,7 +35,7 @@ impl Requirements {
 
     /// Whether all goals are about delays and transfer times: then nobody asked for a less fair cell.
     pub(super) fn is_about_time_only(&self) -> bool {
-        self.goals.iter().all(|goal| matches!(goal, Goal::Delay { .. } | Goal::Files { .. }))
+        self.goals.iter().all(Goal::is_time)
     }
 
     /// What is wrong with asking this of `scenario`: the mistake and its remedy.

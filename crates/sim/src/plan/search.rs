@@ -44,6 +44,12 @@ const BUDGET: f64 = 56e6;
 /// The same in a cell of aggregates, where families have more kinds: about 20 s. There the search also looks across kinds, beside near misses,
 /// and proves more; elsewhere it comes within 5 % of ten times the work without (docs/planner.md).
 const BUDGET_AGGREGATED: f64 = 220e6;
+/// Where candidates carry more than the best by this factor and miss the requirements, a few between two of them are looked at: on a thin
+/// surface that is met with much goodput.
+const AMPLY: f64 = 1.2;
+const AMPLE: usize = 6;
+/// Both miss the goal by fewer tolerances than that.
+const NEAR: f64 = 2.5;
 const FACTORS: (f64, f64) = (0.5, 1.4);
 /// Most in a cell of aggregates, where families have more kinds.
 const MOST_AGGREGATED: f64 = 2.5;
@@ -202,7 +208,7 @@ impl<'a> Search<'a> {
             self.look(&unseen(children, seen), FIRST, seen)?;
         }
         for _ in 0..CROSSINGS.0 {
-            let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1));
+            let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1), |outcome| outcome.side);
             self.look(&proposals, FIRST, seen)?;
         }
         let long = proposals::shorter(&self.elites(seen, as_is, many(16)), &self.ranges);
@@ -235,6 +241,14 @@ impl<'a> Search<'a> {
                 let missed = near_misses(second, proved, before);
                 near.extend(proposals::beside(&missed, &self.ranges, false));
                 near.extend(proposals::across(&missed, &self.ranges));
+            } else if before > 0.0 {
+                let is_ample = |o: &&Outcome| {
+                    !o.meets
+                        && o.goodput > AMPLY * before
+                        && o.lean.is_some_and(|lean| lean.abs() < NEAR * self.required.tolerance.ln_1p())
+                };
+                let ample: Vec<Outcome> = second.iter().filter(is_ample).cloned().collect();
+                near.extend(cross::between(&ample, &self.ranges, many(AMPLE), |outcome| outcome.lean));
             }
             self.look(&unseen(near, &known), self.second(), second)?;
             self.prove((second, third, proved), &many)?;

@@ -42,12 +42,18 @@ pub(super) fn edges(seen: &[Outcome], ranges: &Ranges, best: f64, most: usize) -
     pairs.iter().take(most).flat_map(between).collect()
 }
 
-/// At most `most` points, the most promising first, a third of them of one family: where the goodput of the worse end is highest.
-pub(super) fn between(seen: &[Outcome], ranges: &Ranges, most: usize) -> Vec<Proposal> {
+/// At most `most` points between two on opposite sides by `side`, the most promising first, a third of them of one family: where the goodput of
+/// the worse end is highest.
+pub(super) fn between(
+    seen: &[Outcome],
+    ranges: &Ranges,
+    most: usize,
+    side: impl Fn(&Outcome) -> Option<f64>,
+) -> Vec<Proposal> {
     let mut pairs: Vec<(f64, usize, usize)> = Vec::new();
     let sided: Vec<(usize, f64)> = (0..seen.len())
         .filter(|index| seen[*index].starved.is_nobody() && !seen[*index].at.is_empty())
-        .filter_map(|index| Some((index, seen[index].side.filter(|side| side.is_finite())?)))
+        .filter_map(|index| Some((index, side(&seen[index]).filter(|side| side.is_finite())?)))
         .collect();
     for (below, _) in sided.iter().filter(|(_, side)| *side < 0.0) {
         for (above, _) in sided.iter().filter(|(_, side)| *side > 0.0) {
@@ -61,7 +67,7 @@ pub(super) fn between(seen: &[Outcome], ranges: &Ranges, most: usize) -> Vec<Pro
     let mut proposals: Vec<Proposal> = Vec::new();
     for (_, below, above) in pairs {
         let (a, b) = (&seen[below], &seen[above]);
-        let (Some(family), Some(from), Some(to)) = (a.of, a.side, b.side) else { continue };
+        let (Some(family), Some(from), Some(to)) = (a.of, side(a), side(b)) else { continue };
         let of_family =
             proposals.iter().filter(|(other, _, _)| other.is_some_and(|other| other.name == family.name)).count();
         if proposals.len() >= most || of_family >= most.div_ceil(3) {

@@ -19,11 +19,10 @@ impl Search<'_> {
     /// What `sample` of a look says of the candidate.
     pub(super) fn outcome(&self, (family, at, change): &Proposal, sample: Sample, rung: Rung) -> Outcome {
         let required = self.required;
-        let doubt = rung.doubt();
-        let mut misses: Vec<f64> =
-            required.goals.iter().map(|goal| goal.miss(&sample, required.tolerance, rung.margin, doubt)).collect();
+        let miss = |goal: &Goal, widths| goal.miss(&sample, required.tolerance, rung.margin, widths * rung.doubt(goal));
+        let mut misses: Vec<f64> = required.goals.iter().map(|goal| miss(goal, 1.0)).collect();
         // Times in queues are skewed: few replicas may lack the long ones.
-        let is_missed = |goal: &Goal| goal.miss(&sample, required.tolerance, rung.margin, 2.0 * doubt) > 0.0;
+        let is_missed = |goal: &Goal| miss(goal, 2.0) > 0.0;
         let is_close = rung.replicas < PROOF.replicas && required.goals.iter().any(is_missed);
         let by_means = |goal: &Goal| goal.miss(&sample, required.tolerance, 1.0, 0.0) <= 0.0;
         let means_met: Vec<bool> = required.goals.iter().map(by_means).collect();
@@ -81,6 +80,7 @@ impl Search<'_> {
             meets: shortfall <= 0.0 && sample.goodput() > 0.0,
             shortfall,
             side: required.goals.iter().find_map(|goal| goal.side(&sample)),
+            lean: required.goals.iter().find_map(|goal| goal.lean(&sample)),
             starved,
             least: least(sample.scenario, shares.iter()),
             risk,
