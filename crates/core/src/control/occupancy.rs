@@ -32,8 +32,8 @@ const OFTEN: f64 = 0.75;
 const CAPPED: f64 = 0.9;
 /// Below this share of C not all of C is used.
 const USED: f64 = 0.97;
-/// What is counted over C, where senders lose little, and while uploads of twenty stations follow a C that falls.
-const BEYOND: f64 = 1.06;
+/// What is counted over C, where senders lose little.
+const BEYOND: f64 = 1.03;
 /// A station with less than this share of an equal part has little traffic.
 const PART: f64 = 0.25;
 /// Those that wait get more than those that do not by this factor.
