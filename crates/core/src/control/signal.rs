@@ -379,23 +379,27 @@ impl Signal {
     /// Share of what passes whose senders may not back off: UDP where that is counted, or what next to nothing comes back for, so that
     /// its sender does not know of losses. 0 where neither UDP nor directions are counted.
     pub(super) fn one_sided(&self) -> f64 {
-        let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
-        let (all, up) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_up));
-        let one_sided = sum(&|seen| if seen.is_one_sided() { seen.lately } else { 0.0 });
-        let known = if up > 0.0 { one_sided } else { 0.0 };
-        known.max(self.datagrams_lately) / all.max(1.0)
+        self.one_sided_by(|seen| seen.lately)
     }
 
     /// The same of what the box shapes. UDP that passes the box by goes up: no queue of the AP is full of it, so delay tells what it leaves.
     pub(super) fn one_sided_shaped(&self) -> f64 {
-        let all: f64 = self.stations.iter().map(|seen| seen.lately).sum();
-        (self.one_sided().min(1.0) - self.bypassing() / all.max(1.0)).max(0.0)
+        self.one_sided_by(|seen| seen.lately - seen.lately_bypassing)
+    }
+
+    /// UDP is counted without what passes the box by.
+    fn one_sided_by(&self, bytes: impl Fn(&Seen) -> f64) -> f64 {
+        let sum = |of: &dyn Fn(&Seen) -> f64| self.stations.iter().map(of).sum::<f64>();
+        let (all, up) = (sum(&|seen| seen.lately), sum(&|seen| seen.lately_up));
+        let one_sided = sum(&|seen| if seen.is_one_sided() { bytes(seen) } else { 0.0 });
+        let known = if up > 0.0 { one_sided } else { 0.0 };
+        known.max(self.datagrams_lately) / all.max(1.0)
     }
 
     /// What passes the box by, and what else may not back off, in bit/s, of about the last second.
     pub(super) fn beside(&self) -> [f64; 2] {
         let all: f64 = self.stations.iter().map(|seen| seen.lately).sum();
-        [self.bypassing(), self.one_sided_shaped() * all].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
+        [self.bypassing(), self.one_sided_shaped().min(1.0) * all].map(|bytes| 8.0 * bytes / ACTIVE.as_secs_f64())
     }
 
     /// Bytes that passed the box by in about the last second.
@@ -428,5 +432,29 @@ impl Signal {
     /// The station sends a load of UDP past the box: its delay is its own doing (detti2011 App. IV).
     pub(super) fn sends_udp(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].udp_at, now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A video call that passes the box by on its way up, and is shaped on its way down; in bytes a tenth of a second.
+    #[test]
+    fn uplink_udp_past_the_box_hides_none_that_comes_down() {
+        let mut signal = Signal::new(2);
+        let mut views = [StationView::default(); 2];
+        for look in 0..20 {
+            views[0].totals.down += Bytes(10_000);
+            views[0].totals.up += Bytes(10_400);
+            views[0].totals.up_bypassing += Bytes(10_000);
+            views[0].datagrams += Bytes(10_000);
+            views[1].totals.down += Bytes(30_000);
+            views[1].totals.up += Bytes(1_200);
+            signal.observe(Instant::ZERO + Duration::from_millis(100) * look, &views, 10e6);
+        }
+        let [bypassing, shaped] = signal.beside();
+        assert!((bypassing / shaped - 1.0).abs() < 0.01, "{bypassing} {shaped}");
+        assert!(signal.one_sided_shaped() > 0.15, "{}", signal.one_sided_shaped());
     }
 }
