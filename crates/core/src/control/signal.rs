@@ -1,9 +1,12 @@
 //! Which stations are awake, how much traffic passes, and whether any packet comes from the stations at all.
 
+mod turn;
+
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
+use self::turn::Turn;
 use super::StationView;
 use crate::shaper::Totals;
 use crate::units::{Bytes, Duration, Instant};
@@ -44,9 +47,6 @@ pub(super) const VOUCHES: f64 = 0.25;
 
 /// Least share of what passes that makes it a load beside which C is looked for in another way.
 pub(super) const ONE_SIDED: f64 = 0.04;
-
-/// One of so many probes goes to all stations alike; the others follow their bytes.
-const IN_TURN: u32 = 3;
 
 /// What the counters of the box say between two looks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,16 +92,6 @@ struct Answers {
     down: f64,
     /// Bytes up and down since the start, until then.
     until: (u64, u64),
-}
-
-/// Who is asked when.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Turn {
-    /// Probes so far.
-    probes: u32,
-    /// The next station in turn, and the one that was asked last.
-    next: usize,
-    asked: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -328,52 +318,6 @@ impl Signal {
     /// The station has traffic, so it is awake.
     pub(super) fn is_active(&self, station: usize, now: Instant) -> bool {
         recent(self.stations[station].active_at, now)
-    }
-
-    /// Whom to ask next of those that `may` be asked: one of [`IN_TURN`] is the next in turn, the others are asked the more often
-    /// the more they carry. So many that hardly send and answer late do not outvote the few that are busy. Those that are
-    /// not believed are asked in turn only.
-    pub(super) fn next_asked(
-        &mut self,
-        may: impl Fn(&Self, usize) -> bool,
-        is_believed: impl Fn(usize) -> bool,
-    ) -> Option<usize> {
-        let (first, last) = (self.turn.next, self.turn.asked);
-        let mut asked: Vec<usize> =
-            (0..self.stations.len()).filter(|station| !self.is_absent(*station) && may(self, *station)).collect();
-        if asked.len() > 1 {
-            asked.retain(|station| Some(*station) != last);
-        }
-        self.turn.probes = self.turn.probes.wrapping_add(1);
-        let next = if self.turn.probes.is_multiple_of(IN_TURN) {
-            let next = asked.iter().copied().find(|station| *station >= first).or(asked.first().copied())?;
-            self.turn.next = next + 1;
-            next
-        } else {
-            let believed: Vec<usize> = asked.iter().copied().filter(|station| is_believed(*station)).collect();
-            // Those that carry much more each may be believed again, if they are asked.
-            let carried = |station: &usize| self.stations[*station].lately;
-            let most = believed.iter().map(carried).fold(0.0, f64::max);
-            let is_little = most < VOUCHES * typical(asked.iter().map(carried));
-            self.busiest(if believed.is_empty() || is_little { &asked } else { &believed })?
-        };
-        self.turn.asked = Some(next);
-        Some(next)
-    }
-
-    /// The next of `asked`: each is asked in proportion to its share of their bytes.
-    fn busiest(&mut self, asked: &[usize]) -> Option<usize> {
-        let all: f64 = asked.iter().map(|station| self.stations[*station].lately).sum();
-        let mut next = *asked.first()?;
-        for station in asked.iter().copied() {
-            let seen = &mut self.stations[station];
-            seen.owed += if all > 0.0 { seen.lately / all } else { 1.0 / asked.len() as f64 };
-            if self.stations[station].owed > self.stations[next].owed {
-                next = station;
-            }
-        }
-        self.stations[next].owed -= 1.0;
-        Some(next)
     }
 
     /// Share of what passes whose senders may not back off: UDP where that is counted, or what next to nothing comes back for, so that
