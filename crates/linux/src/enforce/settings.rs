@@ -326,7 +326,7 @@ impl Settings {
 
     /// Removes what is set for `station`.
     pub fn remove(&mut self, station: &Station) -> Option<Setting> {
-        keys(station).filter_map(|key| self.stations.remove(&key)).last()
+        if self.stations.is_empty() { None } else { keys(station).filter_map(|key| self.stations.remove(&key)).last() }
     }
 
     /// Removes what is set under `key`, as it is kept.

@@ -3,6 +3,7 @@
 mod addresses;
 mod admit;
 mod air;
+mod known;
 mod layout;
 mod place;
 mod plans;
@@ -11,7 +12,7 @@ mod station;
 mod tests;
 mod wan;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::IpAddr;
 
 use fairair_core::control::CapacityParams;
@@ -24,6 +25,7 @@ pub use self::station::Station;
 
 use self::admit::{MOST_OF_AN_AP, SILENCE_S, is_list};
 use self::air::is_rate_told;
+use self::known::Known;
 use super::config::{Ap, Config, Mode};
 use super::datapath::{MOST_LEAVES, MOST_POOLS, leaf_minor, newcomers_minor, slot_of};
 pub use super::discovery::Source;
@@ -117,10 +119,18 @@ impl Site {
     /// # Errors
     /// More classes than there can be; the site is then as before.
     pub fn configure(&mut self, config: Config) -> Result<(), Full> {
+        *self = self.configured(config)?;
+        Ok(())
+    }
+
+    /// The same as another site.
+    ///
+    /// # Errors
+    /// More classes than there can be.
+    pub fn configured(&self, config: Config) -> Result<Site, Full> {
         let mut next = self.clone();
         next.take(config)?;
-        *self = next;
-        Ok(())
+        Ok(next)
     }
 
     fn take(&mut self, config: Config) -> Result<(), Full> {
@@ -148,6 +158,7 @@ impl Site {
         }
         let previous = std::mem::replace(&mut self.config, config);
         let known = self.stations.clone();
+        let by_mark = Known::new(&known);
         let is_by_station = self.config.policy.is_by_station();
         if !is_by_station {
             self.fix_classes()?;
@@ -158,12 +169,7 @@ impl Site {
         for station in self.config.stations.clone() {
             let (pool, ap) = self.pool_of(&station);
             // A station that was found before it was named keeps its class.
-            let old = known.iter().find(|old| {
-                let same = old.name == station.name && old.source == Source::Config
-                    || old.mac.is_some() && old.mac == station.mac
-                    || station.addresses.iter().any(|address| old.addresses.contains(address));
-                same && old.pool == pool && !named.contains(&old.slot)
-            });
+            let old = by_mark.of(&station).find(|old| old.pool == pool && !named.contains(&old.slot));
             named.extend(old.map(|old| old.slot));
             let slot = match old.filter(|_| keeps).map_or_else(|| self.number(), |old| Ok(old.slot)) {
                 // Only the machines that set C would know it.
@@ -193,6 +199,8 @@ impl Site {
                 is_listed: true,
             });
         }
+        // A name of the file is its station's.
+        let mut taken: HashSet<String> = stations.iter().map(|own: &Station| own.name.to_ascii_lowercase()).collect();
         for mut old in known.into_iter().filter(|old| old.source != Source::Config) {
             let is_excluded =
                 self.is_excluded(None, old.mac) || old.addresses.iter().any(|own| self.is_excluded(Some(*own), None));
@@ -204,10 +212,10 @@ impl Site {
                 let Ok(slot) = self.number() else { continue };
                 old.slot = slot;
             }
-            // A name of the file is its station's.
-            if stations.iter().any(|own: &Station| own.name.eq_ignore_ascii_case(&old.name)) {
+            if taken.contains(&old.name.to_ascii_lowercase()) {
                 old.name = old.own_name();
             }
+            taken.insert(old.name.to_ascii_lowercase());
             stations.push(old);
         }
         self.stations = stations;

@@ -334,8 +334,7 @@ impl Daemon {
             return Err(Refused::Fixed("mode"));
         }
         let mtu = self.mtu(&config)?;
-        let mut site = self.site.clone();
-        site.configure(config)?;
+        let site = self.site.configured(config)?;
         let layout = site.layout(mtu);
         Ok((site, layout, mtu))
     }

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use fairair_core::control::log::{Event, Recorder};
 use fairair_core::control::{
@@ -16,7 +16,7 @@ use super::passed::{Look, Passed};
 use super::strangers::{STRANGERS, Strangers};
 use super::why::MEASURED;
 use crate::enforce::datapath::{Arrivals, ClassStats, leaf_minor, newcomers_minor};
-use crate::enforce::site::{Site, SitePool};
+use crate::enforce::site::{Site, SitePool, Station};
 
 /// Uplink UDP below this, in bytes between two looks, is a question to a name server, not a load.
 pub(super) const UDP_LOAD: u64 = 1500;
@@ -350,20 +350,19 @@ impl PoolControl {
         let before = std::mem::take(&mut self.common);
         let common = site.common_classes(self.id);
         self.common = common.map(|minor| (minor, before.get(&minor).copied().unwrap_or(0))).collect();
-        let stations = site.stations();
-        let own = |slot: u16| stations.iter().any(|station| station.pool == self.id && station.slot == slot);
+        let stations = || site.stations().iter().filter(|station| station.pool == self.id);
+        let by_slot: HashMap<u16, &Station> = stations().map(|station| (station.slot, station)).collect();
         for (position, view) in self.positions.iter_mut().zip(&mut self.views) {
-            if position.is_some_and(|(slot, _)| !own(slot)) {
+            if position.is_some_and(|(slot, _)| !by_slot.contains_key(&slot)) {
                 *position = None;
                 *view = StationView { is_absent: true, backlog: 0, is_at_cap: false, ..*view };
             }
         }
-        for station in stations.iter().filter(|station| station.pool == self.id) {
-            if self.positions.iter().flatten().any(|(slot, _)| *slot == station.slot) {
-                continue;
-            }
-            let is_free = |position: &usize| *position != NEWCOMERS && self.positions[*position].is_none();
-            let free = (0..self.positions.len()).find(is_free).unwrap_or_else(|| {
+        let placed: HashSet<u16> = self.positions.iter().flatten().map(|(slot, _)| *slot).collect();
+        let is_free = |own: &usize| *own != NEWCOMERS && self.positions[*own].is_none();
+        let mut free = (0..self.positions.len()).filter(is_free).collect::<Vec<_>>().into_iter();
+        for station in stations().filter(|station| !placed.contains(&station.slot)) {
+            let free = free.next().unwrap_or_else(|| {
                 self.positions.push(None);
                 self.views.push(StationView::default());
                 self.positions.len() - 1
@@ -376,9 +375,9 @@ impl PoolControl {
         let mut known = BTreeMap::new();
         for (position, view) in self.positions.iter().zip(&mut self.views) {
             let Some((slot, _)) = position else { continue };
-            let station = stations.iter().find(|station| station.pool == self.id && station.slot == *slot);
-            view.air_ns =
-                station.map_or(0, |station| *known.entry(station.rate).or_insert_with(|| site.air_ns(station)));
+            view.air_ns = by_slot
+                .get(slot)
+                .map_or(0, |station| *known.entry(station.rate).or_insert_with(|| site.air_ns(station)));
         }
         self.recorder.grow(self.positions.len());
         self.capacity.grow(self.positions.len());

@@ -1,5 +1,7 @@
 //! What stations have by the file and by settings.
 
+use std::collections::HashMap;
+
 use super::{Site, Source};
 use crate::enforce::config::{Config, Plan};
 use crate::enforce::settings::Settings;
@@ -13,7 +15,7 @@ impl Site {
     /// Takes other settings.
     pub fn set_settings(&mut self, settings: Settings) {
         self.settings = settings;
-        (0..self.stations.len()).for_each(|position| self.settle(position));
+        self.settle_all();
     }
 
     /// Gives the station at `position` what the file says, and over that what is set for it.
@@ -25,17 +27,32 @@ impl Site {
         self.stations[position].plan = self.settings.plan(station, plan, &self.config.plans);
     }
 
+    /// [`Self::settle`] for all of them.
+    pub(super) fn settle_all(&mut self) {
+        let of_file = plans(&self.config);
+        for station in &mut self.stations {
+            let own = of_file.get(station.name.as_str()).filter(|_| station.source == Source::Config);
+            station.plan = self.settings.plan(station, own.copied().unwrap_or_default(), &self.config.plans);
+        }
+    }
+
     /// The configuration has the last word where it has just said something else than `previous`: settings end of stations
     /// that have another plan, weight or cap in it now, and those with a plan that is no longer there.
     pub(super) fn end_settings(&mut self, previous: &Config) {
-        let of = |config: &Config, name: &str| config.stations.iter().find(|own| own.name == name).map(|own| own.plan);
+        let (before, now) = (plans(previous), plans(&self.config));
         for station in self.stations.iter().filter(|station| station.source == Source::Config) {
-            if of(previous, &station.name).unwrap_or_default() != of(&self.config, &station.name).unwrap_or_default() {
+            let of = |plans: &HashMap<&str, Plan>| plans.get(station.name.as_str()).copied().unwrap_or_default();
+            if of(&before) != of(&now) {
                 self.settings.remove(station);
             }
         }
         let plans = &self.config.plans;
         self.settings.end(|setting| setting.plan.as_ref().is_some_and(|plan| !plans.contains_key(plan)));
-        (0..self.stations.len()).for_each(|position| self.settle(position));
+        self.settle_all();
     }
+}
+
+/// What the file says for its stations, by name.
+fn plans(config: &Config) -> HashMap<&str, Plan> {
+    config.stations.iter().map(|own| (own.name.as_str(), own.plan)).collect()
 }
