@@ -15,8 +15,9 @@ use crate::units::Instant;
 /// C while the queue drains, as a share of what the cell delivers.
 const DRAIN: f64 = 0.25;
 
-/// The lower C, the more of what comes up is dropped: C goes by this factor below what is left.
-const FURTHER: f64 = 0.9;
+/// The lower C, the more is dropped of what comes up unasked. So C goes below what is left by this part of the share that is dropped: a
+/// few per cent are losses of senders that back off.
+const FURTHER: f64 = 0.6;
 
 /// A drop that is being followed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,7 +106,10 @@ impl Adaptive {
     pub(super) fn without_dropped(&self, rate: f64) -> f64 {
         let [bypassing, _] = self.signal.beside();
         match self.occupancy.dropped() - bypassing {
-            dropped if dropped > 0.0 => (FURTHER * (rate - dropped)).max(rate.min(DROP * self.c)),
+            dropped if dropped > 0.0 => {
+                let share = (dropped / rate).min(1.0);
+                (rate * (1.0 - share) * (1.0 - FURTHER * share)).max(rate.min(DROP * self.c))
+            }
             _ => rate,
         }
     }
