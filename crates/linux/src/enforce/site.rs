@@ -26,7 +26,8 @@ pub use self::station::Station;
 use self::admit::{MOST_OF_AN_AP, SILENCE_S, is_list};
 use self::air::is_rate_told;
 use self::known::Known;
-use super::config::{Ap, Config, Mode};
+use self::plans::plans;
+use super::config::{Ap, Config, Mac, Mode};
 use super::datapath::{MOST_LEAVES, MOST_POOLS, leaf_minor, newcomers_minor, slot_of};
 pub use super::discovery::Source;
 use super::discovery::{Associations, Sighting};
@@ -165,23 +166,32 @@ impl Site {
         }
         // Numbers of classes are for stations that have one.
         let keeps = previous.policy.is_by_station() == is_by_station;
-        let (mut stations, mut named) = (Vec::new(), BTreeSet::new());
+        let (mut stations, mut named, mut was) = (Vec::new(), BTreeSet::new(), Vec::new());
+        let plans = plans(&previous);
+        let of_file: HashSet<IpAddr> = self.config.stations.iter().flat_map(|own| own.addresses.clone()).collect();
+        let mut macs: HashSet<Mac> = self.config.stations.iter().filter_map(|own| own.mac).collect();
         for station in self.config.stations.clone() {
             let (pool, ap) = self.pool_of(&station);
-            // A station that was found before it was named keeps its class.
-            let old = by_mark.of(&station).find(|old| old.pool == pool && !named.contains(&old.slot));
+            // A device that was found before it was named keeps its class.
+            let alike = by_mark.of(&station);
+            let old = alike.iter().copied().find(|old| old.pool == pool && !named.contains(&old.slot));
             named.extend(old.map(|old| old.slot));
             let slot = match old.filter(|_| keeps).map_or_else(|| self.number(), |old| Ok(old.slot)) {
                 // Only the machines that set C would know it.
                 Err(_) if !is_by_station => continue,
                 slot => slot?,
             };
+            // The device may have had another name.
+            let of_name =
+                |old: &Station| plans.get(old.name.as_str()).copied().filter(|_| old.source == Source::Config);
+            was.push(alike.first().copied().and_then(of_name).unwrap_or_default());
             // Who has its address is still the device that it was.
             let is_same = |old: &&Station| station.addresses.iter().any(|address| old.addresses.contains(address));
-            let mac = station.mac.or_else(|| old.filter(is_same)?.mac);
-            let mut addresses = Addresses::of_file(station.addresses);
-            if let Some(old) = old.filter(|old| old.mac.is_some() && old.mac == mac) {
-                addresses.inherit(&old.addresses);
+            let mut known_macs = alike.iter().copied().filter(is_same).filter_map(|old| old.mac);
+            let mac = station.mac.or_else(|| known_macs.find(|mac| macs.insert(*mac)));
+            let mut addresses = Addresses::of_file(station.addresses.iter().copied());
+            for old in alike.iter().filter(|old| old.mac.is_some() && old.mac == mac) {
+                addresses.inherit(&old.addresses, |address| of_file.contains(address));
             }
             // Facts from leases and association lists stay; facts from the old file go with its line.
             let told = old.filter(|old| !is_rate_told(&previous, old)).and_then(|old| old.rate);
@@ -204,7 +214,11 @@ impl Site {
         for mut old in known.into_iter().filter(|old| old.source != Source::Config) {
             let is_excluded =
                 self.is_excluded(None, old.mac) || old.addresses.iter().any(|own| self.is_excluded(Some(*own), None));
-            if named.contains(&old.slot) || self.pool_with(&old.ap) != Some(old.pool) || is_excluded {
+            // What the file names is its station's, though that may have kept another class.
+            let is_named = named.contains(&old.slot) || old.mac.is_some_and(|mac| macs.contains(&mac));
+            old.addresses.remove_if(|address| of_file.contains(address));
+            let is_nobody = old.mac.is_none() && old.addresses.is_empty();
+            if is_named || is_nobody || self.pool_with(&old.ap) != Some(old.pool) || is_excluded {
                 continue;
             }
             if !keeps {
@@ -219,7 +233,7 @@ impl Site {
             stations.push(old);
         }
         self.stations = stations;
-        self.end_settings(&previous);
+        self.end_settings(&was);
         Ok(())
     }
 

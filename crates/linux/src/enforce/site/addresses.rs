@@ -55,9 +55,9 @@ impl Addresses {
         Addresses(addresses.into_iter().map(|address| (address, told)).collect())
     }
 
-    /// Takes what the same station had before; what an earlier file named counts as heard.
-    pub(super) fn inherit(&mut self, old: &Addresses) {
-        for (address, told) in &old.0 {
+    /// Takes what the same station had before, but for what `is_named` of others; what an earlier file named counts as heard.
+    pub(super) fn inherit(&mut self, old: &Addresses, is_named: impl Fn(&IpAddr) -> bool) {
+        for (address, told) in old.0.iter().filter(|(address, _)| !is_named(address)) {
             let evidence = if told.evidence == Evidence::File { Evidence::Heard } else { told.evidence };
             self.0.entry(*address).or_insert(Told { evidence, ..*told });
         }
@@ -65,6 +65,11 @@ impl Addresses {
 
     pub(super) fn remove(&mut self, address: &IpAddr) {
         self.0.remove(address);
+    }
+
+    /// Removes those that `is_named`.
+    pub(super) fn remove_if(&mut self, is_named: impl Fn(&IpAddr) -> bool) {
+        self.0.retain(|address, _| !is_named(address));
     }
 
     /// The station has `address`; one that was not named for `age_s` is silent. Answers whether it is among them now.

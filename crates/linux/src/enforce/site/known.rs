@@ -33,12 +33,14 @@ impl<'a> Known<'a> {
         Known { stations, positions }
     }
 
-    /// Those that may be `station`: by name, MAC address or an address; in the order in which they came.
-    pub(super) fn of(&self, station: &config::Station) -> impl Iterator<Item = &'a Station> {
+    /// Those that may be `station`, in the order in which it is looked for: who has its MAC address or one of its addresses, and of these who had its
+    /// name, then who only had its name.
+    pub(super) fn of(&self, station: &config::Station) -> Vec<&'a Station> {
         let addresses = station.addresses.iter().copied().map(Mark::Address);
-        let marks = [Mark::Name(&station.name)].into_iter().chain(station.mac.map(Mark::Mac)).chain(addresses);
-        let found: BTreeSet<usize> = marks.filter_map(|mark| self.positions.get(&mark)).flatten().copied().collect();
-        let stations = self.stations;
-        found.into_iter().map(move |position| &stations[position])
+        let at = |mark| self.positions.get(&mark).into_iter().flatten().copied();
+        let devices: BTreeSet<usize> = station.mac.map(Mark::Mac).into_iter().chain(addresses).flat_map(at).collect();
+        let named: BTreeSet<usize> = at(Mark::Name(&station.name)).collect();
+        let (both, device) = (devices.intersection(&named), devices.difference(&named));
+        both.chain(device).chain(named.difference(&devices)).map(|own| &self.stations[*own]).collect()
     }
 }

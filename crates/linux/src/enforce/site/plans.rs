@@ -36,13 +36,12 @@ impl Site {
         }
     }
 
-    /// The configuration has the last word where it has just said something else than `previous`: settings end of stations
-    /// that have another plan, weight or cap in it now, and those with a plan that is no longer there.
-    pub(super) fn end_settings(&mut self, previous: &Config) {
-        let (before, now) = (plans(previous), plans(&self.config));
-        for station in self.stations.iter().filter(|station| station.source == Source::Config) {
-            let of = |plans: &HashMap<&str, Plan>| plans.get(station.name.as_str()).copied().unwrap_or_default();
-            if of(&before) != of(&now) {
+    /// The configuration has the last word where it has just said something else: settings end of stations whose devices had another
+    /// plan, weight or cap in it until now, as `was` has them for its stations, and those with a plan that is no longer there.
+    pub(super) fn end_settings(&mut self, was: &[Plan]) {
+        let now = plans(&self.config);
+        for (station, was) in self.stations.iter().zip(was) {
+            if now.get(station.name.as_str()) != Some(was) {
                 self.settings.remove(station);
             }
         }
@@ -53,6 +52,6 @@ impl Site {
 }
 
 /// What the file says for its stations, by name.
-fn plans(config: &Config) -> HashMap<&str, Plan> {
+pub(super) fn plans(config: &Config) -> HashMap<&str, Plan> {
     config.stations.iter().map(|own| (own.name.as_str(), own.plan)).collect()
 }
