@@ -1,6 +1,9 @@
 //! `fairair vsb check`: what it says is what `run` and `reload` then do.
 
+use std::collections::BTreeSet;
+
 use crate::bench::{Bench, Place, needs_root};
+use crate::operator::until;
 
 const OPEN: &str = "
 [[ap]]
@@ -133,6 +136,33 @@ fn what_the_kernel_refuses_is_found() {
     assert_eq!(code, Some(if has_it { 0 } else { 2 }), "{found}");
     assert_eq!(found.contains("FAIL rehearsal in an empty network namespace: tc refused"), !has_it, "{found}");
     assert_eq!(found.contains("write leaf = \"auto\""), !has_it, "{found}");
+}
+
+/// A reload that the kernel refuses is found out before anything changes: no queue is lost, and nobody else is blamed.
+#[test]
+fn a_reload_that_the_kernel_refuses_takes_no_queue() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    bench.configure(&format!("{OPEN}{DESK}"));
+    bench.start(&[]);
+    // The kernel numbers those that are made anew.
+    let queues = || {
+        let shown = bench.run(Place::Box, &["tc", "qdisc", "show", "dev", "fairair0"]);
+        shown.lines().filter(|line| line.contains("bfifo")).map(str::to_owned).collect::<BTreeSet<_>>()
+    };
+    until(8, &bench, || [" 2002:17", " 2101:17"].iter().all(|own| queues().iter().any(|line| line.contains(own))));
+    let before = queues();
+    bench.configure(&format!("leaf = \"fq_codel\"\n{OPEN}{DESK}"));
+    let probe = ["tc", "qdisc", "add", "dev", "lan", "root", "fq_codel"];
+    let has_it = bench.command(Place::Box, &probe).output().expect("tc").status.success();
+    let reload = bench.vsb(&["reload"]);
+    let told = String::from_utf8_lossy(&reload.stderr).into_owned();
+    assert_eq!(reload.status.success(), has_it, "{told}");
+    assert_eq!(told.contains("leaf = \"auto\""), !has_it, "{told}");
+    assert_eq!(queues() == before, !has_it, "{:?}", queues());
+    std::thread::sleep(std::time::Duration::from_secs(12));
+    assert!(!bench.log().contains("by others"), "{}", bench.log());
+    assert!(!bench.dump().contains("fairair-try"));
 }
 
 /// In routed mode a port of a bridge carries what is bridged unseen: `check` fails, and `run` refuses.

@@ -83,7 +83,7 @@ impl Engine {
     fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
         let script = Script::create(&layout);
         tools.add_ifb(IFB)?;
-        let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools)? } else { None };
+        let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools) } else { None };
         tools.tc(&script.add)?;
         if layout.sends_batches() {
             HYSTERESIS.hold()?;
@@ -152,6 +152,7 @@ impl Engine {
         if layout.sends_batches() && !self.layout.sends_batches() {
             self.begin_batches()?;
         }
+        self.try_leaves(&layout)?;
         let script = Script::between(&self.layout, &layout);
         let links = links()?;
         let (old, new) = (owned(&self.layout), owned(&layout));
@@ -225,6 +226,8 @@ impl Engine {
         let lines: String = lines.chain(pools.map(|id| Script::remove_pool(*id))).collect();
         self.tools.tc_all(&(back.add + &lines));
         self.undo_stages(layout);
+        // Queues that were made anew.
+        self.forget_limits(layout);
         // The first error is the one to tell.
         let _ = self.end_batches();
     }

@@ -51,6 +51,8 @@ pub(crate) use wan::{largest as stage_largest, preferences as stage_preferences}
 
 /// The IFB device that all pools share.
 pub const IFB: &str = "fairair0";
+/// The device on which the kernel is asked what it has, there for a moment.
+const TRIAL: &str = "fairair-try";
 /// The nftables table.
 pub const TABLE: &str = "fairair";
 /// `skb->priority` of the box's own probes: they pass by the shaper. No packet from outside can have it.

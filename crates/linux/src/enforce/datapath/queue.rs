@@ -7,7 +7,6 @@ use fairair_core::shaper::limit::{is_news, limit_of_each};
 use fairair_core::shaper::{Policy, QueueRule};
 use fairair_core::units::Bytes;
 
-use super::IFB;
 use super::classes::ClassStats;
 use super::engine::Engine;
 use super::flows::{self, Flows};
@@ -17,6 +16,7 @@ use super::repair::Health;
 use super::script::{Script, gains_floor};
 use super::tools::{DatapathError, Tools};
 use super::wire::put;
+use super::{IFB, TRIAL};
 use crate::enforce::config::LeafKind;
 
 /// `TCA_FQ_CODEL_LIMIT`.
@@ -46,20 +46,33 @@ pub(super) enum FlowQueues {
 }
 
 impl FlowQueues {
-    /// What the kernel has, found out on the IFB while that is empty.
-    pub(super) fn find(tools: Tools) -> Result<Option<FlowQueues>, DatapathError> {
-        if tools.tc(&format!("qdisc add dev {IFB} root fq_codel\n")).is_ok() {
-            tools.clear_ifb(IFB)?;
-            return Ok(Some(FlowQueues::FqCodel));
+    /// What the kernel has, found out on a device of its own.
+    pub(super) fn find(tools: Tools) -> Option<FlowQueues> {
+        if tools.tries(&Self::fq_codel()).is_ok() {
+            return Some(FlowQueues::FqCodel);
         }
-        let filter = flows::filter(1);
-        let has_buckets = tools.tc(&format!("qdisc add dev {IFB} root handle 1: htb\n{filter}")).is_ok();
-        tools.clear_ifb(IFB)?;
-        Ok(has_buckets.then_some(FlowQueues::Buckets))
+        let filter = flows::filter(1).replace(IFB, TRIAL);
+        let has_buckets = tools.tries(&format!("qdisc add dev {TRIAL} root handle 1: htb\n{filter}")).is_ok();
+        has_buckets.then_some(FlowQueues::Buckets)
+    }
+
+    fn fq_codel() -> String {
+        format!("qdisc add dev {TRIAL} root fq_codel\n")
     }
 }
 
 impl Engine {
+    /// Finds out whether the kernel has what the leaves of `layout` need: a change that fails half-way takes their queues.
+    pub(super) fn try_leaves(&mut self, layout: &Layout) -> Result<(), DatapathError> {
+        match layout.leaf.kind {
+            kind if kind == self.layout.leaf.kind => {}
+            LeafKind::Fifo => {}
+            LeafKind::FqCodel => self.tools.tries(&FlowQueues::fq_codel())?,
+            LeafKind::Auto => self.apart = FlowQueues::find(self.tools),
+        }
+        Ok(())
+    }
+
     /// Whether flows of a class are to be told apart and the kernel cannot.
     pub fn lacks_flow_queues(&self) -> bool {
         self.layout.leaf.kind == LeafKind::Auto && self.apart.is_none()

@@ -8,7 +8,6 @@ use fairair_core::shaper::QueueRule;
 use fairair_core::shaper::limit::is_news;
 use fairair_core::units::Bytes;
 
-use super::IFB;
 use super::classes::{ClassStats, Classes};
 use super::engine::Engine;
 use super::layout::Layout;
@@ -19,6 +18,7 @@ use super::script::Script;
 use super::tools::DatapathError;
 use super::wan::{self, LINK, PREFIXES, RELAY_PREFERENCE, relay, stage};
 use super::watch::EGRESS;
+use super::{IFB, TRIAL};
 use crate::enforce::config::LeafKind;
 
 /// Sweeps (one a second) until a device that nothing is sent to any more is empty for certain: longer than its queue.
@@ -42,7 +42,7 @@ pub(super) struct Stages {
 
 /// Whether a device of that name was made by us.
 pub(super) fn is_ours(name: &str) -> bool {
-    name == IFB || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    name == IFB || name == TRIAL || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl Engine {

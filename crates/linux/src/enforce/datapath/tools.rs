@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::hysteresis::HysteresisError;
 use super::links::link_named;
 use super::wan::preferences;
-use super::{PREFERENCES, TABLE};
+use super::{PREFERENCES, TABLE, TRIAL};
 use crate::enforce::state::StateError;
 
 /// Why the kernel could not be brought to what it should hold.
@@ -113,6 +113,19 @@ impl Tools {
     /// The line that failed, in the tool's words.
     pub fn tc(self, lines: &str) -> Result<(), DatapathError> {
         if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
+    }
+
+    /// Does `lines` on [`TRIAL`], a device that is there for this alone.
+    ///
+    /// # Errors
+    /// The first line that the kernel refuses.
+    pub fn tries(self, lines: &str) -> Result<(), DatapathError> {
+        // One that a kill left.
+        self.remove_ifb(TRIAL)?;
+        self.add_ifb(TRIAL)?;
+        let tried = self.tc(lines);
+        self.remove_ifb(TRIAL)?;
+        tried
     }
 
     /// Does those of `lines` that can be done.
