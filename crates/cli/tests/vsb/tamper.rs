@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::bench::{Bench, Place, needs_root, needs_tool};
-use crate::operator::{ONE, datapath, furnished, in_box, reaches, reload, stop, troubles, until};
+use crate::operator::{ONE, datapath, furnished, in_box, reaches, reload, stop, troubles, two, until};
 use crate::worker::{down, goodputs, up};
 
 /// A firewall that is loaded anew, a qdisc, class or device that somebody deletes or sets down: within seconds
@@ -43,6 +43,26 @@ fn what_others_take_away_comes_back() {
     assert!((17.0..20.0).contains(&both), "{rates:?}");
     stop(&bench);
     assert_eq!(bench.dump(), before);
+}
+
+/// The configuration is read again before the box has noticed what others removed.
+#[test]
+fn a_reload_puts_back_what_others_removed() {
+    needs_root!();
+    let mut bench = Bench::light(2);
+    bench.configure(ONE);
+    bench.start(&[]);
+    let whole = datapath(&bench);
+    for deed in ["nft delete table inet fairair", "tc qdisc del dev fairair0 root", "ip link del fairair0"] {
+        bench.configure(&two());
+        in_box(&bench, deed);
+        reload(&bench);
+        assert!(in_box(&bench, "nft list map inet fairair class4").contains("10.1.0.3"), "{deed}");
+        until(8, &bench, || datapath(&bench).contains("1:1010") && reaches(&bench));
+        bench.configure(ONE);
+        reload(&bench);
+        until(8, &bench, || datapath(&bench) == whole);
+    }
 }
 
 /// Other rules of a firewall are its own business.

@@ -296,13 +296,21 @@ impl Daemon {
             self.sweep();
             self.planned(config)
         })?;
-        self.engine.change(layout).map_err(VsbError::from)?;
+        if self.engine.change(layout.clone()).is_err() {
+            // Others may have removed a moment ago what it builds on.
+            self.counts.read = None;
+            self.mend();
+            self.engine.change(layout).map_err(VsbError::from)?;
+        }
         self.mtu = mtu;
         let before = std::mem::replace(&mut self.site, site);
-        self.note_ended(before.settings());
+        let ended = match self.note_ended(before.settings()) {
+            0 => String::new(),
+            ended => format!("; the configuration has ended {} of stations, see the log", plural(ended, "setting")),
+        };
         self.follow_config();
         let (pools, stations) = (self.site.pools().len(), self.site.stations().len());
-        Ok(format!("reloaded: {}, {}", plural(pools, "pool"), plural(stations, "station")))
+        Ok(format!("reloaded: {}, {}{ended}", plural(pools, "pool"), plural(stations, "station")))
     }
 
     /// What [`Self::reload`] would do with the configuration `text`.

@@ -65,16 +65,16 @@ impl Daemon {
         }
     }
 
-    /// After a reload: keeps what it left of `before`.
-    pub(super) fn note_ended(&mut self, before: &Settings) {
+    /// After a reload: keeps what it left of `before`; answers how many it ended.
+    pub(super) fn note_ended(&mut self, before: &Settings) -> usize {
         if before == self.site.settings() {
-            return;
+            return 0;
         }
         let kept = self.site.settings().save(&self.site.config().state);
         self.troubles.watch(Trouble::Settings, kept);
         let now = self.site.settings().clone();
         let gone = before.iter().filter(|setting| !now.iter().any(|own| own == *setting));
-        gone.for_each(|setting| self.tell("ended by the configuration", setting));
+        gone.inspect(|setting| self.tell("ended by the configuration", setting)).count()
     }
 
     /// Brings kernel and file to `settings`; where one fails both stay as they were.

@@ -289,7 +289,7 @@ impl Daemon {
     }
 
     /// Gives the kernel anew what others took away, and says what only the operator can mend.
-    fn mend(&mut self) {
+    pub(super) fn mend(&mut self) {
         let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
         if let Ok(links) = &links {
             let faults = bridge_faults(self.site.config(), links);
