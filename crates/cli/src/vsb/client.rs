@@ -47,7 +47,8 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
         ),
         _ if Lock::is_held() => (
             format!("a daemon runs in this network namespace, but none answers at {place}: {error}"),
-            "name the `state` of its configuration with --state".to_owned(),
+            "wait a moment if it has just been started, else name the `state` of its configuration with --state"
+                .to_owned(),
         ),
         // After kill -9 or a crash the kernel shapes on: who reads "no daemon" must not take the site for unshaped.
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused if Engine::is_present().is_ok_and(|there| there) => {

@@ -163,6 +163,10 @@ fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
             let Some(_lock) = Lock::take().ok().flatten().filter(|_| !may_not) else {
                 return Err(silent(&args.state, &error));
             };
+            if error.kind() == io::ErrorKind::ConnectionRefused {
+                // What a killed daemon listened at.
+                let _ = std::fs::remove_file(State::socket(&args.state));
+            }
             if !Engine::has_left(&args.state).map_err(|error| failed(error.into()))? {
                 // What a killed daemon left stays with its namespace, and its state file with the file system.
                 let file = State::file(&args.state);

@@ -57,6 +57,7 @@ fn after_kill_9_traffic_goes_on_and_the_next_run_or_stop_cleans_up() {
     bench.daemon().wait().unwrap();
     stop(&bench);
     assert_eq!(bench.dump(), before);
+    assert!(!bench.state.join("vsb.sock").exists());
 }
 
 #[test]

@@ -91,7 +91,11 @@ pub fn from_toml<T>(
 fn parse<T>(text: &str, known_keys: KnownKeys, read: impl FnOnce(&Table) -> Checked<T>) -> Checked<T> {
     if text.len() > LARGEST_FILE {
         let problem = format!("the file has more than {} MiB", LARGEST_FILE >> 20);
-        return Err(Mistake::new(&(0..0), problem, "describe alike stations with `count`, not one by one"));
+        return Err(Mistake::new(
+            &(0..0),
+            problem,
+            "shorten it: alike stations of a scenario need one [[station]], with `count`",
+        ));
     }
     let document = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or(0..0);

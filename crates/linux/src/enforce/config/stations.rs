@@ -40,6 +40,10 @@ pub(super) fn stations(
             let reason = Reason::new("the class that stations without one share has this name", "write another name");
             return Err(table.blame("name", reason));
         }
+        if is_another(&station) {
+            let fix = "write a name that is no address, or one of the station's own";
+            return Err(table.blame("name", Reason::new("the device that has this address would be taken for it", fix)));
+        }
         if !names.insert(station.name.clone()) {
             return Err(table.blame("name", Reason::new("another station has this name", "give each its own")));
         }
@@ -102,6 +106,13 @@ fn station(
     let rate = table.optional_within("rate", PHY_RATES)?;
     let station = Station { name, ap, mac, addresses, plan: plan(table, usual)?, rate };
     Ok(At { value: station, span: table.span().clone() })
+}
+
+/// Whether the name of `station` is the address of another device: what is asked of that by its address would be asked of this one.
+fn is_another(station: &Station) -> bool {
+    let own_mac = |mac| station.mac == Some(mac);
+    station.name.parse().is_ok_and(|mac| !own_mac(mac))
+        || station.name.parse().is_ok_and(|address: IpAddr| !station.addresses.contains(&address))
 }
 
 /// Whether a device can have `address`.

@@ -58,6 +58,10 @@ pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String>
     if is_interface(name) {
         return Ok(name.to_owned());
     }
+    if name.starts_with("fairair") {
+        let fix = "name the interface towards the access point or the gateway";
+        return Err(table.blame(key, Reason::new("the box makes devices with such names itself", fix)));
+    }
     Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
 }
 
