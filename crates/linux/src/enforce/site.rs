@@ -5,6 +5,8 @@ mod admit;
 mod air;
 mod known;
 mod layout;
+#[cfg(test)]
+mod named_tests;
 mod place;
 mod plans;
 mod station;

@@ -115,11 +115,11 @@ impl Tools {
         if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
     }
 
-    /// Does `lines` on [`TRIAL`], a device that is there for this alone.
+    /// Does `lines`, which are for a device that is there for this alone.
     ///
     /// # Errors
     /// The first line that the kernel refuses.
-    pub fn tries(self, lines: &str) -> Result<(), DatapathError> {
+    pub(super) fn tries(self, lines: &str) -> Result<(), DatapathError> {
         // One that a kill left.
         self.remove_ifb(TRIAL)?;
         self.add_ifb(TRIAL)?;
