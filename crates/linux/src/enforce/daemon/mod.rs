@@ -306,7 +306,7 @@ impl Daemon {
         let before = std::mem::replace(&mut self.site, site);
         let ended = match self.note_ended(before.settings()) {
             0 => String::new(),
-            ended => format!("; the configuration has ended {} of stations, see the log", plural(ended, "setting")),
+            ended => format!("; the configuration has ended {}, see the log", plural(ended, "station setting")),
         };
         self.follow_config();
         let (pools, stations) = (self.site.pools().len(), self.site.stations().len());
