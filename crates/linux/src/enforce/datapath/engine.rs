@@ -148,11 +148,11 @@ impl Engine {
     /// # Errors
     /// A tool's, or the state file's; shaping is then as it was.
     pub fn change(&mut self, layout: Layout) -> Result<(), DatapathError> {
-        // First: where batches cannot be sent nothing else may have changed. Later they are `repair`'s.
+        // First: where the kernel lacks what it takes, or batches cannot be sent, nothing else may have changed. Later they are `repair`'s.
+        self.try_leaves(&layout)?;
         if layout.sends_batches() && !self.layout.sends_batches() {
             self.begin_batches()?;
         }
-        self.try_leaves(&layout)?;
         let script = Script::between(&self.layout, &layout);
         let links = links()?;
         let (old, new) = (owned(&self.layout), owned(&layout));

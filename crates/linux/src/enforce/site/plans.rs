@@ -37,11 +37,11 @@ impl Site {
     }
 
     /// The configuration has the last word where it has just said something else: settings end of stations whose devices had another
-    /// plan, weight or cap in it until now, as `was` has them for its stations, and those with a plan that is no longer there.
+    /// plan, weight or cap in it until now, as `was` has them for its stations, and those with a plan that is no longer there. These
+    /// stations come first, and have what the file says.
     pub(super) fn end_settings(&mut self, was: &[Plan]) {
-        let now = plans(&self.config);
         for (station, was) in self.stations.iter().zip(was) {
-            if now.get(station.name.as_str()) != Some(was) {
+            if station.plan != *was {
                 self.settings.remove(station);
             }
         }
