@@ -38,7 +38,7 @@ pub enum VsbCommand {
     Status(ClientArgs),
     /// List the stations with their rates and queues.
     Stations(ClientArgs),
-    /// Show the stations with the highest rates, refreshed until Ctrl-C.
+    /// Show the stations with the highest rates, refreshed until Ctrl-C; with `--json` one line a second.
     Top(ClientArgs),
     /// Say why a station gets its rate, or why it is not shaped.
     Explain(ExplainArgs),
@@ -285,7 +285,7 @@ pub struct SetArgs {
     pub plan: Option<String>,
 
     /// Share relative to the weights of other stations, in place of the plan's.
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", value_parser = weight)]
     pub weight: Option<f64>,
 
     /// Most that it gets, such as "4 Mbit/s", in place of the plan's.
@@ -311,4 +311,23 @@ pub struct UnsetArgs {
     /// Where the daemon is.
     #[command(flatten)]
     pub client: ClientArgs,
+}
+
+/// A weight as written. The daemon knows the range; what JSON has no number for would reach it as none at all.
+fn weight(text: &str) -> Result<f64, String> {
+    let weight: f64 = text.parse().map_err(|_| "write a number such as 2".to_owned())?;
+    if weight.is_finite() { Ok(weight) } else { Err("the weight is out of range: write a number such as 2".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_weight_is_a_finite_number() {
+        assert_eq!(weight("2.5"), Ok(2.5));
+        for wrong in ["nan", "inf", "-inf", "two", ""] {
+            assert!(weight(wrong).unwrap_err().contains("a number such as 2"), "{wrong}");
+        }
+    }
 }

@@ -32,7 +32,8 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
             format!("run this as root, as the daemon's user, or as a member of the group of {}", directory.display()),
         ),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            (format!("the daemon at {place} does not answer: {error}"), "see its log".to_owned())
+            let help = "it is stopped (SIGSTOP) or hangs: see its log, `systemctl status fairair-vsb`".to_owned();
+            (format!("the daemon at {place} has not answered within 30 s"), help)
         }
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => (
             format!("the daemon at {place} gave no answer that this version reads: {error}"),

@@ -18,6 +18,7 @@ use fairair_linux::enforce::preflight::preflight;
 use fairair_linux::enforce::protocol::{Answer, Ask, ask};
 use fairair_linux::enforce::settings::SetStation;
 use fairair_linux::enforce::state::{Lock, State};
+use serde_json::json;
 
 use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
 pub use args::{VsbArgs, VsbCommand};
@@ -98,11 +99,10 @@ fn top(args: &ClientArgs) -> Result<Exit, CliError> {
     crate::interrupt::ends_quietly();
     let mut answered = None;
     loop {
-        match look(&args.state) {
+        match look(args) {
             Ok(shown) => {
                 answered = Some(Instant::now());
-                // To the upper left, and the rest of the screen cleared.
-                print(&format!("\u{1b}[H\u{1b}[J{shown}"))?;
+                print(&shown)?;
             }
             Err(error) => match answered {
                 None => return Err(error),
@@ -111,6 +111,7 @@ fn top(args: &ClientArgs) -> Result<Exit, CliError> {
                     let help = "it was stopped, or its log says why it ended".to_owned();
                     return Err(CliError::Box { what, help, is_input: false });
                 }
+                Some(_) if args.json => {}
                 Some(_) => print("\u{1b}[H\u{1b}[Kthe daemon does not answer; Ctrl-C ends\n")?,
             },
         }
@@ -118,10 +119,10 @@ fn top(args: &ClientArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// One screen of [`top`].
-fn look(state: &Path) -> Result<String, CliError> {
-    let status = answer(state, Ask::Status)?;
-    let stations = match answer(state, Ask::Stations)? {
+/// One screen of [`top`], or one line of JSON.
+fn look(args: &ClientArgs) -> Result<String, CliError> {
+    let status = answer(&args.state, Ask::Status)?;
+    let stations = match answer(&args.state, Ask::Stations)? {
         Answer::Stations(mut stations) => {
             stations.sort_by_key(|station| std::cmp::Reverse(station.load()));
             stations.truncate(30);
@@ -129,7 +130,14 @@ fn look(state: &Path) -> Result<String, CliError> {
         }
         other => other,
     };
-    Ok(format!("{}\n{}", text::of(&status), text::of(&stations)))
+    if args.json {
+        let (Answer::Status(status), Answer::Stations(stations)) = (&status, &stations) else {
+            return Ok(String::new());
+        };
+        return Ok(format!("{}\n", json!({ "status": status, "stations": stations })));
+    }
+    // To the upper left, and the rest of the screen cleared.
+    Ok(format!("\u{1b}[H\u{1b}[J{}\n{}", text::of(&status), text::of(&stations)))
 }
 
 /// Asks the daemon and prints its answer.

@@ -1,6 +1,6 @@
 //! What goes wrong is told with its own cause, its place and what to do; and `stop` says what the log says.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::Output;
@@ -234,9 +234,20 @@ fn top_ends_by_ctrl_c_and_after_the_daemon() {
     needs_root!();
     let mut bench = Bench::shaping_light(1, ONE);
     let state = bench.state.to_str().unwrap().to_owned();
+    let spawn = |bench: &Bench, options: &[&str]| {
+        let words = [&[env!("CARGO_BIN_EXE_fairair"), "vsb", "top", "--state", &state], options].concat();
+        bench.command(Place::Box, &words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut json = spawn(&bench, &["--json"]);
+    let mut line = String::new();
+    BufReader::new(json.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    json.kill().and_then(|()| json.wait()).unwrap();
+    let shown: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(shown["status"]["pools"][0]["ap"], "ap1", "{line}");
+    assert!(shown["stations"].is_array(), "{line}");
+
     let top = |bench: &Bench| {
-        let mut top = bench.command(Place::Box, &[env!("CARGO_BIN_EXE_fairair"), "vsb", "top", "--state", &state]);
-        let mut child = top.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = spawn(bench, &[]);
         let mut shown = [0; 4];
         child.stdout.as_mut().unwrap().read_exact(&mut shown).unwrap();
         child
