@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fairair_linux::enforce::VsbError;
 use fairair_linux::enforce::datapath::Engine;
-use fairair_linux::enforce::protocol::{Answer, Ask, ask};
+use fairair_linux::enforce::protocol::{Answer, Ask, PATIENCE, ask};
 use fairair_linux::enforce::state::{Lock, State};
 use fairair_web::NoAnswer;
 use miette::Diagnostic as _;
@@ -33,7 +33,7 @@ pub(super) fn silent(directory: &Path, error: &io::Error) -> CliError {
         ),
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
             let help = "it is stopped (SIGSTOP) or hangs: see its log, `systemctl status fairair-vsb`".to_owned();
-            (format!("the daemon at {place} has not answered within 30 s"), help)
+            (format!("the daemon at {place} has not answered within {} s", PATIENCE.as_secs()), help)
         }
         io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => (
             format!("the daemon at {place} gave no answer that this version reads: {error}"),

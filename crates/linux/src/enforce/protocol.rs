@@ -331,14 +331,17 @@ impl Request {
     }
 }
 
+/// How long [`ask`] waits for the daemon: a reload of thousands of stations takes seconds.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Asks the daemon whose state is in `directory`.
 ///
 /// # Errors
 /// There is none, or it does not answer.
 pub fn ask(directory: &Path, ask: Ask) -> io::Result<Result<Answer, Refusal>> {
     let mut stream = UnixStream::connect(state::State::socket(directory))?;
-    stream.set_read_timeout(Some(Duration::from_secs(30)))?;
-    stream.set_write_timeout(Some(Duration::from_secs(30)))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = serde_json::to_string(&Request { version: VERSION, ask })?;
     line.push('\n');
     stream.write_all(line.as_bytes())?;
