@@ -200,6 +200,8 @@ class Plan:
     losses: tuple[dict[str, Any], ...]
     """``who`` has less than half of what the cell as it is gives them (``goodput_bps``: before and after), and files that
     take twice as long (``transfer_s``), under what is recommended."""
+    deployable_losses: tuple[dict[str, Any], ...]
+    """The same under `deployable`."""
     not_tried: tuple[str, ...]
     """Families and changes that were not tried."""
     grouped: tuple[str, ...]
@@ -266,6 +268,7 @@ class Plan:
             deployable=None if raw.get("deployable") is None else Point(**raw["deployable"]),
             constraints=tuple(Constraint(**constraint) for constraint in raw["constraints"]),
             losses=tuple(raw.get("losses", ())),
+            deployable_losses=tuple(raw.get("deployable_losses", ())),
             not_tried=tuple(raw["not_tried"]),
             grouped=tuple(raw.get("grouped", ())),
             _json=text,

@@ -9,7 +9,7 @@ use fairair_core::scenario::Run;
 use fairair_core::units::Duration;
 use fairair_sim::plan::{Constraint, Plan, Point, Prediction, Row};
 
-use self::beside::{fairer, in_doubt, today, trade};
+use self::beside::{cost, fairer, in_doubt, lost, today, trade};
 use self::words::{PROVED, bold, rate, short};
 use super::comparison::pasted;
 use super::csv;
@@ -19,8 +19,6 @@ use super::{Page, listed};
 
 /// The family of the cell as it is.
 const AS_IS: &str = "as it is";
-/// What a remedy costs is told where it leaves less than this share of the goodput.
-const DEAR: f64 = 0.95;
 /// A goal costs something where there is more goodput without it by this share and by the doubt about it.
 const PRICE: f64 = 0.03;
 /// Who has less than this part of its max-min share under what is recommended is named.
@@ -250,14 +248,11 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(has(plan, row, page));
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
     let prices = prices(plan, page);
-    if kept < DEAR || !prices.is_empty() {
+    let costs = [cost(kept, page), prices].concat();
+    if !costs.is_empty() {
         lines.push(String::new());
     }
-    if kept < DEAR {
-        let lost = (1.0 - kept) * 100.0;
-        lines.extend(bold(page, &format!("It costs {lost:.0} % of the goodput that the cell has as it is.")));
-    }
-    lines.extend(prices);
+    lines.extend(costs);
     lines.extend(fairer(plan, row, page));
     lines.extend(in_doubt(plan, page));
     lines.extend(trade(plan, row, page));
@@ -273,14 +268,8 @@ fn has(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     if let Some(least) = row.least.as_ref().filter(|least| least.share < LITTLE) {
         lines.extend(bold(page, &format!("Least of all: {least}.")));
     }
-    if !plan.losses.is_empty() && plan.rows.first().is_some_and(|first| std::ptr::eq(first, row)) {
-        let told = plan.losses.iter().map(|loss| match (loss.goodput_bps, loss.transfer_s) {
-            (Some([was, is]), _) => format!("{} has {} instead of {}", loss.who, rate(is, None), rate(was, None)),
-            (_, Some([was, is])) => format!("{} take {is:.2} s instead of {was:.2}", loss.who),
-            _ => loss.who.clone(),
-        });
-        let told = told.collect::<Vec<_>>().join("; ");
-        lines.extend(bold(page, &format!("Against the cell as it is, {told}.")));
+    if plan.rows.first().is_some_and(|first| std::ptr::eq(first, row)) {
+        lines.extend(lost(&plan.losses, page));
     }
     lines
 }

@@ -72,6 +72,8 @@ pub struct Plan {
     /// Where what is recommended exists in simulation only: the proved row with the most goodput that meets the requirements and that
     /// can be deployed. Null where there is none.
     pub deployable: Option<Point>,
+    /// Who has less than half of what the cell as it is gives them, under `deployable`, and files that take twice as long.
+    pub deployable_losses: Vec<Loss>,
     /// Each goal, what the first row has of it, and what it costs.
     pub constraints: Vec<Constraint>,
     /// Who has less than half of what the cell as it is gives them, under what is recommended, and files that take twice as long.
@@ -205,6 +207,7 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
         fairer: fairer(found).map(|outcome| with_files(scenario, outcome)),
         doubtful: doubtful(scenario, required, found).map(|outcome| point(scenario, outcome)),
         deployable: deployable(scenario, found).map(|outcome| with_files(scenario, outcome)),
+        deployable_losses: deployable(scenario, found).map_or(Vec::new(), |outcome| losses(as_is, outcome)),
         constraints: constraints(scenario, required, found),
         losses: found.proved.first().filter(|first| first.meets).map_or(Vec::new(), |first| losses(as_is, first)),
         not_tried: not_tried(scenario, left_out, found),
@@ -387,7 +390,7 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<Strin
     let cut = match (found.interrupted, found.cut) {
         (true, _) => Some("what was to come after the interruption".to_owned()),
         (false, 0) => None,
-        (false, cut) => Some(format!("{} that the time of a search left out", plural(cut, "candidate"))),
+        (false, cut) => Some(format!("{} that the budget of a search left out", plural(cut, "candidate"))),
     };
     let udp = passes_by(scenario).then_some(&NEVER_WITH_UDP);
     let names = qos.iter().chain(udp).chain(left_out).chain(&NEVER).map(|name| (*name).to_owned());

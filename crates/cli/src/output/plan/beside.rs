@@ -2,14 +2,39 @@
 //! for a short delay.
 
 use fairair_core::metrics::Estimate;
-use fairair_sim::plan::{Plan, Point, Row, SHORT_S};
+use fairair_sim::plan::{Loss, Plan, Point, Row, SHORT_S};
 
 use super::words::{PROVED, bold, rate, short};
 use crate::output::Page;
 use crate::output::comparison::pasted;
 use crate::output::quantity::Quantity;
 
-/// What can be deployed in place of what cannot.
+/// What a remedy costs is told where it leaves less than this share of the goodput.
+const DEAR: f64 = 0.95;
+
+/// What a remedy costs that leaves the share `kept` of the goodput of the cell as it is.
+pub(super) fn cost(kept: f64, page: Page) -> Vec<String> {
+    if kept >= DEAR {
+        return Vec::new();
+    }
+    let lost = (1.0 - kept) * 100.0;
+    bold(page, &format!("It costs {lost:.0} % of the goodput that the cell has as it is."))
+}
+
+/// Who loses much.
+pub(super) fn lost(losses: &[Loss], page: Page) -> Vec<String> {
+    if losses.is_empty() {
+        return Vec::new();
+    }
+    let told = losses.iter().map(|loss| match (loss.goodput_bps, loss.transfer_s) {
+        (Some([was, is]), _) => format!("{} has {} instead of {}", loss.who, rate(is, None), rate(was, None)),
+        (_, Some([was, is])) => format!("{} take {is:.2} s instead of {was:.2}", loss.who),
+        _ => loss.who.clone(),
+    });
+    bold(page, &format!("Against the cell as it is, {}.", told.collect::<Vec<_>>().join("; ")))
+}
+
+/// What can be deployed in place of what cannot, with its cost and its losers.
 pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
     let Some(point) = &plan.deployable else {
         return page.wrapped("Nothing of what can is proved to meet this; `--today` searches among that alone.");
@@ -20,6 +45,13 @@ pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
         format!("Of what can, this meets it too, with {has} and a delay of {delay:.0} ms: {}", short(&point.snippet));
     let mut lines = page.wrapped(&text);
     lines.extend(point.paste.iter().flat_map(pasted));
+    let dear = cost(point.goodput_bps / plan.as_is_goodput_bps.max(1e-9), page);
+    let losers = lost(&plan.deployable_losses, page);
+    let costs = [dear, losers].concat();
+    if point.paste.is_some() && !costs.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(costs);
     lines
 }
 

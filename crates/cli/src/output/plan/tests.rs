@@ -81,6 +81,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         fairer: None,
         doubtful: Some(Point { goodput_bps: 12e6, meets: false, ..point }),
         deployable: None,
+        deployable_losses: Vec::new(),
         constraints: vec![constraint],
         losses: Vec::new(),
         not_tried: vec!["three remedies at once".to_owned()],
@@ -188,6 +189,11 @@ fn what_can_be_deployed_stands_beside_what_cannot() {
     let text = table(&own, Page::FILE);
     let told = "Of what can, this meets it too, with 9.00 ± 0.10 Mb/s and a delay of 12 ms: [ap] queue = { kind = \"mac80211\" }";
     assert!(text.contains(told), "{text}");
+    assert!(text.contains("It costs 10 % of the goodput") && !text.contains("Against the cell as it is"), "{text}");
+    let loss = Loss { who: "each of the 3 d".to_owned(), goodput_bps: Some([1.2e6, 0.59e6]), transfer_s: None };
+    own.deployable_losses = vec![loss];
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("Against the cell as it is, each of the 3 d has 590 kb/s instead of 1.20 Mb/s."), "{text}");
 }
 
 #[test]
