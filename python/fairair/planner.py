@@ -187,7 +187,8 @@ class Plan:
     """The best of each family of remedies."""
     alternative: Point | None
     """The other side of the trade of goodput for a short delay: where the recommended delay is beyond 100 ms, what has the
-    most goodput below; else what has more goodput and a longer delay. None when nothing that meets the requirements does."""
+    most goodput below, or below half of it; else what has more goodput and a longer delay. None when nothing that meets
+    the requirements does."""
     fairer: Point | None
     """Where the recommended candidate is less fair than the cell as it is: what meets the requirements and is fairer."""
     doubtful: Point | None

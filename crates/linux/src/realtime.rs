@@ -32,14 +32,26 @@ fn fifo(priority: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Niceness -15 for this process, short of real time: traffic under SCHED_FIFO would run before the kernel's own network
+/// Niceness -15 for this thread, short of real time: traffic under SCHED_FIFO would run before the kernel's own network
 /// threads, and did stop the network of a loaded machine. Allowed between fork and exec.
 ///
 /// # Errors
 /// Without the privilege.
 pub fn hurry() -> io::Result<()> {
-    // SAFETY: setpriority(2) takes plain numbers; 0 is this process.
+    niceness(-15)
+}
+
+/// Niceness 10 for this thread: what only makes load leaves the processor to the kernel's network threads.
+///
+/// # Errors
+/// What setpriority(2) says.
+pub fn give_way() -> io::Result<()> {
+    niceness(10)
+}
+
+fn niceness(value: i32) -> io::Result<()> {
+    // SAFETY: setpriority(2) takes plain numbers; 0 is the thread that calls it.
     #[allow(unsafe_code)]
-    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
+    let result = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

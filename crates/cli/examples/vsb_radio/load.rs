@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use fairair_linux::command::in_namespace;
 use fairair_linux::netns::Namespace;
+use fairair_linux::realtime;
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::radio::Radio;
@@ -66,10 +67,13 @@ impl Load {
         let at = SocketAddr::new(address.parse::<IpAddr>().map_err(|error| error.to_string())?, port);
         let listener = to.enter(|| TcpListener::bind(at)).map_err(|error| format!("{at}: {error}"))?;
         let over = Arc::clone(&self.over);
-        self.threads.push(std::thread::spawn(move || sink(&listener, &received, &over)));
-        let (over, is_paused) = (Arc::clone(&self.over), Arc::clone(&self.is_paused));
         self.threads
-            .push(from.spawn(move || source(at, &control, &over, &is_paused)).map_err(|error| error.to_string())?);
+            .push(std::thread::spawn(move || realtime::give_way().and_then(|()| sink(&listener, &received, &over))));
+        let (over, is_paused) = (Arc::clone(&self.over), Arc::clone(&self.is_paused));
+        self.threads.push(
+            from.spawn(move || realtime::give_way().and_then(|()| source(at, &control, &over, &is_paused)))
+                .map_err(|error| error.to_string())?,
+        );
         Ok(())
     }
 

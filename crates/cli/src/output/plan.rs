@@ -47,7 +47,7 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
     }
     if !plan.as_is_starved.is_empty() {
         let who = listed(&plan.as_is_starved);
-        lines.extend(bold(page, &format!("WARNING: in the cell as it is these starve: {who}")));
+        lines.extend(bold(page, &format!("WARNING: in the cell as it is these starve in a replica at least: {who}")));
     }
     if plan.already_met {
         lines.extend(bold(page, &already_met(plan)));

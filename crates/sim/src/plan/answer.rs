@@ -59,7 +59,7 @@ pub struct Plan {
     /// The best of each family of remedies, the best first.
     pub families: Vec<Point>,
     /// What the recommended plan gave up of goodput or of a short delay: if its delay is longer than [`SHORT_S`], what has the most
-    /// goodput below that; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
+    /// goodput below that, or below half of its delay; else what has more goodput and a longer delay. Null when nothing that meets the requirements does.
     pub alternative: Option<Point>,
     /// Where the recommended plan is less fair than the cell as it is: what meets the requirements and is fairer, the best by goodput,
     /// fairness and delay. Null when nothing is.
@@ -336,7 +336,7 @@ fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> V
             cost_ci95: cost.map(|(_, ci95)| ci95),
         }
     };
-    let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, as the cell has it"));
+    let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, 95 % of that in a first look at the cell"));
     let mut all: Vec<Constraint> =
         required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
     if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {

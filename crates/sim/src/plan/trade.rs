@@ -12,6 +12,8 @@ const MORE: f64 = 1.01;
 const MUCH_MORE: f64 = 1.1;
 /// Less than this share of the goodput of the cell as it is, is not worth one.
 const USEFUL: f64 = 0.5;
+/// Where nothing has a short delay, this part of a long one is told.
+const SHORTER: f64 = 0.5;
 /// Fewer replicas than those of this rung say too little.
 const LOOKED_AT: u64 = 2;
 /// What is fairer by less is no alternative.
@@ -23,7 +25,8 @@ pub(super) fn alternative(found: &Found) -> Option<&Outcome> {
     let others = found.all.iter().filter(|other| other.meets && other.rung > 0);
     let most = |a: &&Outcome, b: &&Outcome| a.goodput.total_cmp(&b.goodput);
     if chosen.delay_s > SHORT_S {
-        others.filter(|other| other.delay_s <= SHORT_S).max_by(most)
+        let within = |most_s: f64| others.clone().filter(move |other| other.delay_s <= most_s).max_by(most);
+        within(SHORT_S).or_else(|| within(SHORTER * chosen.delay_s))
     } else {
         let more = others.filter(|o| o.rung >= chosen.rung && o.delay_s > chosen.delay_s);
         more.max_by(most).filter(|other| other.goodput > MORE * chosen.goodput)

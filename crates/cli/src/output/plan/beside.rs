@@ -101,22 +101,24 @@ pub(super) fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     [vec![String::new()], page.wrapped(&text)].concat()
 }
 
+const NO_SHORT: &str = "Nothing that meets this was found below";
+
 /// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
 pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
     let shorter = row.delay_s > SHORT_S;
     let text = match &plan.alternative {
         Some(other) if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {:.0} ms costs {} of its goodput{}: {}",
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {}{:.0} ms costs {} of its goodput{}: {}",
+            if other.delay_s > SHORT_S { format!("{NO_SHORT} {short_ms:.0} ms. ") } else { String::new() },
             other.delay_s * 1e3,
             more(other, row, -1.0),
             proved(other),
             short(&other.snippet)
         ),
-        None if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. Nothing that meets this was found below \
-             {short_ms:.0} ms."
-        ),
+        None if shorter => {
+            format!("Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {NO_SHORT} {short_ms:.0} ms.")
+        }
         Some(other) => format!(
             "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
             other.delay_s * 1e3,

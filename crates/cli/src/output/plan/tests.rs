@@ -197,6 +197,17 @@ fn what_can_be_deployed_stands_beside_what_cannot() {
 }
 
 #[test]
+fn half_of_a_long_delay_is_named_where_nothing_has_a_short_one() {
+    let mut own = plan(12.0, 0.1);
+    own.rows[0].delay_s = 1.2;
+    own.alternative = own.alternative.map(|point| Point { delay_s: 0.4, ..point });
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("suffer. Nothing that meets this was found below 100 ms. 400 ms costs "), "{text}");
+    own.alternative = own.alternative.map(|point| Point { delay_s: 0.06, ..point });
+    assert!(table(&own, Page::FILE).contains("suffer. 60 ms costs "));
+}
+
+#[test]
 fn who_needs_a_table_of_its_own_is_told_where_nothing_meets_the_goals() {
     let mut own = plan(12.0, 0.1);
     own.grouped = vec!["web-2".to_owned()];

@@ -16,6 +16,9 @@ const LOOKED_AT: usize = 3;
 const ATTEMPTS: usize = 4;
 const CLEARLY: f64 = 1.05;
 
+/// How much more a candidate that can be deployed must be worth than one that is proved, as a share of goodput.
+const BETTER: f64 = 0.02;
+
 /// Steps of children of what is to be tuned, and how many there are of each.
 const TUNED: [f64; 3] = [0.12, 0.06, 0.03];
 const CHILDREN: usize = 8;
@@ -41,15 +44,23 @@ impl Search<'_> {
             let best = recommended(proved, as_is, gear).unwrap_or(best);
             let wanted: [&dyn Fn(&Outcome) -> bool; 2] = [&is_short, &can_be_had];
             for (is_wanted, is_tuned) in wanted.into_iter().zip([true, false]) {
-                if is_wanted(&best) || proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
+                let has = proved.iter().filter(|outcome| outcome.meets && is_wanted(outcome)).map(Outcome::utility);
+                let has = has.fold(f64::NEG_INFINITY, f64::max);
+                // One with a short delay will do. What can be deployed is to be the best of its kind: people will have that one.
+                if is_wanted(&best) || (is_tuned && has > f64::NEG_INFINITY) {
                     continue;
                 }
                 let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody() && o.risk.is_none() && is_wanted(o);
-                let known: Vec<Outcome> =
-                    third.iter().chain(second).chain(seen).filter(|o| seems(o)).cloned().collect();
-                let others: Vec<Proposal> = by_goodput(&known).into_iter().map(proposal).collect();
-                let others: Vec<Proposal> = unseen(others, proved).into_iter().take(OTHERS).collect();
-                self.look(&others, PROOF, proved)?;
+                let known = latest(third.iter().chain(second).chain(seen));
+                let mut known: Vec<&Outcome> = known.into_iter().filter(|o| seems(o)).collect();
+                if is_tuned {
+                    known.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
+                } else {
+                    known.retain(|outcome| outcome.utility() > has + BETTER);
+                    known.sort_by(|a, b| b.utility().total_cmp(&a.utility()));
+                }
+                let others = unseen(known.into_iter().map(proposal).collect(), proved);
+                self.look(&others[..others.len().min(OTHERS)], PROOF, proved)?;
                 if is_tuned && !proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
                     let mut known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
                     self.look(&unseen(beside.clone(), second), self.second(), &mut known)?;
@@ -127,4 +138,15 @@ impl Search<'_> {
         found.retain(|own| is_parent(own) && own.seems_met && own.risk.is_none());
         Some(by_goodput(&found).into_iter().take(OTHERS).map(proposal).collect())
     }
+}
+
+/// Each change once, as the first of `looks` shows it.
+fn latest<'a>(looks: impl Iterator<Item = &'a Outcome>) -> Vec<&'a Outcome> {
+    let mut known: Vec<&Outcome> = Vec::new();
+    for outcome in looks {
+        if !known.iter().any(|other| other.change == outcome.change) {
+            known.push(outcome);
+        }
+    }
+    known
 }
