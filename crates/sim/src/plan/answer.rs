@@ -13,7 +13,7 @@ use super::losses::{Loss, losses};
 use super::outcome::{Outcome, OwnTime, SHORT_S};
 use super::prediction::Prediction;
 use super::requirements::Requirements;
-use super::search::{Found, PROOF};
+use super::search::{Found, KEPT, PROOF};
 use super::share::Least;
 use super::trade::{alternative, deployable, doubtful, fairer, not_today};
 use super::words::files;
@@ -336,7 +336,9 @@ fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> V
             cost_ci95: cost.map(|(_, ci95)| ci95),
         }
     };
-    let kept = found.kept.map(|kept| format!("fairness >= {kept:.3}, 95 % of that in a first look at the cell"));
+    let kept = found
+        .kept
+        .map(|kept| format!("fairness >= {kept:.3}, {} % of that in a first look at the cell", exact_per_cent(KEPT)));
     let mut all: Vec<Constraint> =
         required.goals.iter().map(ToString::to_string).chain(kept).enumerate().map(constraint).collect();
     if !first.meets && (first.risk.is_some() || !first.starved.is_nobody()) {
