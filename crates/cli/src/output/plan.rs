@@ -237,13 +237,8 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     if row.snippet.contains("[[station]]") {
         lines.extend(page.wrapped("What stands under [[station]] goes into the table of the station of that name."));
     }
-    lines.extend(row.paste.iter().flat_map(pasted));
-    if let Some(what) = &row.not_today {
-        lines.push(String::new());
-        let exist = if what.contains(" and the ") || what.contains(" and an ") { "exist" } else { "exists" };
-        lines.extend(bold(page, &format!("It cannot be deployed today: {what} {exist} in simulation only.")));
-        lines.extend(today(plan, page));
-    }
+    // Half of a remedy may do harm.
+    lines.extend(row.paste.iter().filter(|_| row.not_today.is_none()).flat_map(pasted));
     lines.push(String::new());
     lines.extend(has(plan, row, page));
     let kept = row.report.totals.goodput_bps.mean.unwrap_or(0.0) / plan.as_is_goodput_bps.max(1e-9);
@@ -257,6 +252,12 @@ fn recommendation(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(in_doubt(plan, page));
     lines.extend(trade(plan, row, page));
     lines.extend(row.cautions.iter().flat_map(|caution| bold(page, &format!("Beware: {caution}."))));
+    if let Some(what) = &row.not_today {
+        lines.push(String::new());
+        let exist = if what.contains(" and the ") || what.contains(" and an ") { "exist" } else { "exists" };
+        lines.extend(bold(page, &format!("It cannot be deployed today: {what} {exist} in simulation only.")));
+        lines.extend(today(plan, page));
+    }
     lines
 }
 
@@ -350,7 +351,8 @@ pub(crate) fn longer(plan: &Plan, page: Page) -> String {
 fn prices(plan: &Plan, page: Page) -> Vec<String> {
     let asked = plan.goals.len();
     let price = |(index, constraint): (usize, &Constraint)| {
-        let goal = &constraint.goal;
+        // The floor is told as a sentence.
+        let goal = if constraint.goal.starts_with("nobody") { "that floor" } else { &constraint.goal };
         // That fairness is kept, nobody has asked for.
         if !plan.met && constraint.met && index >= asked {
             return None;

@@ -194,9 +194,13 @@ fn udp(scenario: &Scenario) -> UdpRule {
 
 /// Whether UDP of stations passes by a box in front of them.
 pub(super) fn passes_by(scenario: &Scenario) -> bool {
-    let is_udp = |flow: &Flow| matches!(flow.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. });
-    let mut uploads = scenario.flows().map(|(_, flow)| flow).filter(|flow| flow.direction == Direction::Up);
-    udp(scenario) == UdpRule::BypassUplink && uploads.any(is_udp)
+    scenario.flows().any(|(_, flow)| flow_passes_by(scenario, flow))
+}
+
+/// Whether a flow does.
+pub(super) fn flow_passes_by(scenario: &Scenario, flow: &Flow) -> bool {
+    let is_udp = matches!(flow.traffic, Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. });
+    is_udp && flow.direction == Direction::Up && udp(scenario) == UdpRule::BypassUplink
 }
 
 /// The segment size that a window cap takes for a connection until it has seen one: the reader's default.

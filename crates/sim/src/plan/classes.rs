@@ -3,6 +3,7 @@
 use fairair_core::scenario::{Flow, Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
+use super::change::flow_passes_by;
 use super::goal::is_meant;
 use super::ranges::{Classes, Weighed};
 use super::{Goal, Requirements};
@@ -69,7 +70,7 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     // What the operator has set stays.
     let has_cap = |name: &String| scenario.stations.iter().any(|own| own.name_in_file() == name && own.cap.is_some());
     held.retain(|(name, _)| !has_cap(name));
-    capped.retain(|name| !has_cap(name));
+    capped.retain(|name| !has_cap(name) && is_shaped(scenario, name));
     let most = weighed.iter().chain(&fetched).filter_map(|(_, needs)| *needs).max();
     let is_lesser = |(name, least): &(String, Option<Bitrate>)| {
         Some((name.clone(), (*least).filter(|least| Some(*least) < most)?))
@@ -89,6 +90,12 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
         capped: sorted(capped),
         any: sorted(any),
     }
+}
+
+/// Whether a box sees anything of stations of that name.
+fn is_shaped(scenario: &Scenario, name: &str) -> bool {
+    let mut named = scenario.stations.iter().filter(|own| own.name_in_file() == name);
+    named.any(|own| !own.flows.iter().all(|flow| flow_passes_by(scenario, flow)))
 }
 
 /// What a station of that name needs while it waits for a file, so that this takes at most `most`: the bytes of a file of each of its flows in that time.
@@ -233,6 +240,16 @@ mod tests {
         assert_eq!(of(&["files(call)<=1s"], 1.0), ["call", "vip web", ""]);
         assert_eq!(of(&["delay(call)<=20ms", "vip>=1Mbit/s"], 1.0), ["vip", "web", ""]);
         assert_eq!(of(&["call>=1Mbit/s", "vip>=4Mbit/s"], 1.0), ["call:0.25 vip", "web", ""]);
+        // Uplink UDP passes by the box: a cap would do nothing.
+        let camera = CELL.replace(
+            "\"vip\"\n        flows = [{ direction = \"up\" }]",
+            "\"vip\"\n        flows = [{ direction = \"up\", kind = \"udp\", rate = \"1 Mbit/s\" }]",
+        );
+        let shaped = format!("{camera}[enforce]\nudp = \"shape\"\n");
+        for (cell, capped) in [(camera, "web"), (shaped, "vip web")] {
+            let scenario = Scenario::from_toml(&cell, "cell.toml").unwrap();
+            assert_eq!(in_cell(&scenario, &["call>=1Mbit/s"], 1.0)[1], capped);
+        }
         // A megabyte in two seconds is 4 Mbit/s.
         let files = "flows = [{ direction = \"down\", kind = \"files\", size = \"1 MB\" }]";
         let fetching =

@@ -275,11 +275,14 @@ const BOX: &[Family] = &[
         .usually(BY_STATIONS),
     family("box, capacity = air", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], air(r, x[2])))
         .usually(BY_STATIONS),
-    family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, policy(r, x[0]), x[1], wce(r, x[2])))
-        .usually(BY_STATIONS),
     family("box, capacity fixed", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], fixed(r, x[2])))
         .usually(BY_STATIONS),
 ];
+
+/// A box whose C stations mislead by sleeping; only in a thorough search.
+const FRAGILE: &[Family] =
+    &[family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, policy(r, x[0]), x[1], wce(r, x[2])))
+        .usually(BY_STATIONS)];
 
 /// A box and a queue in the AP.
 const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
@@ -308,6 +311,13 @@ fn capped(r: &Ranges, x: &[f64]) -> Change {
 const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, weighted)];
 const MODERN_WEIGHTS: &[Family] = &[family("box with weights", 4, 32, weighted).usually(BY_STATIONS)];
 
+/// A box that gives one of several classes that goals name a weight: the others may have what they want as it is.
+const ONE_WEIGHTED: &[Family] = &[family("box, one weighted", 5, 20, |r, x| Change {
+    weights: vec![(pick_name(&r.classes.weighed, x[4], |own| &own.name), hundredths(between(0.05, 20.0, x[3])))],
+    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+})
+.usually(BY_STATIONS)];
+
 /// Only where others have to leave something to whom a goal names; likewise.
 const CAPS: &[Family] = &[family("box with caps", 4, 16, capped)];
 const MODERN_CAPS: &[Family] = &[family("box with caps", 4, 32, capped).usually(BY_STATIONS)];
@@ -317,7 +327,7 @@ const MODERN_CAPS: &[Family] = &[family("box with caps", 4, 32, capped).usually(
 const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r, x| {
     let (rate, classes) = (r.rate(0.01, 0.6, x[3]), &r.classes);
     let caps = if classes.lesser.is_empty() {
-        vec![(pick_name(&classes.capped, x[4]), rate)]
+        vec![(pick_name(&classes.capped, x[4], |name| name), rate)]
     } else {
         let near = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.05, 3.0, x[4]));
         let lesser = classes.lesser.iter().map(|(name, least)| (name.clone(), near(*least)));
@@ -344,11 +354,11 @@ const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
 /// A box that treats one class of stations in another way; only in a thorough search.
 const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
-        weights: vec![(pick_name(&r.classes.any, x[4]), hundredths(between(0.05, 20.0, x[3])))],
+        weights: vec![(pick_name(&r.classes.any, x[4], |name| name), hundredths(between(0.05, 20.0, x[3])))],
         ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
     }),
     family("box, a class capped", 5, 16, |r, x| Change {
-        caps: vec![(pick_name(&r.classes.any, x[4]), r.rate(0.01, 0.6, x[3]))],
+        caps: vec![(pick_name(&r.classes.any, x[4], |name| name), r.rate(0.01, 0.6, x[3]))],
         ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
     }),
 ];
@@ -365,8 +375,8 @@ fn followed_or_known(ranges: &Ranges, x: f64) -> CapacityParams {
     }
 }
 
-fn pick_name(of: &[String], x: f64) -> String {
-    of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).cloned().unwrap_or_default()
+fn pick_name<T>(of: &[T], x: f64, name: fn(&T) -> &String) -> String {
+    of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).map(name).cloned().unwrap_or_default()
 }
 
 /// Points of a family along each diagonal of its cube that are looked at for one that can be deployed.
@@ -392,10 +402,18 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let any = of_box && classes.any.len() > 1;
     let held = of_box && !classes.held.is_empty();
     let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
-    let mut sets =
-        vec![(AP, ap), (BOX, of_box), (PAIRS, ap && of_box), (of_weights, weights), (of_caps, caps), (HELD, held)];
+    let fragile = of_box && ranges.thorough;
+    let mut sets = vec![
+        (AP, ap),
+        (BOX, of_box),
+        (FRAGILE, fragile),
+        (PAIRS, ap && of_box),
+        (of_weights, weights),
+        (of_caps, caps),
+        (HELD, held),
+    ];
     let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
-    sets.extend([(SOME_CAPPED, caps && names_some), (ANY, any)]);
+    sets.extend([(ONE_WEIGHTED, weights && classes.weighed.len() > 1), (SOME_CAPPED, caps && names_some), (ANY, any)]);
     if ranges.gear.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }

@@ -1,5 +1,6 @@
 //! Who loses by a plan: what one station gets others had.
 
+use fairair_core::packet::Direction;
 use fairair_core::units::Bytes;
 use serde::Serialize;
 
@@ -11,9 +12,9 @@ const MUCH: f64 = 2.0;
 /// What a recommended plan takes from somebody.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
-    /// A station, or a group of stations as named in the file.
+    /// A station, or a group of stations as named in the file; flows of one that loses less.
     pub who: String,
-    /// Goodput of each of them in the cell as it is, and under the plan; null for files.
+    /// Goodput of each in the cell as it is, and under the plan; null for files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub goodput_bps: Option<[f64; 2]>,
     /// Mean transfer time of a file in the cell as it is, and under the plan; null for stations.
@@ -24,21 +25,30 @@ pub struct Loss {
 /// Who loses much by `plan`.
 pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
     let (before, after) = (&as_is.report, &plan.report);
-    let mut groups: Vec<(&str, usize, [f64; 2])> = Vec::new();
-    for (was, is) in before.stations.iter().zip(&after.stations) {
-        let Some(pair) = was.goodput_bps.mean.zip(is.goodput_bps.mean) else { continue };
-        match groups.last_mut().filter(|(group, ..)| *group == was.group) {
-            Some((_, count, sums)) => {
-                *count += 1;
-                (sums[0], sums[1]) = (sums[0] + pair.0, sums[1] + pair.1);
-            }
-            None => groups.push((&was.group, 1, [pair.0, pair.1])),
-        }
-    }
-    let stations = groups.into_iter().filter(|(_, _, [was, is])| *was > MUCH * is).map(|(group, count, sums)| Loss {
-        who: if count == 1 { group.to_owned() } else { format!("each of the {count} {group}") },
-        goodput_bps: Some(sums.map(|sum| sum / count as f64)),
-        transfer_s: None,
+    let groups = before
+        .stations
+        .iter()
+        .zip(&after.stations)
+        .filter_map(|(was, is)| Some((was.group.clone(), was.goodput_bps.mean.zip(is.goodput_bps.mean)?)));
+    let stations: Vec<Loss> = much(groups, |group, count| match count {
+        1 => group.to_owned(),
+        _ => format!("each of the {count} {group}"),
+    });
+    // A flow may lose what another of its station gains; of files the time counts.
+    let is_told = |group: &str| {
+        let mut lost = before.stations.iter().zip(&after.stations).filter(|(was, _)| was.group == group);
+        lost.any(|(was, is)| was.goodput_bps.mean.zip(is.goodput_bps.mean).is_some_and(|(was, is)| was > MUCH * is))
+    };
+    let flows = before.flows.iter().zip(&after.flows).filter_map(|(was, is)| {
+        let group = &before.stations.iter().find(|own| own.name == was.station)?.group;
+        let pair = was.goodput_bps.mean.zip(is.goodput_bps.mean)?;
+        let is_bulk = was.transfers.mean_s.mean.is_none();
+        let way = if was.direction == Direction::Up { "upload" } else { "download" };
+        (is_bulk && !is_told(group)).then(|| (format!("{way} of {group}"), pair))
+    });
+    let flows: Vec<Loss> = much(flows, |what, count| match count {
+        1 => format!("the {what}"),
+        _ => format!("each {what} ({count})"),
     });
     let files = before.transfers.iter().zip(&after.transfers).filter_map(|(was, is)| {
         let times = was.transfers.mean_s.mean.zip(is.transfers.mean_s.mean)?;
@@ -48,5 +58,40 @@ pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
             transfer_s: Some([times.0, times.1]),
         })
     });
-    stations.chain(files).collect()
+    stations.into_iter().chain(flows).chain(files).collect()
+}
+
+/// The groups, by name, that lose much on average; `told` names one of so many members.
+fn much(members: impl Iterator<Item = (String, (f64, f64))>, told: fn(&str, usize) -> String) -> Vec<Loss> {
+    let mut groups: Vec<(String, usize, [f64; 2])> = Vec::new();
+    for (name, (was, is)) in members {
+        match groups.iter_mut().find(|(group, ..)| *group == name) {
+            Some((_, count, sums)) => {
+                *count += 1;
+                (sums[0], sums[1]) = (sums[0] + was, sums[1] + is);
+            }
+            None => groups.push((name, 1, [was, is])),
+        }
+    }
+    let lost = groups.into_iter().filter(|(_, _, [was, is])| *was > MUCH * is);
+    let loss = |(name, count, sums): (String, usize, [f64; 2])| Loss {
+        who: told(&name, count),
+        goodput_bps: Some(sums.map(|sum| sum / count as f64)),
+        transfer_s: None,
+    };
+    lost.map(loss).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_loses_over_half_is_told_by_group() {
+        let members = [("a", (4.0, 1.0)), ("b", (4.0, 2.1)), ("a", (2.0, 1.5)), ("c", (1.0, 0.4))];
+        let lost =
+            much(members.into_iter().map(|(name, pair)| (name.to_owned(), pair)), |name, n| format!("{n} {name}"));
+        let told: Vec<_> = lost.into_iter().map(|loss| (loss.who, loss.goodput_bps)).collect();
+        assert_eq!(told, [("2 a".to_owned(), Some([3.0, 1.25])), ("1 c".to_owned(), Some([1.0, 0.4]))]);
+    }
 }

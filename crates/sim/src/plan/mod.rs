@@ -76,7 +76,8 @@ pub fn plan_and_tell(
         return Err(mistake);
     }
     let pace = pace::of(scenario);
-    let ranges = Ranges { today: required.today, ..Ranges::new(scenario, pace, classes::of(scenario, required)) };
+    let (today, thorough) = (required.today, required.effort > 1.0);
+    let ranges = Ranges { today, thorough, ..Ranges::new(scenario, pace, classes::of(scenario, required)) };
     let (families, left_out) = families(required.deploy, &ranges);
     let search = Search::new((scenario, required), (pool, watch), (pace, ranges, required.effort));
     Ok(search.run(&families, met_already).map(|found| answer(scenario, required, &found, &left_out)))

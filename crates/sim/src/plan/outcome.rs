@@ -1,9 +1,10 @@
 //! A candidate and what is known of it.
 
+use fairair_core::control::CapacityParams;
 use fairair_core::metrics::Starved;
 use fairair_core::scenario::Run;
 
-use super::change::{Change, Gear};
+use super::change::{BoxChange, Change, Gear};
 use super::family::Family;
 use super::share::Least;
 use serde::Serialize;
@@ -15,6 +16,8 @@ pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
 pub const SHORT_S: f64 = 0.1;
 /// What a longer one costs, as a share of goodput.
 pub(super) const LONG: f64 = 0.05;
+/// A capacity that halves where one station sleeps costs as much as so much goodput.
+const FRAGILE: f64 = 0.03;
 
 /// A candidate and what the last rung that it reached says of it.
 #[derive(Clone)]
@@ -115,6 +118,12 @@ impl Outcome {
         &self.fingerprint
     }
 
+    /// Whether stations that sleep or do not answer make it collapse: the estimator `wce`.
+    pub(crate) fn is_fragile(&self) -> bool {
+        let is_wce = |own: &BoxChange| matches!(own.capacity, CapacityParams::Wce(_));
+        self.change.enforce.as_ref().is_some_and(is_wce)
+    }
+
     /// Sum of the misses, in tolerances; who starves counts ten.
     pub(crate) fn shortfall(&self) -> f64 {
         self.shortfall
@@ -122,14 +131,15 @@ impl Outcome {
 
     /// What a plan is worth among those of about the same goodput: a fifth of the logarithm of Jain's index, 1 % for each
     /// doubling of the delay beyond 10 ms, 5 % for a delay beyond [`SHORT_S`], and half a per cent to one and a half for each
-    /// thing that has to be changed.
+    /// thing that has to be changed, and [`FRAGILE`] for an estimator that sleeping stations mislead.
     pub(crate) fn utility(&self) -> f64 {
         let effort = match (self.change.remedies(), self.change.enforce.is_some()) {
             (0, _) => 0.0,
             (n, boxed) => 0.005 + 0.005 * f64::from(u8::from(boxed)) + 0.01 * (n as f64 - 1.0),
         } + 0.005 * f64::from(u8::from(!self.change.weights.is_empty() || !self.change.caps.is_empty()));
         let delay = 0.01 * (self.delay_s.max(0.01) / 0.01).log2() + if self.delay_s > SHORT_S { LONG } else { 0.0 };
-        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - delay - effort
+        let fragile = if self.is_fragile() { FRAGILE } else { 0.0 };
+        self.goodput.max(1.0).ln() + 0.2 * self.fairness.max(1e-3).ln() - delay - effort - fragile
     }
 }
 

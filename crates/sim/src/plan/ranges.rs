@@ -26,6 +26,8 @@ pub(crate) struct Ranges {
     pub(super) by_station: bool,
     /// Whether only what can be deployed today is looked at.
     pub(super) today: bool,
+    /// Whether what is fragile is looked at, too.
+    pub(super) thorough: bool,
     /// Whose weights and caps are parameters.
     pub(super) classes: Classes,
 }
@@ -76,6 +78,7 @@ impl Ranges {
                 .iter()
                 .any(|own| own.cap.is_some() || own.weight.to_bits() != 1.0_f64.to_bits()),
             today: false,
+            thorough: false,
             classes,
         }
     }

@@ -1,6 +1,7 @@
 //! Plans as text, by hand.
 
 use fairair_core::metrics::Estimate;
+use fairair_core::remedy::Paste;
 use fairair_sim::plan::{Least, Loss, OwnTime, SCHEMA};
 use unicode_width::UnicodeWidthStr;
 
@@ -182,8 +183,17 @@ fn what_is_likely_but_not_proved_is_named() {
 #[test]
 fn what_can_be_deployed_stands_beside_what_cannot() {
     let mut own = plan(12.0, 0.1);
+    let linux = vec!["tc qdisc replace dev wlan0 root pfifo limit 347".to_owned()];
+    own.rows[0].paste = Some(Paste { linux, ..Paste::default() });
+    assert!(table(&own, Page::FILE).contains("limit 347"));
     own.rows[0].not_today = Some("the queue `tlas-saf`".to_owned());
-    assert!(!table(&own, Page::FILE).contains("Of what can"));
+    let text = table(&own, Page::FILE);
+    assert!(!text.contains("Of what can") && !text.contains("limit 347"), "half of a remedy may do harm: {text}");
+    let (has, cannot) = (text.find("it has"), text.find("It cannot be deployed today"));
+    assert!(
+        has.is_some() && has < cannot,
+        "what is said of the first row stands before what is said of the other: {text}"
+    );
     let snippet = "[ap]\nqueue = { kind = \"mac80211\" }".to_owned();
     own.deployable = Some(Point { goodput_bps: 9e6, snippet, ..own.families[0].clone() });
     let text = table(&own, Page::FILE);

@@ -40,15 +40,17 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
     assert_eq!(
         left_out,
         [
+            "box, capacity = wce",
             "box with weights",
             "box with caps",
             "box, the weak capped",
+            "box, one weighted",
             "box, some capped",
             "box, a class weighted",
             "box, a class capped"
         ]
     );
-    let ranges = Ranges::new(&scenario, 800.0, classes);
+    let ranges = Ranges { thorough: true, ..Ranges::new(&scenario, 800.0, classes) };
     let (families, left_out) = families(None, &ranges);
     assert_eq!(left_out, [""; 0]);
     for family in families {
@@ -196,4 +198,19 @@ fn every_box_has_one_with_the_live_queue_beside_it() {
         }
         assert!(found > 100, "{found}");
     }
+}
+
+#[test]
+fn of_several_classes_that_goals_name_one_has_a_weight() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let weighed = |name: &str| Weighed { name: name.to_owned(), part: 1.0, part_of_air: 1.0 };
+    let of = |weighed: Vec<Weighed>| Ranges::new(&scenario, 800.0, Classes { weighed, ..Classes::default() });
+    let named = |ranges: &Ranges, x: f64| {
+        let families = families(None, ranges).0;
+        let family = families.into_iter().find(|family| family.name == "box, one weighted")?;
+        Some(family.change(ranges, &[0.1, 0.2, 0.5, 0.5, x]).weights.into_iter().map(|(name, _)| name).collect())
+    };
+    let both = of(vec![weighed("sta"), weighed("other")]);
+    assert_eq!((named(&both, 0.0), named(&both, 1.0)), (Some(vec!["sta".to_owned()]), Some(vec!["other".to_owned()])));
+    assert_eq!(named(&of(vec![weighed("sta")]), 0.0), None, "`box with weights` has it");
 }

@@ -181,9 +181,12 @@ fn holds(outcome: &Outcome) -> bool {
 mod tests {
     use std::sync::atomic::AtomicBool;
 
+    use fairair_core::control::{CapacityParams, WceParams};
     use fairair_core::scenario::Scenario;
+    use fairair_core::shaper::Policy;
 
     use super::*;
+    use crate::plan::change::BoxChange;
     use crate::plan::ranges::Ranges;
     use crate::plan::requirements::Requirements;
     use crate::plan::{classes, pace};
@@ -219,6 +222,15 @@ mod tests {
         search.look(&proposals::as_is(), OWN, &mut own).unwrap();
         let goodput = proved[0].goodput;
         assert!(proved[0].meets && !own[0].seems_met && own[0].goodput < 0.7 * goodput, "{goodput} {}", own[0].goodput);
+        // What stations mislead needs much more goodput to go first.
+        let mut fragile = proved[0].clone();
+        let capacity = CapacityParams::Wce(WceParams::default());
+        fragile.change.enforce = Some(BoxChange { policy: Policy::PerStation, capacity, queue: None, batches: false });
+        for (factor, goes_first) in [(1.09, false), (1.15, true)] {
+            fragile.goodput = factor * goodput;
+            let best = recommended(&[proved[0].clone(), fragile.clone()], goodput, search.ranges.gear).unwrap();
+            assert_eq!(best.is_fragile(), goes_first, "{factor}");
+        }
         let mut noisy = proved[0].clone();
         noisy.report.totals.goodput_bps.ci95 = Some(0.06 * goodput);
         assert!(is_noisy(&noisy) && !is_noisy(&proved[0]), "6 % and {:?}", proved[0].report.totals.goodput_bps);

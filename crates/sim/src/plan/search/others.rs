@@ -2,7 +2,7 @@
 
 use fairair_core::rng::Rng;
 
-use super::proposals::{children, unseen};
+use super::proposals::{self, children, unseen};
 use super::rank::{CLOSEST, best_goodput, by_goodput, recommended};
 use super::rung::{PROOF, THIRD};
 use super::{Search, proposal, without};
@@ -18,6 +18,9 @@ const CLEARLY: f64 = 1.05;
 
 /// How much more a candidate that can be deployed must be worth than one that is proved, as a share of goodput.
 const BETTER: f64 = 0.02;
+
+/// Steps from what can be deployed to what is better, long ones and then short ones.
+const STEPS: usize = 2;
 
 /// Steps of children of what is to be tuned, and how many there are of each.
 const TUNED: [f64; 3] = [0.12, 0.06, 0.03];
@@ -50,9 +53,8 @@ impl Search<'_> {
                 if is_wanted(&best) || (is_tuned && has > f64::NEG_INFINITY) {
                     continue;
                 }
-                let seems = |o: &Outcome| o.seems_met && o.starved.is_nobody() && o.risk.is_none() && is_wanted(o);
                 let known = latest(third.iter().chain(second).chain(seen));
-                let mut known: Vec<&Outcome> = known.into_iter().filter(|o| seems(o)).collect();
+                let mut known: Vec<&Outcome> = known.into_iter().filter(|o| seems(o) && is_wanted(o)).collect();
                 if is_tuned {
                     known.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
                 } else {
@@ -61,6 +63,9 @@ impl Search<'_> {
                 }
                 let others = unseen(known.into_iter().map(proposal).collect(), proved);
                 self.look(&others[..others.len().min(OTHERS)], PROOF, proved)?;
+                if !is_tuned {
+                    self.climb(is_wanted, proved)?;
+                }
                 if is_tuned && !proved.iter().any(|outcome| outcome.meets && is_wanted(outcome)) {
                     let mut known: Vec<Outcome> = second.iter().chain(seen).cloned().collect();
                     self.look(&unseen(beside.clone(), second), self.second(), &mut known)?;
@@ -85,6 +90,23 @@ impl Search<'_> {
         closest.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()));
         let closest: Vec<Proposal> = closest.iter().take(OTHERS).map(proposal).collect();
         self.look(&closest, PROOF, proved)
+    }
+
+    /// Proves what is better beside the best of those wanted.
+    fn climb(&mut self, is_wanted: &dyn Fn(&Outcome) -> bool, proved: &mut Vec<Outcome>) -> Option<()> {
+        for step in 0..STEPS {
+            let met = proved.iter().filter(|outcome| outcome.meets && is_wanted(outcome));
+            let best = met.max_by(|a, b| a.utility().total_cmp(&b.utility())).cloned();
+            let least = best.as_ref().map_or(0.0, Outcome::utility) + BETTER;
+            let mut near = Vec::new();
+            let steps = proposals::beside(best.as_slice(), &self.ranges, step > 0);
+            self.look(&unseen(steps, proved), self.second(), &mut near)?;
+            near.retain(|outcome| seems(outcome) && is_wanted(outcome) && outcome.utility() > least);
+            near.sort_by(|a, b| b.utility().total_cmp(&a.utility()));
+            let near: Vec<Proposal> = near.iter().take(OTHERS).map(proposal).collect();
+            self.look(&near, PROOF, proved)?;
+        }
+        Some(())
     }
 
     /// Proves what is likely to carry clearly more than the best, the fairest first: where what carries most turns out to be near the floor, it
@@ -138,6 +160,11 @@ impl Search<'_> {
         found.retain(|own| is_parent(own) && own.seems_met && own.risk.is_none());
         Some(by_goodput(&found).into_iter().take(OTHERS).map(proposal).collect())
     }
+}
+
+/// What seems to meet the requirements and leaves nobody near the floor.
+fn seems(outcome: &Outcome) -> bool {
+    outcome.seems_met && outcome.starved.is_nobody() && outcome.risk.is_none()
 }
 
 /// Each change once, as the first of `looks` shows it.

@@ -172,11 +172,26 @@ fn prefer_deployable(ranked: &mut [Outcome], gear: Gear) {
     }
 }
 
+/// What stations mislead by sleeping goes behind what has this share of its goodput.
+const AS_SOUND: f64 = 0.9;
+
+/// Where what goes first is fragile, what is not and has about as much does.
+fn prefer_sound(ranked: &mut [Outcome]) {
+    let Some(first) = ranked.first().filter(|first| first.meets && first.is_fragile()) else { return };
+    let is_sound = |o: &Outcome| {
+        o.meets && !o.is_fragile() && o.goodput >= AS_SOUND * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
+    };
+    if let Some(place) = ranked.iter().position(is_sound) {
+        ranked[..=place].rotate_right(1);
+    }
+}
+
 /// What meets the requirements first, in the order of recommendation.
 pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, gear: Gear) {
     rank(ranked, as_is);
     prefer_useful(ranked);
     prefer_deployable(ranked, gear);
+    prefer_sound(ranked);
     leave_alone(ranked);
 }
 
