@@ -73,13 +73,13 @@ fn much(members: impl Iterator<Item = (String, (f64, f64))>, told: fn(&str, usiz
             None => groups.push((name, 1, [was, is])),
         }
     }
-    let lost = groups.into_iter().filter(|(_, _, [was, is])| *was > MUCH * is);
+    let losers = groups.into_iter().filter(|(_, _, [was, is])| *was > MUCH * is);
     let loss = |(name, count, sums): (String, usize, [f64; 2])| Loss {
         who: told(&name, count),
         goodput_bps: Some(sums.map(|sum| sum / count as f64)),
         transfer_s: None,
     };
-    lost.map(loss).collect()
+    losers.map(loss).collect()
 }
 
 #[cfg(test)]
