@@ -263,9 +263,12 @@ fn unbound(changed: &Scenario, outcome: &Outcome) -> Option<&'static str> {
     const CARRIED: f64 = 0.85;
     let CapacityParams::Fixed { rate } = changed.enforce.as_ref()?.capacity else { return None };
     let waits = outcome.report.ap_delay.p95_s.mean.is_some_and(|delay| delay > SHORT_S);
+    let is_held = !outcome.change.caps.is_empty() || outcome.change.queue.is_some();
     (outcome.goodput < CARRIED * rate.as_bps() as f64).then_some(if waits {
         "C is above what the cell carries: packets wait in the AP, the box holds only caps, and `vsb status` will report that it divides nothing. \
          A `--max-delay` finds a C that binds"
+    } else if !is_held {
+        "much less than C passes: stations ask for less, and C divides nothing. If they ask for more than now, packets will wait in the AP"
     } else {
         "much less than C passes: caps and short queues do the work, and C divides nothing. If stations ask for more than now, packets will wait \
          in the AP"
