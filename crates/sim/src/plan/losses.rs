@@ -30,15 +30,9 @@ pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
         .iter()
         .zip(&after.stations)
         .filter_map(|(was, is)| Some((was.group.clone(), was.goodput_bps.mean.zip(is.goodput_bps.mean)?)));
-    let stations: Vec<Loss> = much(groups, |group, count| match count {
-        1 => group.to_owned(),
-        _ => format!("each of the {count} {group}"),
-    });
+    let stations = much(groups);
+    let is_told = |group: &str| stations.iter().any(|(name, ..)| name == group);
     // A flow may lose what another of its station gains; of files the time counts.
-    let is_told = |group: &str| {
-        let mut lost = before.stations.iter().zip(&after.stations).filter(|(was, _)| was.group == group);
-        lost.any(|(was, is)| was.goodput_bps.mean.zip(is.goodput_bps.mean).is_some_and(|(was, is)| was > MUCH * is))
-    };
     let flows = before.flows.iter().zip(&after.flows).filter_map(|(was, is)| {
         let group = &before.stations.iter().find(|own| own.name == was.station)?.group;
         let pair = was.goodput_bps.mean.zip(is.goodput_bps.mean)?;
@@ -46,9 +40,13 @@ pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
         let way = if was.direction == Direction::Up { "upload" } else { "download" };
         (is_bulk && !is_told(group)).then(|| (format!("{way} of {group}"), pair))
     });
-    let flows: Vec<Loss> = much(flows, |what, count| match count {
-        1 => format!("the {what}"),
-        _ => format!("each {what} ({count})"),
+    let flows = much(flows).into_iter().map(|lost| {
+        let (what, count) = (&lost.0, lost.1);
+        loss(if count == 1 { format!("the {what}") } else { format!("each {what} ({count})") }, &lost)
+    });
+    let members = stations.iter().map(|lost| {
+        let (group, count) = (&lost.0, lost.1);
+        loss(if count == 1 { group.clone() } else { format!("each of the {count} {group}") }, lost)
     });
     let files = before.transfers.iter().zip(&after.transfers).filter_map(|(was, is)| {
         let times = was.transfers.mean_s.mean.zip(is.transfers.mean_s.mean)?;
@@ -58,12 +56,19 @@ pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
             transfer_s: Some([times.0, times.1]),
         })
     });
-    stations.into_iter().chain(flows).chain(files).collect()
+    members.chain(flows).chain(files).collect()
 }
 
-/// The groups, by name, that lose much on average; `told` names one of so many members.
-fn much(members: impl Iterator<Item = (String, (f64, f64))>, told: fn(&str, usize) -> String) -> Vec<Loss> {
-    let mut groups: Vec<(String, usize, [f64; 2])> = Vec::new();
+/// A group by name, how many it has, and the sums of what they had and have, in bit/s.
+type Group = (String, usize, [f64; 2]);
+
+fn loss(who: String, (_, count, sums): &Group) -> Loss {
+    Loss { who, goodput_bps: Some(sums.map(|sum| sum / *count as f64)), transfer_s: None }
+}
+
+/// The groups that lose much on average, of members by the name of their group, with what they had and have.
+fn much(members: impl Iterator<Item = (String, (f64, f64))>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
     for (name, (was, is)) in members {
         match groups.iter_mut().find(|(group, ..)| *group == name) {
             Some((_, count, sums)) => {
@@ -73,13 +78,8 @@ fn much(members: impl Iterator<Item = (String, (f64, f64))>, told: fn(&str, usiz
             None => groups.push((name, 1, [was, is])),
         }
     }
-    let losers = groups.into_iter().filter(|(_, _, [was, is])| *was > MUCH * is);
-    let loss = |(name, count, sums): (String, usize, [f64; 2])| Loss {
-        who: told(&name, count),
-        goodput_bps: Some(sums.map(|sum| sum / count as f64)),
-        transfer_s: None,
-    };
-    losers.map(loss).collect()
+    groups.retain(|(_, _, [was, is])| *was > MUCH * is);
+    groups
 }
 
 #[cfg(test)]
@@ -89,9 +89,8 @@ mod tests {
     #[test]
     fn who_loses_over_half_is_told_by_group() {
         let members = [("a", (4.0, 1.0)), ("b", (4.0, 2.1)), ("a", (2.0, 1.5)), ("c", (1.0, 0.4))];
-        let lost =
-            much(members.into_iter().map(|(name, pair)| (name.to_owned(), pair)), |name, n| format!("{n} {name}"));
-        let told: Vec<_> = lost.into_iter().map(|loss| (loss.who, loss.goodput_bps)).collect();
-        assert_eq!(told, [("2 a".to_owned(), Some([3.0, 1.25])), ("1 c".to_owned(), Some([1.0, 0.4]))]);
+        let lost = much(members.into_iter().map(|(name, pair)| (name.to_owned(), pair)));
+        assert_eq!(lost, [("a".to_owned(), 2, [6.0, 2.5]), ("c".to_owned(), 1, [1.0, 0.4])]);
+        assert_eq!(loss("each".to_owned(), &lost[0]).goodput_bps, Some([3.0, 1.25]));
     }
 }
