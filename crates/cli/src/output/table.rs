@@ -261,6 +261,7 @@ fn summary(report: &Report, scenario: &Scenario) -> Vec<(&'static str, String)> 
     if let Some(section) = &report.testbed {
         lines.push(("hosts", testbed::hosts(section)));
         lines.push(("real time", testbed::real_time(section)));
+        lines.extend(section.findings.iter().map(|finding| ("live box", finding.clone())));
     }
     lines
 }

@@ -65,6 +65,7 @@ mod tests {
             minutes: Vec::new(),
             which_box: None,
             probes: None,
+            findings: Vec::new(),
         };
         assert_eq!(
             real_time(&section),

@@ -1,5 +1,6 @@
 //! `fairair testbed run`.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -147,6 +148,13 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
         round_trips: pinged.iter().enumerate().map(|(index, station)| round_trips(index, &station.name)).collect(),
         which_box: scenario.enforce.map(|_| if options.live_box.is_some() { "live" } else { "emulated" }.to_owned()),
         probes: options.live_box.map(|_| probe_trips(outcomes)),
+        findings: outcomes
+            .iter()
+            .flat_map(|outcome| &outcome.findings)
+            .cloned()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
     }
 }
 

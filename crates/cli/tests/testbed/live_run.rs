@@ -141,6 +141,27 @@ fn a_killed_run_takes_its_daemon_with_it() {
 }
 
 /// Claim: what the kernel's box cannot be is refused before anything is built.
+/// A C that does not fit the cell is a result, and the run does not fail for it.
+#[test]
+fn what_the_live_box_reports_of_its_capacity_comes_back() {
+    let Some(_turn) = turn("what_the_live_box_reports_of_its_capacity_comes_back") else { return };
+    if !has_datapath("what_the_live_box_reports_of_its_capacity_comes_back") {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let text = "name = \"high\"\n[run]\nduration = \"22 s\"\nwarmup = \"5 s\"\nreplicas = 1\n[ap]\n\
+                queue = { kind = \"droptail\", limit = 75 }\n[enforce]\ncapacity = \"8 Mbit/s\"\n[[station]]\nname = \"a\"\ncount = 3\n\
+                flows = [{ direction = \"down\" }]\n";
+    let file = scenario(&directory, text);
+    let mut command = fairair();
+    command.args(["testbed", "run", "--box", "live", "--ping", "0 s", "--format", "json"]).arg(&file);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: Report = serde_json::from_slice(&output.stdout).unwrap();
+    let findings = report.testbed.unwrap().findings;
+    assert!(findings.len() == 1 && findings[0].contains("above what the cell carries"), "{findings:?}");
+}
+
 #[test]
 fn a_live_box_needs_a_box_in_the_scenario() {
     let directory = tempfile::tempdir().unwrap();

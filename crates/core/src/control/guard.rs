@@ -253,7 +253,10 @@ impl Guard {
             if divides && (span.is_capped() || (!self.findings.is_told && !self.is_beside_queue)) {
                 self.forget();
             }
-            if self.findings.is_told && (divides || (span.rate / self.findings.carried - 1.0).abs() > CHANGED) {
+            // Packets waited in the box in the last trial, too: that they do is nothing new.
+            let begins_to_divide = divides && !self.is_beside_queue;
+            if self.findings.is_told && (begins_to_divide || (span.rate / self.findings.carried - 1.0).abs() > CHANGED)
+            {
                 self.next_trial = self.next_trial.min(self.last_trial + PAUSE.0);
             }
         }
@@ -282,6 +285,7 @@ impl Guard {
             return self.listen(now);
         }
         if let Some(span) = self.occupancy.span(WATCHED)
+            && !self.findings.is_told
             && self.room.is_due(now, span)
             && !span.is_leaky(false)
         {

@@ -225,6 +225,23 @@ fn a_right_c_is_left_alone_and_low_demand_is_not_told() {
     assert!((2..12).contains(&trials), "{trials}");
 }
 
+/// Packets wait in the box and in the cell, and shares may be right: that is said, and trials must not take much of C for as long as it is so.
+#[test]
+fn a_c_that_is_all_the_cell_carries_is_told_and_seldom_lowered() {
+    for (share, packets) in [(1.0, 30.0), (1.02, 75.0), (1.05, 20.0), (1.1, 50.0)] {
+        let mut cell = cell(share, 5.0, packets, true);
+        cell.run(40.0);
+        assert!(told(&cell).is_some(), "{share} {packets}");
+        let mut mean = 0.0;
+        for _ in 0..1200 {
+            cell.run(0.1);
+            mean += cell.c() / (share * 5.0 * MBPS) / 1200.0;
+        }
+        println!("C {share}, {packets} packets: {mean:.3} of the user's C");
+        assert!(mean > 0.97, "{share} {packets} {mean}");
+    }
+}
+
 /// Who waits for a cap asks for no more: what passes below C says nothing, and a trial would only cost.
 #[test]
 fn stations_at_their_caps_call_for_no_trial() {

@@ -121,6 +121,9 @@ pub struct TestbedSection {
     pub which_box: Option<String>,
     /// Probes of a live box, which pass by its queues: the delay of the cell alone. Null otherwise.
     pub probes: Option<ProbeTrips>,
+    /// What a live box reported of its capacity at the end, such as that C is above what the cell carries; each once.
+    #[serde(default)]
+    pub findings: Vec<String>,
 }
 
 /// A minute of the measured time on the testbed.

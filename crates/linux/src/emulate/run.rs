@@ -40,6 +40,8 @@ pub struct Outcome {
     pub pings: Vec<Pings>,
     /// Round trips of a live box's probes after the warm-up.
     pub probes: Pings,
+    /// What a live box reported of its capacity at the end of the run.
+    pub findings: Vec<String>,
 }
 
 /// Says early whether the testbed can do the scenario.
@@ -115,8 +117,9 @@ pub fn run_monitored(
         return Ok(None);
     }
     let mut outcome = emulated.map_err(|_| std::io::Error::other("the emulation died"))??;
-    if let Some((record, probes)) = kept.transpose()? {
-        (outcome.record.enforce, outcome.probes) = (Some(record), probes);
+    if let Some(kept) = kept.transpose()? {
+        outcome.record.enforce = Some(kept.record);
+        (outcome.probes, outcome.findings) = (kept.probes, kept.findings);
     }
     outcome.overruns = rig.overruns();
     outcome.pings = programs.pings();
@@ -174,6 +177,7 @@ fn emulate(
         realtime: granted.realtime,
         pings: Vec::new(),
         probes: Pings::default(),
+        findings: Vec::new(),
     })
 }
 
