@@ -140,7 +140,6 @@ fn a_killed_run_takes_its_daemon_with_it() {
     assert!(is_gone(id), "nothing is left behind");
 }
 
-/// Claim: what the kernel's box cannot be is refused before anything is built.
 /// A C that does not fit the cell is a result, and the run does not fail for it.
 #[test]
 fn what_the_live_box_reports_of_its_capacity_comes_back() {
@@ -162,6 +161,7 @@ fn what_the_live_box_reports_of_its_capacity_comes_back() {
     assert!(findings.len() == 1 && findings[0].contains("above what the cell carries"), "{findings:?}");
 }
 
+/// Claim: what the kernel's box cannot be is refused before anything is built.
 #[test]
 fn a_live_box_needs_a_box_in_the_scenario() {
     let directory = tempfile::tempdir().unwrap();
