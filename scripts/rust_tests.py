@@ -1,10 +1,10 @@
 """Build and run all Rust tests: those that wait for the kernel as soon as they are built, and at the same time all others.
 
     python3 scripts/rust_tests.py                     1 if a test fails
-    python3 scripts/rust_tests.py --beside COMMAND    or if this fails, which runs after the others (may be repeated)
+    python3 scripts/rust_tests.py --beside COMMANDS   or if one of these fails: A; B run one after the other (may be repeated)
 
 Tests of the testbed and the live box mostly wait, and some measure: they have the usual priority. All others compute:
-they are built and run as SCHED_IDLE, on what the first leave of the processors, and so does each COMMAND, at the same time. Examples
+they are built and run as SCHED_IDLE, on what the first leave of the processors, and so are COMMANDS, at the same time. Examples
 and benchmarks are no tests; `make lint` checks them.
 """
 
@@ -28,6 +28,8 @@ FIRST = ["--test", "vsb", "--test", "testbed"]
 ALL = ["--lib", "--bins", "--tests"]
 # Crate and target of the tests that need the kernel, the longest first.
 KERNEL = ["cli vsb", "cli testbed", "linux fairair_linux"]
+# Where tests wait for their turn, there are threads for all that do.
+THREADS = {"cli vsb": 40}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ class Binary:
 
     def run(self, before: list[str], capture: bool) -> tuple[int, str]:
         """Run it where cargo would, behind the command `before`; its status and what it printed, if captured."""
-        return run(self.name, [*before, self.path], self.folder, capture)
+        threads = THREADS.get(self.name)
+        options = [f"--test-threads={threads}"] if threads else []
+        return run(self.name, [*before, self.path, *options], self.folder, capture)
 
 
 def run(name: str, command: list[str], folder: Path, capture: bool) -> tuple[int, str]:
@@ -95,12 +99,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Build and run all Rust tests.")
     parser.add_argument(
         "--beside",
-        metavar="COMMAND",
+        metavar="COMMANDS",
         action="append",
         default=[],
-        help="runs as SCHED_IDLE after the tests that only compute",
+        help="run as SCHED_IDLE once everything is built",
     )
-    commands = parser.parse_args().beside
+    sequences = parser.parse_args().beside
     idle = ["chrt", "--idle", "0"] if shutil.which("chrt") else ["nice", "-n", "19"]
     first = [binary for binary in build([], FIRST) if binary.order >= 0]
     with ThreadPoolExecutor() as pool:
@@ -109,11 +113,12 @@ def main() -> int:
         def compute() -> list[tuple[int, str]]:
             return [binary.run(idle, capture=True) for binary in rest.result() if binary.order < 0]
 
-        def beside(command: str) -> list[tuple[int, str]]:
+        def beside(sequence: str) -> list[tuple[int, str]]:
             rest.result()
-            return [run(command, [*idle, *shlex.split(command)], ROOT, capture=True)]
+            commands = [command.strip() for command in sequence.split(";")]
+            return [run(command, [*idle, *shlex.split(command)], ROOT, capture=True) for command in commands]
 
-        others = [pool.submit(compute), *(pool.submit(beside, command) for command in commands)]
+        others = [pool.submit(compute), *(pool.submit(beside, sequence) for sequence in sequences)]
         failed = [binary.run([], capture=False)[0] for binary in sorted(first, key=lambda binary: binary.order)]
         kernel = [binary for binary in rest.result() if binary.order >= 0]
         if len(kernel) < len(KERNEL) and sys.platform == "linux":

@@ -9,10 +9,10 @@ trap 'rm -f "$log"' EXIT
 status=0
 # Kernel tests mostly wait: more at once than there are cores. Those that measure take turns by themselves.
 export RUST_TEST_THREADS=${RUST_TEST_THREADS:-6}
-python3 scripts/rust_tests.py --beside "make --no-print-directory deny" --beside scripts/python-tests.sh 2>&1 | tee "$log" || status=$?
+python3 scripts/rust_tests.py --beside "make --no-print-directory deny" --beside "scripts/python-tests.sh; scripts/lab.sh sources" 2>&1 | tee "$log" || status=$?
 
 # The page of the lab, on the command and the package that the tests above have built.
-scripts/lab.sh || { status=$? && echo "FAILED: scripts/lab.sh" | tee -a "$log"; }
+scripts/lab.sh browser || { status=$? && echo "FAILED: scripts/lab.sh browser" | tee -a "$log"; }
 
 awk '/^test result:/ { passed += $4; failed += $6; skipped += $8 }
      # pytest: "97 passed, 1 skipped in 14.18s".

@@ -4,46 +4,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::turn::{Kind, Turn};
+
 static BENCHES: AtomicU32 = AtomicU32::new(0);
-/// Benches that measure rates close to a bar have the machine to themselves; [`AT_ONCE`] of those that measure at all share it.
-/// Those that measure nothing ([`Bench::light`]) go on beside these.
-static MACHINE: RwLock<()> = RwLock::new(());
-static MEASURING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
-const AT_ONCE: u32 = 3;
-
-/// For as long as a bench exists.
-#[allow(dead_code, reason = "what is held is let go by its drop")]
-enum Turn {
-    Light(RwLockReadGuard<'static, ()>),
-    Shared(RwLockReadGuard<'static, ()>, Permit),
-    Alone(RwLockWriteGuard<'static, ()>),
-}
-
-/// One of those that measure.
-struct Permit;
-
-impl Permit {
-    fn take() -> Permit {
-        let mut taken = MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner);
-        while *taken >= AT_ONCE {
-            taken = MEASURING.1.wait(taken).unwrap_or_else(PoisonError::into_inner);
-        }
-        *taken += 1;
-        Permit
-    }
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        *MEASURING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
-        MEASURING.1.notify_one();
-    }
-}
 
 /// Ends the test early, and says so, where it cannot run.
 macro_rules! needs_root {
@@ -101,21 +68,21 @@ const ALL: [Place; 4] = [Place::Stations, Place::Other, Place::Box, Place::Host]
 impl Bench {
     /// Stations 10.1.0.2 and on with fd01::2 and on, behind `lan` of the box; the host is 10.2.0.2, fd02::2.
     pub(crate) fn new(stations: u32) -> Bench {
-        let permit = Permit::take();
-        Bench::with(stations, Turn::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner), permit))
+        Bench::with(stations, Kind::Shared)
     }
 
     /// The same for a test that measures nothing near a bar.
     pub(crate) fn light(stations: u32) -> Bench {
-        Bench::with(stations, Turn::Light(MACHINE.read().unwrap_or_else(PoisonError::into_inner)))
+        Bench::with(stations, Kind::Light)
     }
 
     /// The same while no other bench exists.
     pub(crate) fn alone(stations: u32) -> Bench {
-        Bench::with(stations, Turn::Alone(MACHINE.write().unwrap_or_else(PoisonError::into_inner)))
+        Bench::with(stations, Kind::Alone)
     }
 
-    fn with(stations: u32, turn: Turn) -> Bench {
+    fn with(stations: u32, kind: Kind) -> Bench {
+        let turn = Turn::take(kind);
         let number = BENCHES.fetch_add(1, Ordering::Relaxed);
         let prefix = format!("fv{}-{number}", std::process::id());
         let directory = tempfile::tempdir().expect("a directory");

@@ -33,6 +33,7 @@ mod programs;
 mod settings;
 mod shares;
 mod tamper;
+mod turn;
 mod udp_flows;
 mod wan;
 mod worker;
