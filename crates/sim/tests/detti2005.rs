@@ -98,7 +98,7 @@ fn figure_7_over_buffers() {
     }
 }
 
-/// design.md ruling 14: without downloads R / 2 halves the uploads; by the flows' ratio it does not.
+/// Without downloads R / 2 halves the uploads; by the flows' ratio it does not.
 #[test]
 fn the_limiter_without_downloads() {
     let r = lossless_capacity();

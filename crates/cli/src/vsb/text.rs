@@ -173,7 +173,7 @@ fn explain(explanation: &Explanation) -> String {
     text
 }
 
-/// Text from outside without what a terminal would obey, or what turns the direction of writing round.
+/// Text from outside without control characters and without marks that change the direction of writing.
 fn printable(text: &str) -> String {
     let is_turn = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if c.is_control() || is_turn(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()

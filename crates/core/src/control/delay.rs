@@ -19,8 +19,8 @@ const DEAF: u32 = 3;
 /// How long a deaf station is left alone.
 const DEAF_PAUSE: Duration = Duration::from_secs(5);
 
-/// Each reply is held against the three before and the three after it: who is again and again later than twice their median by
-/// more than this is late by its own doing.
+/// Each reply is compared with the three before and the three after it: a station that is repeatedly later than twice their median by
+/// more than this delays its own replies.
 const AROUND: usize = 3;
 const LATE: Duration = Duration::from_millis(25);
 /// A late reply counts for this, another one takes one away; from so many on a station counts as late, for so many replies.

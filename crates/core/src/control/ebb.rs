@@ -1,5 +1,5 @@
-//! A load that ends while round trips are measured. Loads that all pause together leave no time for a trial with a lower C, and their end
-//! shows the same: if round trips fall with it, and next to nothing had waited in the box, a queue stood in the cell.
+//! A load that ends while round trips are measured. Loads that pause together leave no time for a trial with a lower C, and their end
+//! shows the same: if round trips fall then, and almost nothing waited in the box, the queue was in the cell.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use super::{ControlStats, Decision, Reason, State, StationView};
 use crate::rng::Rng;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
-/// What the user chose. The paper gives the thresholds and the number of samples; the rest is ruling 11 of the design.
+/// What the user chose. The paper gives the thresholds and the number of samples; the rest is ours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WceParams {
     /// Time between two probes; the next one waits for the reply to the last.

@@ -185,7 +185,7 @@ mod tests {
         (frames * 1500.0 * 8.0 / 1e6, collision)
     }
 
-    /// Bar: ns-3's tables (published.md) within 1 %; no retry limit.
+    /// Bar: ns-3's tables within 1 %; no retry limit.
     #[test]
     fn the_published_saturation_throughputs() {
         let tables = [
@@ -205,7 +205,7 @@ mod tests {
         }
     }
 
-    /// published.md: Bianchi's own collision probabilities, 802.11a.
+    /// Bianchi's own collision probabilities, 802.11a.
     #[test]
     fn the_published_collision_probabilities() {
         let params = params(Phy::A, 54, 24, true, 64);

@@ -8,7 +8,7 @@
 //!
 //! Departures from the paper:
 //! - Footnote 18 (`beta Q_ap + 1` for `beta Q_ap`) is used where the lossless set gives `Q_ap = 0`, that is with one
-//!   station that uploads alone (design ruling 13); `E[D_i]/E[D_ap]` of such a cell has `beta Q_ap + 1` too.
+//!   station that uploads alone; `E[D_i]/E[D_ap]` of such a cell has `beta Q_ap + 1` too.
 //! - Footnote 19 is carried out as: of a window, the share `d / (d + Q_ap + Q_i / beta_i)` is in the wired pipe, with
 //!   `d` the wired round-trip time in AP services.
 
@@ -268,7 +268,7 @@ impl Solution {
 /// not.
 ///
 /// Eq. 16 for equal `N_up` and `N_dw` has no meaning: such a station is never backlogged. With all of `gamma` zero and
-/// no downloads it gives the whole window, which is the `Q_ap = 0` of design ruling 13.
+/// no downloads it gives the whole window, which is `Q_ap = 0` (footnote 18).
 pub fn backlog_closed_form(stations: &[Station], i: usize) -> Option<f64> {
     let s = &stations[i];
     let (n_up, n_dw) = (f64::from(s.n_up), f64::from(s.n_dw));

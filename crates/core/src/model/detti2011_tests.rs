@@ -100,7 +100,7 @@ fn the_closed_form_solves_the_lossless_set() {
     }
 }
 
-/// Design ruling 13: a single uploader leaves the AP nearly empty, and its queue holds the window.
+/// A single uploader leaves the AP nearly empty, and its queue holds the window.
 #[test]
 fn one_uploading_station_needs_footnote_18() {
     let stations = vec![Station { n_up: 1, n_dw: 0, window: 42.0, beta: 1.0 }];

@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// published.md on Fig. 8: Eq. 12 gives 8.4 at m = 10, n = 2, p = 0.5 (and `Q_A` = 50).
+    /// Fig. 8: Eq. 12 gives 8.4 at m = 10, n = 2, p = 0.5 (and `Q_A` = 50).
     #[test]
     fn fig_8_at_equal_service() {
         assert!((cell(10, 2, 0.5).ratio().unwrap() - 8.4).abs() < 1e-9);

@@ -84,7 +84,7 @@ pub(super) fn wire_delay(scenario: &Scenario, flow: &Flow) -> f64 {
     scenario.wire.delay.as_secs_f64() + flow.wire.map_or(0.0, |wire| wire.delay.as_secs_f64())
 }
 
-/// Packets that may wait at the AP (design ruling 4: ns-2 counts the one in service).
+/// Packets that may wait at the AP (ns-2 also counts the one in service).
 pub(super) fn buffer(scenario: &Scenario) -> Result<f64, ModelError> {
     let beside = |what: &str| Err(ModelError::Unsupported { what: what.to_owned() });
     if scenario.enforce.is_some() {

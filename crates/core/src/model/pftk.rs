@@ -115,7 +115,7 @@ mod tests {
         Path { b, window: 1e9, rtt: 0.1, t0: 0.4 }
     }
 
-    /// published.md: MSS 1460 B, RTT 100 ms, T0 = 4 RTT, no window cap; Mbit/s at b = 1 and b = 2.
+    /// Padhye et al.'s formula: MSS 1460 B, RTT 100 ms, T0 = 4 RTT, no window cap; Mbit/s at b = 1 and b = 2.
     #[test]
     fn the_approximate_form_gives_the_published_rates() {
         let rows = [

@@ -34,7 +34,7 @@ fn the_chain_is_a_distribution_with_the_means_of_eqs_7_and_8() {
     }
 }
 
-/// published.md: ns-2, huge buffer, packets/s up and down at p_w 0, 0.2, 0.4.
+/// ns-2, huge buffer, packets/s up and down at p_w 0, 0.2, 0.4.
 #[test]
 fn the_open_buffer_against_ns2() {
     for (p_w, up, down) in [(0.0, 191.0, 191.0), (0.2, 158.0, 159.0), (0.4, 109.0, 127.0)] {

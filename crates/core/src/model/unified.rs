@@ -94,7 +94,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Whether some flow is critically starved: below 5 % of the fair share (design ruling 15).
+    /// Whether some flow is critically starved: below 5 % of the fair share.
     pub fn starves(&self, cell: &Cell) -> bool {
         let (mut total, mut flows, mut least) = (0.0, 0.0, f64::INFINITY);
         for (s, row) in cell.stations.iter().zip(&self.flows) {

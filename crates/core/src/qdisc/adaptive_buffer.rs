@@ -8,7 +8,7 @@ use super::{Drops, Qdisc};
 use crate::packet::{DropReason, Packet};
 use crate::units::{Duration, Instant};
 
-/// Parameters of [`AdaptiveBuffer`]. The paper gives no values; the defaults are design ruling 12.
+/// Parameters of [`AdaptiveBuffer`]. The paper gives no values; the defaults are ours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AdaptiveBufferParams {

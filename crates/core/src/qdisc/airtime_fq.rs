@@ -27,7 +27,7 @@ impl Default for AirtimeFqParams {
     }
 }
 
-/// Deficit round robin over stations in airtime of both directions (design ruling 8).
+/// Deficit round robin over stations in airtime of both directions.
 ///
 /// Every frame from or to a station is charged to it, retries included. An upload that takes more air than its share
 /// waits longer for its ACKs, which slows it down; the AP has no other hold on it. A station without packets here owes

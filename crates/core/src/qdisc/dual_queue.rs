@@ -45,7 +45,7 @@ impl Default for DualQueueParams {
 /// Distance of the reports that p follows.
 const REPORT: Duration = Duration::from_millis(250);
 
-/// Three FIFOs of their own size. For each service one is drawn; if it is empty another is served (design ruling 7).
+/// Three FIFOs of their own size. For each service one is drawn; if it is empty another is served.
 ///
 /// Packets that are not TCP have a queue of their own, which is drawn as often as flows of that kind are among all
 /// flows; between data and ACKs decides p.

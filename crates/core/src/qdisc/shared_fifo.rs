@@ -1,7 +1,7 @@
 //! One pool of packets for all stations, served station by station in the order of their oldest packets.
 //!
 //! ns-3's MAC queue with its first-come-first-served scheduler, and access points before per-station queues: the station
-//! of the oldest packet gets an aggregate of everything that waits for it (design ruling 18).
+//! of the oldest packet gets an aggregate of everything that waits for it.
 
 use std::collections::VecDeque;
 

@@ -51,7 +51,7 @@ impl Default for TlasSafParams {
 
 /// Least attained service first below the threshold; above it first in, first out with one ACK a flow.
 ///
-/// Above the threshold a newer ACK always takes the place of the flow's waiting one (design ruling 5). Full buffer: a
+/// Above the threshold a newer ACK always takes the place of the flow's waiting one. Full buffer: a
 /// packet below the threshold takes the place of the one that [`Victim`] names, where the newest ACK above the threshold
 /// goes before the last packet. A data packet above the threshold with a congestion window smaller than 4 takes the place
 /// of the newest ACK. Everything else is dropped.

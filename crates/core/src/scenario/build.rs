@@ -86,7 +86,7 @@ impl Scenario {
         flows.map(|((_, flow), mut stream)| flow.first_start(self.run.start_spread, &mut stream))
     }
 
-    /// ns-2's `limit_` counts one packet more than may wait (design ruling 4).
+    /// ns-2's `limit_` counts one packet more than may wait.
     fn ap_queue(&self, queue: QdiscSpec) -> QdiscSpec {
         match self.run.preset {
             Preset::Ns2 => queue.with_ns2_limit(),
@@ -94,7 +94,7 @@ impl Scenario {
         }
     }
 
-    /// Whether the queue of a station is full by what it sent and is not acknowledged yet, too: ns-3's MAC queue (design ruling 18).
+    /// Whether the queue of a station is full by what it sent and is not acknowledged yet, too: ns-3's MAC queue.
     pub fn uplink_counts_unacknowledged(&self) -> bool {
         self.run.preset == Preset::Ns3 && self.radio.qos.is_some()
     }

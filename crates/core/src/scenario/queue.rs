@@ -49,7 +49,7 @@ pub(super) fn spec(ap: &Table, preset: Preset) -> Checked<QdiscSpec> {
     let table = ap.table("queue", "the AP's queue")?;
     let mut spec = (table.kind(KINDS, None, &[])?.read)(&table)?;
     if let QdiscSpec::SharedFifo(params) = &mut spec {
-        // Design ruling 18.
+        // The MAC queue of ns-3 counts what is not acknowledged yet.
         params.count_unacknowledged |= is_ns3 && !table.has("count_unacknowledged");
     }
     Ok(spec)

@@ -212,7 +212,7 @@ fn a_lost_syn_is_sent_again_and_costs_the_initial_window() {
 
 #[test]
 fn a_smaller_advertised_window_is_honoured_at_once() {
-    // design.md ruling 10: window-cap rewrites the window in passing ACKs.
+    // window-cap rewrites the window in passing ACKs.
     let mut host = Host::established(TcpParams { initial_cwnd: 6, ..params() });
     host.expect(100, &[0, 1, 2, 3, 4, 5]);
     host.window = 3 * MSS + 999;

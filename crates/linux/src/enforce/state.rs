@@ -105,7 +105,7 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Writes it, whole or not at all; the directory is made, for this user only.
+    /// Writes it, whole or not at all; the directory is made, for this user and group only.
     ///
     /// # Errors
     /// The system's.

@@ -63,8 +63,8 @@ impl Sample<'_> {
         self.compared(seen, |own| &own.stations, greedy_stations)
     }
 
-    /// Stations, and the goodput of each over the mean of the others that are there with it and not limited by themselves. A station that is
-    /// has what it should have when it gets what it asks for, half of it where that is reckoned from pauses of files, and no more than those.
+    /// Stations, and the goodput of each over the mean of the others that are there with it and not limited by themselves. A station that
+    /// is limited by itself is right if it gets its demand (half, if computed from pauses of files), and no more than the others.
     pub(crate) fn levels(&self) -> Vec<(usize, Estimate)> {
         let always = greedy_stations(&self.shares);
         let over_others = |index: usize| {

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use crate::plan::goal::Goal;
 
-    /// What half of the goodput is left of, halves the parts of those who send all they can, and not of who asks for little.
+    /// A cell that keeps half of its goodput halves the shares of greedy flows, and not of a flow that asks for little.
     #[test]
     fn the_floor_is_judged_by_what_there_was() {
         let text = r#"

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::outcome::Outcome;
 
-/// Less than this part of what they had is a loss, and a file that takes as many times as long.
+/// Less goodput by this factor is a loss, and so is a file that takes this many times as long.
 const MUCH: f64 = 2.0;
 
 /// What a recommended plan takes from somebody.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use crate::starved::{Seen, names};
 
-/// Nobody may have less than the floor by this factor in any replica, or by this part of what is above a floor of more than half: who is
-/// that close to it is below it with other seeds.
+/// A share must exceed the floor by this factor in every replica, and a floor above half by a quarter of what is above it: a share closer to
+/// the floor is below it with other seeds.
 const MARGIN: f64 = 1.25;
 /// Fewer replicas say nothing of how much they differ.
 const ENOUGH: usize = 6;

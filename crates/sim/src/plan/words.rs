@@ -113,7 +113,7 @@ fn json_of(value: &impl serde::Serialize) -> serde_json::Value {
 pub(super) fn inline_queue(queue: &QdiscSpec, preset: Preset) -> String {
     let usual = QdiscSpec::all().into_iter().find(|usual| usual.kind() == queue.kind()).unwrap_or(*queue);
     let usual = match usual {
-        // Design ruling 18.
+        // The MAC queue of ns-3 counts what is not acknowledged yet.
         QdiscSpec::SharedFifo(params) if preset == Preset::Ns3 => {
             QdiscSpec::SharedFifo(SharedFifoParams { count_unacknowledged: true, ..params })
         }

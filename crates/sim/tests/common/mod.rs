@@ -68,7 +68,7 @@ pub(crate) fn fairness_level(records: &[Record]) -> f64 {
     mean(records, |record| station_kbps(record, 0)) / (others / (stations - 1) as f64)
 }
 
-/// IP bytes of both directions that a cell without losses carried, as a rate: its TCP capacity (design ruling 2).
+/// IP bytes of both directions that a cell without losses carried, as a rate: its TCP capacity.
 pub(crate) fn tcp_capacity(records: &[Record], mss: u64) -> Bitrate {
     let bits = mean(records, |record| {
         let segments = record.flows.iter().map(|flow| flow.delivered_bytes / mss).sum::<u64>();

@@ -12,7 +12,7 @@ fn time(phy: Phy, mbps: u64, len: u64, preamble: Preamble) -> Duration {
     TxVector::at_rate(phy, Bitrate::mbps(mbps)).ppdu_time(Bytes(len), &PpduRules::standard(phy.usual_band(), preamble))
 }
 
-/// published.md, MAC reference: frame 1310 us, ACK 248 us (802.11b, 1500 B MSDU + LLC/SNAP, 11 Mbit/s, basic 2).
+/// Frame 1310 us, ACK 248 us (802.11b, 1500 B MSDU + LLC/SNAP, 11 Mbit/s, basic 2).
 #[test]
 fn frame_times_of_the_bianchi_reference() {
     let len = 1500 + LLC_SNAP + MAC_HEADER_FCS;

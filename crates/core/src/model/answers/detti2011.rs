@@ -20,7 +20,7 @@ pub(super) const MODEL: Model = Model {
     answer,
 };
 
-/// Below this access priority the AP's buffer is not always full (detti2011, footnote 13; design ruling 13).
+/// Below this access priority the AP's buffer is not always full (detti2011, footnote 13).
 const LOW_PRIORITY: f64 = 0.5;
 
 fn answer(scenario: &Scenario) -> Result<Prediction, ModelError> {

@@ -115,7 +115,7 @@ impl Cell {
         self.station.iter().map(|kind| kind.map_or(0.0, of)).collect()
     }
 
-    /// Whether some flow is critically starved in `answer`: below 5 % of the fair share (design ruling 15).
+    /// Whether some flow is critically starved in `answer`: below 5 % of the fair share.
     pub fn starves(&self, answer: &Answer) -> bool {
         let (mut total, mut flows, mut least) = (0.0, 0.0, f64::INFINITY);
         for (kind, answer) in self.kinds.iter().zip(&answer.flows) {

@@ -25,7 +25,7 @@ fn stations(up: u32, down: u32) -> String {
     table("up", up) + &table("down", down)
 }
 
-/// published.md: Bianchi's own collision probabilities, windows of 15 to 1023.
+/// Bianchi's own collision probabilities, windows of 15 to 1023.
 #[test]
 fn alike_contenders_collide_as_published() {
     for (n, expected) in [(2.0, 0.105), (5.0, 0.272), (10.0, 0.384)] {

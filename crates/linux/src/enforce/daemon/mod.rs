@@ -52,8 +52,8 @@ use super::state::{Learned, Lock};
 
 /// How often counters are read.
 const TICK: Duration = Duration::from_millis(100);
-/// What discovery brings waits for so many times as long as the report before it took: whoever makes up neighbours by hundreds in a
-/// second does not keep the daemon from its capacities.
+/// The next report of discovery waits this many times as long as the one before took, so that forged neighbours, hundreds in a second,
+/// do not keep the daemon from its capacities.
 const FINDING: u32 = 4;
 
 /// How to run.
