@@ -39,8 +39,8 @@ const MORE_PROOFS: usize = 2;
 const DOUBTFUL: usize = 2;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
-/// Packets of a default search as reckoned: about 10 s on two cores. The number of candidates follows, as a factor of the numbers above.
-const BUDGET: f64 = 56e6;
+/// Packets of a default search as reckoned. The number of candidates follows, as a factor of the numbers above.
+const BUDGET: f64 = 35e6;
 /// The same in a cell of aggregates, where families have more kinds: about 20 s. There the search also looks across kinds, beside near misses,
 /// and proves more; elsewhere it comes within 5 % of ten times the work without (docs/planner.md).
 const BUDGET_AGGREGATED: f64 = 220e6;
@@ -54,7 +54,7 @@ const FACTORS: (f64, f64) = (0.5, 1.4);
 /// Most in a cell of aggregates, where families have more kinds.
 const MOST_AGGREGATED: f64 = 2.5;
 /// From this factor on candidates that meet the requirements get turns of their own, most goodput first.
-const ROOM: f64 = 0.7;
+const ROOM: f64 = 0.45;
 /// More rounds after the first, while less than this share of the frames is spent, the larger one where nothing is proved yet: children of
 /// the best, and the best of what was passed over.
 const ROUNDS: usize = 3;
