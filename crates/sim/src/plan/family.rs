@@ -6,12 +6,11 @@ use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, CwndSource, FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share,
     ShareRule, TlasParams, TlasSafParams,
 };
-use fairair_core::remedy::Deploy;
 use fairair_core::shaper::Policy;
 use fairair_core::units::{Bitrate, Duration, Probability};
 
 use super::change::{BoxChange, Change};
-use super::queues::{airtime, companion, dual, fair, of_linux, rarer};
+use super::queues::{airtime, companion, dual, fair, of_linux, rarer, short_of_linux};
 use super::ranges::{Ranges, Weighed, between, pick, rounded};
 
 /// Remedies of one kind, with some parameters each in 0 to 1.
@@ -163,7 +162,7 @@ const LONG_QUEUE: f64 = 0.8;
 const AS_LINUX: &[f64] = &[0.2];
 
 /// The families of the access point.
-const AP: &[Family] = &[
+pub(super) const AP: &[Family] = &[
     family("droptail", 1, 12, |r, x| queue(QdiscSpec::Droptail { limit: r.packets(x[0]) })),
     family("per-flow-fq", 1, 10, |r, x| queue(QdiscSpec::PerFlowFq(fair(r.packets(x[0]))))),
     family("per-station-fq", 1, 10, |r, x| queue(QdiscSpec::PerStationFq(fair(r.packets(x[0]))))),
@@ -241,6 +240,11 @@ const AP: &[Family] = &[
         }),
         ..Change::default()
     }),
+    family("Linux' queue + uplink-limiter", 3, 24, |r, x| Change {
+        queue: Some(short_of_linux(r, x[0], x[1])),
+        limiter: Some(limiter(r, LimiterShare::Half, Some(x[2]))),
+        ..Change::default()
+    }),
     family("window-cap + uplink-limiter", 2, 8, |r, x| Change {
         window_cap: Some((WindowRule::Lossless, r.packets(x[0]))),
         limiter: Some(limiter(r, LimiterShare::Half, Some(x[1]))),
@@ -249,7 +253,7 @@ const AP: &[Family] = &[
 ];
 
 /// What access points of 802.11n and later advertise, with the queues of Linux or without.
-const MODERN_AP: &[Family] = &[
+pub(super) const MODERN_AP: &[Family] = &[
     family("edca", 2, 18, |_, x| Change { told: Some(told(x[0], x[1])), ..Change::default() }).picking(&[6, 3]),
     family("mac80211 + edca", 3, 36, |r, x| Change { told: Some(told(x[1], x[2])), ..queue(of_linux(r, x[0])) })
         .picking(&[2, 6, 3]),
@@ -261,7 +265,7 @@ fn told(window: f64, aifsn: f64) -> (u32, u32) {
 }
 
 /// A box with its usual queues, and the CWmin that the AP advertises.
-const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
+pub(super) const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
     told: Some(told(x[2], 0.0)),
     ..of_either_kind(r, pick(&BY_STATION, x[0]), 0.0, if x[1] < 0.4 { adaptive(r, x[1] / 0.4) } else { fixed(r, x[1]) })
 })];
@@ -270,7 +274,7 @@ const MODERN_PAIRS: &[Family] = &[family("box + edca", 3, 12, |r, x| Change {
 const BY_STATIONS: &[f64] = &[0.1, 0.2];
 
 /// The families of the box.
-const BOX: &[Family] = &[
+pub(super) const BOX: &[Family] = &[
     family("box, capacity = auto", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, x[2])))
         .usually(BY_STATIONS),
     family("box, capacity = air", 3, 24, |r, x| of_either_kind(r, policy(r, x[0]), x[1], air(r, x[2])))
@@ -280,12 +284,12 @@ const BOX: &[Family] = &[
 ];
 
 /// A box whose C stations mislead by sleeping; only in a thorough search.
-const FRAGILE: &[Family] =
+pub(super) const FRAGILE: &[Family] =
     &[family("box, capacity = wce", 3, 12, |r, x| of_either_kind(r, policy(r, x[0]), x[1], wce(r, x[2])))
         .usually(BY_STATIONS)];
 
 /// A box and a queue in the AP.
-const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
+pub(super) const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Change {
     queue: Some(companion(r, x[2], r.packets(x[3]))),
     ..of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, 0.3))
 })];
@@ -308,23 +312,23 @@ fn capped(r: &Ranges, x: &[f64]) -> Change {
 }
 
 /// Only where a goal tells stations apart; half of the looks at aggregates are at what the live box has.
-const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, weighted)];
-const MODERN_WEIGHTS: &[Family] = &[family("box with weights", 4, 32, weighted).usually(BY_STATIONS)];
+pub(super) const WEIGHTS: &[Family] = &[family("box with weights", 4, 20, weighted)];
+pub(super) const MODERN_WEIGHTS: &[Family] = &[family("box with weights", 4, 32, weighted).usually(BY_STATIONS)];
 
 /// A box that gives one of several classes that goals name a weight: the others may have what they want as it is.
-const ONE_WEIGHTED: &[Family] = &[family("box, one weighted", 5, 20, |r, x| Change {
+pub(super) const ONE_WEIGHTED: &[Family] = &[family("box, one weighted", 5, 20, |r, x| Change {
     weights: vec![(pick_name(&r.classes.weighed, x[4], |own| &own.name), hundredths(between(0.05, 20.0, x[3])))],
     ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
 })
 .usually(BY_STATIONS)];
 
 /// Only where others have to leave something to whom a goal names; likewise.
-const CAPS: &[Family] = &[family("box with caps", 4, 16, capped)];
-const MODERN_CAPS: &[Family] = &[family("box with caps", 4, 32, capped).usually(BY_STATIONS)];
+pub(super) const CAPS: &[Family] = &[family("box with caps", 4, 16, capped)];
+pub(super) const MODERN_CAPS: &[Family] = &[family("box with caps", 4, 32, capped).usually(BY_STATIONS)];
 
 /// A box with caps that differ; only where goals name stations. Others are capped and, near what a lesser goal wants for them, those that such
 /// goals name; without such goals one class of the others is.
-const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r, x| {
+pub(super) const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r, x| {
     let (rate, classes) = (r.rate(0.01, 0.6, x[3]), &r.classes);
     let caps = if classes.lesser.is_empty() {
         vec![(pick_name(&classes.capped, x[4], |name| name), rate)]
@@ -337,11 +341,11 @@ const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r, x| {
 })
 .usually(BY_STATIONS)];
 
-/// A cap that leaves a weak station little more than a goal wants for it, and the policy per station.
-const HARDLY_MORE: &[f64] = &[0.05, 0.1];
+/// A cap that leaves a weak station little more than a goal wants for it, the policy per station, and the live box's queue.
+const HARDLY_MORE: &[f64] = &[0.05, 0.1, 0.2];
 
 /// A box with a cap of weak stations, near the least goodput that a goal wants for them.
-const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
+pub(super) const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
     let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
     Change {
         caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
@@ -351,8 +355,24 @@ const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
 .usually(HARDLY_MORE)
 .queue_at(2)];
 
+/// A box with weights, and a cap of weak stations near the least goodput that a goal wants for them: who is weak is not helped by a weight, and who
+/// is named is not by caps of all others.
+pub(super) const WEIGHED_AND_HELD: &[Family] = &[family("box with weights, the weak capped", 5, 24, |r, x| {
+    let held = |own: &&Weighed| !r.classes.held.iter().any(|(name, _)| *name == own.name);
+    let weight = between(0.5, 20.0, x[4]);
+    let of = |own: &Weighed| (own.name.clone(), hundredths(weight * own.part).max(0.01));
+    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
+    Change {
+        weights: r.classes.weighed.iter().filter(held).map(of).collect(),
+        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
+        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
+    }
+})
+.usually(HARDLY_MORE)
+.queue_at(2)];
+
 /// A box that treats one class of stations in another way; only in a thorough search.
-const ANY: &[Family] = &[
+pub(super) const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
         weights: vec![(pick_name(&r.classes.any, x[4], |name| name), hundredths(between(0.05, 20.0, x[3])))],
         ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
@@ -362,6 +382,10 @@ const ANY: &[Family] = &[
         ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
     }),
 ];
+
+fn pick_name<T>(of: &[T], x: f64, name: fn(&T) -> &String) -> String {
+    of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).map(name).cloned().unwrap_or_default()
+}
 
 /// Policies that know weights and caps.
 const BY_STATION: [Policy; 2] = [Policy::PerStation, Policy::Airtime];
@@ -373,58 +397,6 @@ fn followed_or_known(ranges: &Ranges, x: f64) -> CapacityParams {
         x if ranges.gear.aggregates => fixed(ranges, x * 2.0 - 1.0),
         x => air(ranges, x * 2.0 - 1.0),
     }
-}
-
-fn pick_name<T>(of: &[T], x: f64, name: fn(&T) -> &String) -> String {
-    of.get(((x * of.len() as f64) as usize).min(of.len().saturating_sub(1))).map(name).cloned().unwrap_or_default()
-}
-
-/// Points of a family along each diagonal of its cube that are looked at for one that can be deployed.
-const STEPS: usize = 20;
-
-/// Whether any change of a family can be deployed today.
-fn can_be_had(family: &Family, ranges: &Ranges) -> bool {
-    let ends = [0.0, 0.5, 1.0].into_iter();
-    ends.flat_map(|last| (0..=STEPS).map(move |n| (n as f64 / STEPS as f64, last))).any(|(x, last)| {
-        let mut at = vec![x; family.dims];
-        at[family.dims - 1] = if family.dims > 1 { last } else { x };
-        family.change(ranges, &at).not_today(ranges.gear).is_none()
-    })
-}
-
-/// What `deploy` allows (`None`: anything), and the names of what it does not; what cannot be deployed is left out where only the rest is asked
-/// for.
-pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static Family>, Vec<&'static str>) {
-    let (ap, of_box) = (deploy.is_none_or(|d| d == Deploy::Ap), deploy.is_none_or(|d| d == Deploy::Box));
-    let classes = &ranges.classes;
-    let weights = of_box && !classes.weighed.is_empty();
-    let caps = of_box && !classes.capped.is_empty();
-    let any = of_box && classes.any.len() > 1;
-    let held = of_box && !classes.held.is_empty();
-    let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
-    let fragile = of_box && ranges.thorough;
-    let mut sets = vec![
-        (AP, ap),
-        (BOX, of_box),
-        (FRAGILE, fragile),
-        (PAIRS, ap && of_box),
-        (of_weights, weights),
-        (of_caps, caps),
-        (HELD, held),
-    ];
-    let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
-    sets.extend([(ONE_WEIGHTED, weights && classes.weighed.len() > 1), (SOME_CAPPED, caps && names_some), (ANY, any)]);
-    if ranges.gear.aggregates {
-        sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
-    }
-    let (mut tried, mut left_out) = (Vec::new(), Vec::new());
-    for (set, allowed) in sets {
-        for family in set {
-            let allowed = allowed && (!ranges.today || can_be_had(family, ranges));
-            if allowed { tried.push(family) } else { left_out.push(family.name) }
-        }
-    }
-    (tried, left_out)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod answer;
 mod change;
+mod choice;
 mod classes;
 mod family;
 mod front;
@@ -38,7 +39,7 @@ use crate::replicas::Pool;
 use crate::watch::Watch;
 use answer::answer;
 use change::Change;
-use family::families;
+use choice::families;
 pub use outcome::{OwnTime, SHORT_S};
 use ranges::Ranges;
 use search::Search;

@@ -2,10 +2,11 @@
 
 use fairair_core::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, CwndSource, DualQueueParams, FairQueueParams,
-    FqCodelParams, LasParams, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
+    FqCodelParams, LasParams, Mac80211Params, QdiscSpec, Share, ShareRule, TlasParams, TlasSafParams,
 };
+use fairair_core::units::Duration;
 
-use super::ranges::{Ranges, pick};
+use super::ranges::{Ranges, between, pick};
 
 pub(super) fn fair(limit: usize) -> FairQueueParams {
     FairQueueParams { limit, ..FairQueueParams::default() }
@@ -37,6 +38,21 @@ pub(super) fn companion(ranges: &Ranges, x: f64, limit: usize) -> QdiscSpec {
 /// The queue of Linux, in turns by airtime or not.
 pub(super) fn of_linux(ranges: &Ranges, x: f64) -> QdiscSpec {
     QdiscSpec::Mac80211(ranges.mac80211(x < 0.5))
+}
+
+/// A queue of Linux that is kept short by its limit, its target or both, for beside the uplink limiter.
+pub(super) fn short_of_linux(ranges: &Ranges, x: f64, short: f64) -> QdiscSpec {
+    let limit = between(8.0, 512.0, short).round() as usize;
+    match x {
+        x if x < 0.4 => QdiscSpec::Mac80211(Mac80211Params { limit, ..ranges.mac80211(true) }),
+        x if x < 0.6 => QdiscSpec::Mac80211(Mac80211Params { limit, ..ranges.mac80211(false) }),
+        _ => {
+            let tenths = (between(1.0, 20.0, short) * 10.0).round() as u64;
+            // A target is a tenth of its interval at most (RFC 8289 section 4.4).
+            let (target, interval) = (Duration::from_micros(tenths * 100), Duration::from_millis(tenths));
+            QdiscSpec::FqCodel(FqCodelParams { target, interval, ..FqCodelParams::default() })
+        }
+    }
 }
 
 /// The queues that are no [`companion`], for beside a window cap. That keeps them short: of each but the limit is as usual.

@@ -30,12 +30,12 @@ pub(super) use rung::{PROOF, is_steady, settled_s};
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
 const THIRD_KEPT: usize = 10;
-const PROVED: usize = 5;
+const PROVED: usize = 2;
 const GENERATIONS: [(usize, usize); 2] = [(3, 28), (2, 10)];
 /// Rounds of points between the two sides of a goal, and how many.
 const CROSSINGS: (usize, usize) = (2, 12);
-/// Most that are proved when none of the first passes, and most that are looked at longer.
-const MORE_PROOFS: usize = 2;
+/// Most times that as many are proved when none of those before passes, and most that are looked at longer.
+const MORE_PROOFS: usize = 4;
 const DOUBTFUL: usize = 2;
 /// Most that are proved for their fairness when nothing passed.
 const SAFE: usize = 2;
@@ -50,7 +50,7 @@ const AMPLY: f64 = 1.2;
 const AMPLE: usize = 6;
 /// Both miss the goal by fewer tolerances than that.
 const NEAR: f64 = 2.5;
-const FACTORS: (f64, f64) = (0.5, 1.4);
+const FACTORS: (f64, f64) = (0.5, 3.0);
 /// Most in a cell of aggregates, where families have more kinds.
 const MOST_AGGREGATED: f64 = 2.5;
 /// From this factor on candidates that meet the requirements get turns of their own, most goodput first.
@@ -316,17 +316,20 @@ impl<'a> Search<'a> {
         let best = best_goodput(proved);
         let mut order = self.elites(&without(third, proved), as_is, third.len());
         order.retain(|outcome| best <= 0.0 || (outcome.seems_met && outcome.goodput > best));
-        for batch in 0..=MORE_PROOFS {
-            let rest = order.split_off(order.len().min(many(PROVED)));
-            let worth = |outcome: &&Outcome| batch == 0 || outcome.seems_met;
-            let proposals = order.iter().filter(worth).map(proposal).collect::<Vec<_>>();
-            self.look(&proposals, PROOF, proved)?;
+        // What a longer look doubts is hardly ever proved: a few of it tell, and of what misses the requirements the closest one.
+        let (mut order, doubted): (Vec<Outcome>, Vec<Outcome>) = order.into_iter().partition(|own| own.meets);
+        for _ in 0..=MORE_PROOFS {
+            let rest = order.split_off(order.len().min(PROVED));
+            self.look(&order.iter().map(proposal).collect::<Vec<_>>(), PROOF, proved)?;
             if proved.iter().any(|outcome| outcome.meets) {
-                break;
+                return Some(());
             }
             order = rest;
         }
-        Some(())
+        let (seem, miss): (Vec<Outcome>, Vec<Outcome>) = doubted.into_iter().partition(|own| own.seems_met);
+        let closest = miss.into_iter().filter(|_| seem.is_empty() && proved.is_empty()).take(1);
+        let few: Vec<Proposal> = seem.iter().take(PROVED).cloned().chain(closest).map(|own| proposal(&own)).collect();
+        self.look(&few, PROOF, proved)
     }
 
     /// Whether the cell as it is meets the requirements in the second rung as well, where that is one of its own.

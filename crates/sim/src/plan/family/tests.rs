@@ -1,7 +1,9 @@
+use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 
 use super::*;
-use crate::plan::ranges::Classes;
+use crate::plan::families;
+use crate::plan::ranges::{Classes, Weighed};
 
 const CELL: &str = r#"
     name = "cell"
@@ -44,6 +46,7 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
             "box with weights",
             "box with caps",
             "box, the weak capped",
+            "box with weights, the weak capped",
             "box, one weighted",
             "box, some capped",
             "box, a class weighted",

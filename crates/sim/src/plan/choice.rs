@@ -1,0 +1,59 @@
+//! Which families a plan tries: those that may be deployed, and of boxes that treat stations in different ways those that goals call for.
+
+use fairair_core::remedy::Deploy;
+
+use super::family::{
+    ANY, AP, BOX, CAPS, FRAGILE, Family, HELD, MODERN_AP, MODERN_CAPS, MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED,
+    PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHTS,
+};
+use super::ranges::Ranges;
+
+/// Points of a family along each diagonal of its cube that are looked at for one that can be deployed.
+const STEPS: usize = 20;
+
+/// Whether any change of a family can be deployed today.
+fn can_be_had(family: &Family, ranges: &Ranges) -> bool {
+    let ends = [0.0, 0.5, 1.0].into_iter();
+    ends.flat_map(|last| (0..=STEPS).map(move |n| (n as f64 / STEPS as f64, last))).any(|(x, last)| {
+        let mut at = vec![x; family.dims];
+        at[family.dims - 1] = if family.dims > 1 { last } else { x };
+        family.change(ranges, &at).not_today(ranges.gear).is_none()
+    })
+}
+
+/// What `deploy` allows (`None`: anything), and the names of what it does not; what cannot be deployed is left out where only the rest is asked
+/// for.
+pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static Family>, Vec<&'static str>) {
+    let (ap, of_box) = (deploy.is_none_or(|d| d == Deploy::Ap), deploy.is_none_or(|d| d == Deploy::Box));
+    let classes = &ranges.classes;
+    let weights = of_box && !classes.weighed.is_empty();
+    let caps = of_box && !classes.capped.is_empty();
+    let any = of_box && classes.any.len() > 1;
+    let held = of_box && !classes.held.is_empty();
+    let weighed_alone = classes.weighed.iter().any(|own| !classes.held.iter().any(|(name, _)| *name == own.name));
+    let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
+    let fragile = of_box && ranges.thorough;
+    let mut sets = vec![
+        (AP, ap),
+        (BOX, of_box),
+        (FRAGILE, fragile),
+        (PAIRS, ap && of_box),
+        (of_weights, weights),
+        (of_caps, caps),
+        (HELD, held),
+        (WEIGHED_AND_HELD, weights && held && weighed_alone),
+    ];
+    let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
+    sets.extend([(ONE_WEIGHTED, weights && classes.weighed.len() > 1), (SOME_CAPPED, caps && names_some), (ANY, any)]);
+    if ranges.gear.aggregates {
+        sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
+    }
+    let (mut tried, mut left_out) = (Vec::new(), Vec::new());
+    for (set, allowed) in sets {
+        for family in set {
+            let allowed = allowed && (!ranges.today || can_be_had(family, ranges));
+            if allowed { tried.push(family) } else { left_out.push(family.name) }
+        }
+    }
+    (tried, left_out)
+}
