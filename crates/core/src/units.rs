@@ -141,7 +141,11 @@ impl Bytes {
 
 /// Time to send `bits` at `rate`, rounded up to a nanosecond. `rate` must not be zero.
 pub const fn bits_at(bits: u64, rate: Bitrate) -> Duration {
-    Duration((bits as u128 * NANOS as u128).div_ceil(rate.0 as u128) as u64)
+    match bits.checked_mul(NANOS) {
+        // Nearly always, and several times as fast as the division of longer numbers.
+        Some(numerator) => Duration(numerator.div_ceil(rate.0)),
+        None => Duration((bits as u128 * NANOS as u128).div_ceil(rate.0 as u128) as u64),
+    }
 }
 
 impl Bitrate {
@@ -172,7 +176,10 @@ impl Bitrate {
 
     /// Whole bytes that pass in `time`, rounded down.
     pub const fn bytes_in(self, time: Duration) -> Bytes {
-        Bytes((self.0 as u128 * time.0 as u128 / (8 * NANOS as u128)) as u64)
+        match self.0.checked_mul(time.0) {
+            Some(numerator) => Bytes(numerator / (8 * NANOS)),
+            None => Bytes((self.0 as u128 * time.0 as u128 / (8 * NANOS as u128)) as u64),
+        }
     }
 }
 

@@ -55,9 +55,10 @@ fn divisor_for(beta: f64, largest: &[f64], retry_limit: u32) -> f64 {
     }
     // The ratio grows with the divisor: bisect on a logarithmic scale.
     let (mut low, mut high) = (beta.ln() - 2.0, beta.ln() + 2.0);
-    for _ in 0..60 {
+    let mut backoffs = FIRST_GUESS;
+    while high - low > FINE {
         let middle = f64::midpoint(low, high);
-        if success_ratio(middle.exp(), largest, retry_limit) < beta {
+        if success_ratio(middle.exp(), largest, retry_limit, &mut backoffs) < beta {
             low = middle;
         } else {
             high = middle;
@@ -66,9 +67,15 @@ fn divisor_for(beta: f64, largest: &[f64], retry_limit: u32) -> f64 {
     f64::midpoint(low, high).exp()
 }
 
+/// Mean backoffs of the two transmitters from which [`success_ratio`] starts, in slots.
+const FIRST_GUESS: (f64, f64) = (10.0, 10.0);
+/// What is closer than that is found: far below what the ranges can hold.
+const FINE: f64 = 1e-12;
+
 /// Successes of a saturated transmitter with divided windows over those of one with undivided windows, alone with each
-/// other: a two-node fixed point in the manner of Bianchi and Kumar et al., with retry limit.
-fn success_ratio(divisor: f64, largest: &[f64], retry_limit: u32) -> f64 {
+/// other: a two-node fixed point in the manner of Bianchi and Kumar et al., with retry limit. Starts from the mean `backoffs` of both and leaves
+/// there those that it finds: every replica of a simulation comes here.
+fn success_ratio(divisor: f64, largest: &[f64], retry_limit: u32, backoffs: &mut (f64, f64)) -> f64 {
     // Mean backoff per attempt, in slots, when an attempt fails with probability `p`.
     let mean_backoff = |p: f64, divisor: f64| {
         let (mut attempts, mut slots, mut reach) = (0.0, 0.0, 1.0);
@@ -80,12 +87,17 @@ fn success_ratio(divisor: f64, largest: &[f64], retry_limit: u32) -> f64 {
         }
         slots / attempts
     };
-    let (mut divided, mut plain) = (10.0, 10.0);
+    let (mut divided, mut plain) = *backoffs;
     for _ in 0..200 {
+        let before = (divided, plain);
         // The other's countdown ends in the same slot with probability 1 / (1 + its mean backoff).
         divided = f64::midpoint(divided, mean_backoff(1.0 / (1.0 + plain), divisor));
         plain = f64::midpoint(plain, mean_backoff(1.0 / (1.0 + divided), 1.0));
+        if (divided - before.0).abs() <= FINE * divided && (plain - before.1).abs() <= FINE * plain {
+            break;
+        }
     }
+    *backoffs = (divided, plain);
     // Countdowns run in idle slots only, so attempts are as the inverse of the backoff; the rest of an attempt's slot is
     // not the other's loss. The share 1 - 1 / (1 + b) of them succeeds.
     let successes = |own: f64, other: f64| other / (1.0 + other) / own;

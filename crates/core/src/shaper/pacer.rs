@@ -10,6 +10,8 @@ use crate::units::{Bitrate, Bytes, Duration, Instant};
 pub struct Pacer {
     rate: Bitrate,
     burst: Bytes,
+    /// The burst as a time at the rate.
+    ahead: Duration,
     /// When everything charged so far would have been sent at `rate`.
     paid_until: Instant,
 }
@@ -17,7 +19,7 @@ pub struct Pacer {
 impl Pacer {
     /// A full bucket.
     pub const fn new(rate: Bitrate, burst: Bytes) -> Self {
-        Pacer { rate, burst, paid_until: Instant::ZERO }
+        Pacer { rate, burst, ahead: burst.time_at(rate), paid_until: Instant::ZERO }
     }
 
     /// The rate.
@@ -27,8 +29,7 @@ impl Pacer {
 
     /// When the next packet may pass; an instant in the past means now.
     pub fn ready_at(&self) -> Instant {
-        let ahead = self.burst.time_at(self.rate);
-        Instant::from_nanos(self.paid_until.as_nanos().saturating_sub(ahead.as_nanos()))
+        Instant::from_nanos(self.paid_until.as_nanos().saturating_sub(self.ahead.as_nanos()))
     }
 
     /// A packet of `len` passes at `now`.
@@ -45,6 +46,7 @@ impl Pacer {
     pub fn set_rate(&mut self, now: Instant, rate: Bitrate) {
         let owed = self.owed(now);
         self.rate = rate;
+        self.ahead = self.burst.time_at(rate);
         self.paid_until = now + if owed == Bytes(0) { Duration::ZERO } else { owed.time_at(rate) };
     }
 }
