@@ -137,6 +137,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
                 ..QueueStats::default()
             },
             airtime_down: Duration::from_millis(if uploads { 800 } else { 120 }),
+            ap_delays: Histogram::default(),
         }
     };
     Record {

@@ -18,7 +18,7 @@ use super::params::MacParams;
 use super::rules::AfterNoAnswer;
 use super::tx_vector::TxVector;
 use crate::packet::{Category, NodeId, Packet};
-use crate::qdisc::Queue;
+use crate::qdisc::{Histogram, Queue};
 use crate::rng::Rng;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -35,6 +35,8 @@ pub struct Bss<P> {
     pub(super) links: Vec<Link>,
     /// Air that frames from APs took, by station.
     pub(super) airtime_down: Vec<Duration>,
+    /// How long packets waited in APs until they were first sent, by station.
+    pub(super) ap_delays: Vec<Histogram>,
     pub(super) medium: Medium,
     /// Whether the channel spoilt the frame of a lone sender.
     pub(super) corrupted: bool,
@@ -83,6 +85,7 @@ impl<P: Packet + Clone> Bss<P> {
             edca: params.qos.as_ref().map(|qos| Edca::new(&params, qos, &links, more.len())),
             links,
             airtime_down: vec![Duration::ZERO; stations.len()],
+            ap_delays: vec![Histogram::small(); stations.len()],
             corrupted: false,
             deliveries: VecDeque::new(),
             now: Instant::ZERO,
@@ -261,6 +264,7 @@ impl<P: Packet + Clone> Bss<P> {
             mac: *self.stats(node),
             uplink_queue: self.queue(node).stats(end).clone(),
             airtime_down: self.airtime_down(station),
+            ap_delays: self.ap_delays[station].clone(),
         }
     }
 
@@ -276,6 +280,7 @@ impl<P: Packet + Clone> Bss<P> {
             node.queue.reset_stats(now);
         }
         self.airtime_down.fill(Duration::ZERO);
+        self.ap_delays.iter_mut().for_each(Histogram::clear);
         if let Some(edca) = &mut self.edca {
             edca.delays.clear();
         }

@@ -14,6 +14,8 @@ pub struct StationRecord {
     pub uplink_queue: QueueStats,
     /// Air that frames to the station took: DATA, SIFS and MAC ACK of every attempt.
     pub airtime_down: Duration,
+    /// How long packets to the station waited, from their arrival in their AP's queue until they were first sent.
+    pub ap_delays: Histogram,
 }
 
 /// How long packets waited until they were first sent.

@@ -148,7 +148,9 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// Puts the MPDUs that `id` has loaded on the air: their fate is decided.
     fn send_data(&mut self, now: Instant, id: AccessId, collision: bool) -> Duration {
-        let Bss { edca: Some(edca), nodes, params, links, deliveries, air, .. } = self else { return Duration::ZERO };
+        let Bss { edca: Some(edca), nodes, params, links, deliveries, air, ap_delays, .. } = self else {
+            return Duration::ZERO;
+        };
         let early = edca.params.hand_up_early;
         let announces_txop = params.rules.announces_txop;
         let function = &mut edca.functions[id];
@@ -163,7 +165,11 @@ impl<P: Packet + Clone> Bss<P> {
         let session = &mut function.sessions[peer];
         if function.is_ap {
             for (packet, more, _, _) in session.on_air().filter(|(.., retry)| !retry) {
-                let mut waited = |packet: &P| edca.delays.record(start.saturating_since(packet.enqueued_at()));
+                let mut waited = |packet: &P| {
+                    let wait = start.saturating_since(packet.enqueued_at());
+                    edca.delays.record(wait);
+                    ap_delays[station].record(wait);
+                };
                 waited(packet);
                 more.for_each(waited);
             }

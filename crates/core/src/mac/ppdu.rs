@@ -21,8 +21,13 @@ impl<P: Packet + Clone> Bss<P> {
         let duration = link.data_time(&self.params, len);
         node.stats.attempts += 1;
         node.stats.airtime += duration;
+        let retry = self.medium.accesses[id].stage > 0;
         if sender.is_ap() {
             self.airtime_down[station] += duration;
+            if !retry {
+                let start = now + link.protection;
+                self.ap_delays[station].record(start.saturating_since(packet.enqueued_at()));
+            }
         }
         let direction = if sender.is_ap() { Direction::Down } else { Direction::Up };
         let reception = if collision {
@@ -36,7 +41,6 @@ impl<P: Packet + Clone> Bss<P> {
             Reception::Decoded
         };
         if let Some(air) = &mut self.air {
-            let retry = self.medium.accesses[id].stage > 0;
             if let Some(tx) = self.params.protection_tx(link.tx) {
                 let cts = link.protection - self.params.sifs;
                 let nav = duration - cts + self.params.sifs + link.ack_time;

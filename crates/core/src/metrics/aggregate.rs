@@ -216,6 +216,8 @@ impl Cell<'_> {
             airtime_share: self.mean(|replica| Some(seconds_of_air(replica.station_record(index)?) / replica.seconds)),
             airtime_down_share: self
                 .mean(|replica| Some(replica.station_record(index)?.airtime_down.as_secs_f64() / replica.seconds)),
+            ap_delay_p95_s: self
+                .mean(|replica| Some(replica.station_record(index)?.ap_delays.quantile(0.95)?.as_secs_f64())),
             uplink_queue_mean_packets: self
                 .mean(|replica| Some(mean_packets(&replica.station_record(index)?.uplink_queue, replica))),
             uplink_queue_mean_sojourn_s: self

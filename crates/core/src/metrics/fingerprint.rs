@@ -69,7 +69,8 @@ impl Fnv1a {
             self.flow(flow);
         }
         self.number(stations.len() as u64);
-        for StationRecord { mac, uplink_queue, airtime_down } in stations {
+        // Delays follow from what is hashed anyway.
+        for StationRecord { mac, uplink_queue, airtime_down, ap_delays: _ } in stations {
             self.mac(mac);
             self.queue(uplink_queue);
             self.number(airtime_down.as_nanos());

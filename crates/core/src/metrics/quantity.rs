@@ -281,6 +281,7 @@ pub const STATION: &[Quantity<StationReport>] = &[
     quantity("airtime_share", "airtime_share", Unit::Share, |row: &StationReport| row.airtime_share)
         .swept_as("airtime_share"),
     quantity("airtime_down_share", "airtime_down_share", Unit::Share, |row: &StationReport| row.airtime_down_share),
+    quantity("ap_delay_p95_s", "ap_delay_p95_s", Unit::Seconds, |row: &StationReport| row.ap_delay_p95_s),
     quantity("uplink_queue_mean_packets", "uplink_queue_mean_packets", Unit::Packets, |row: &StationReport| {
         row.uplink_queue_mean_packets
     })

@@ -162,6 +162,9 @@ pub struct StationReport {
     pub airtime_share: Estimate,
     /// The part of it for frames to the station.
     pub airtime_down_share: Estimate,
+    /// Time from the arrival of a packet to it in its AP's queue until the packet was first sent, 95th percentile; null when there was none.
+    #[serde(default)]
+    pub ap_delay_p95_s: Estimate,
     /// Packets waiting in its queue towards the radio, mean over time.
     pub uplink_queue_mean_packets: Estimate,
     /// Waiting time in that queue of a packet that was served.

@@ -114,6 +114,8 @@ fn record(delivered: [u64; 4]) -> Record {
         sojourn: Duration::from_secs(25),
         delays: Histogram::default(),
     };
+    let mut ap_delays = Histogram::small();
+    (1..=20).for_each(|ms| ap_delays.record(Duration::from_millis(ms)));
     Record {
         seed: 1,
         measured: Duration::from_secs(10),
@@ -123,7 +125,15 @@ fn record(delivered: [u64; 4]) -> Record {
             flow_record(1, Direction::Down, delivered[2]),
             flow_record(2, Direction::Down, delivered[3]),
         ],
-        stations: vec![StationRecord { mac, uplink_queue: queue.clone(), airtime_down: Duration::from_secs(1) }; 4],
+        stations: vec![
+            StationRecord {
+                mac,
+                uplink_queue: queue.clone(),
+                airtime_down: Duration::from_secs(1),
+                ap_delays
+            };
+            4
+        ],
         access_points: Vec::new(),
         ap_mac: mac,
         ap_queue: queue,
@@ -207,6 +217,8 @@ fn queues_and_transmitters_worked_by_hand() {
     is(report.mac.stations.attempts, 400.0, 2);
     is(report.stations[1].airtime_share, 0.3, 2);
     is(report.stations[1].airtime_down_share, 0.1, 2);
+    let p95 = report.stations[1].ap_delay_p95_s;
+    assert!((p95.mean.unwrap() / 0.019 - 1.0).abs() < 0.03 && p95.n == 2, "{p95:?}");
     is(report.stations[1].uplink_queue_drop_probability, 0.45, 2);
     // Five transmitters with 75 frames in 10 s.
     is(report.totals.packets_per_second, 37.5, 2);

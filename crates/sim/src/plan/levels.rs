@@ -148,7 +148,6 @@ mod tests {
     use fairair_core::scenario::Scenario;
 
     use super::*;
-    use crate::plan::look::simulate;
 
     /// How much of a given number of files is left when the measured time begins, no scenario says: the record does.
     #[test]
@@ -168,7 +167,7 @@ mod tests {
         "#;
         let levels = |text: &str| {
             let scenario = Scenario::from_toml(text, "late.toml").unwrap();
-            Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false).levels()
+            Sample::new(&scenario, vec![crate::run(&scenario, 0)], false).levels()
         };
         let own = levels(text);
         assert_eq!(own.iter().map(|(index, _)| *index).collect::<Vec<_>>(), [0, 1, 2]);
@@ -202,7 +201,7 @@ mod tests {
         };
         let levels = |queue: &str| -> Vec<f64> {
             let scenario = Scenario::from_toml(&text(queue), "late.toml").unwrap();
-            let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false);
+            let sample = Sample::new(&scenario, vec![crate::run(&scenario, 0)], false);
             sample.levels().into_iter().map(|(_, level)| level.mean.unwrap()).collect()
         };
         let fair = levels("{ kind = \"airtime-fq\", limit = 60 }");
@@ -232,7 +231,7 @@ mod tests {
         "#;
         let levels = |text: &str| {
             let scenario = Scenario::from_toml(text, "web.toml").unwrap();
-            Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false).levels()
+            Sample::new(&scenario, vec![crate::run(&scenario, 0)], false).levels()
         };
         let most =
             |levels: Vec<(usize, Estimate)>| levels[3..].iter().filter_map(|(_, own)| own.mean).fold(0.0, f64::max);

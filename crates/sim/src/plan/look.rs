@@ -1,43 +1,11 @@
 //! A candidate simulated, and what is read off it.
 
-use fairair_core::mac::{AirBody, AirFrame};
 use fairair_core::metrics::{Estimate, MaxMin, Provenance, Report, jain_index};
-use fairair_core::packet::{NodeId, Segment};
-use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::{Scenario, Traffic};
-use fairair_core::units::{Duration, Instant};
+use fairair_core::units::Duration;
 
 use crate::starved::Seen;
-
-/// One replica, and the delays that a record does not keep.
-pub(crate) struct Replica {
-    pub(crate) record: Record,
-    /// 95th percentile of the time from a packet's arrival in the AP's queue to its first frame, one a station, in
-    /// seconds; empty unless asked for.
-    delays: Vec<Option<f64>>,
-}
-
-/// Simulates a replica; `delays`: by station, too.
-pub(crate) fn simulate(scenario: &Scenario, number: u32, delays: bool) -> Replica {
-    if !delays {
-        return Replica { record: crate::run(scenario, number), delays: Vec::new() };
-    }
-    let mut waits = vec![Histogram::enabled(); scenario.stations.len()];
-    let from = Instant::ZERO + scenario.run.warmup;
-    let mut monitor = |frame: &AirFrame<Segment>| {
-        if let AirBody::Data { packet, retry: false, .. } = frame.body
-            && frame.transmitter == NodeId::AP
-            && frame.at >= from
-            && let Some(histogram) = (0..waits.len()).find(|i| NodeId::station(*i) == frame.receiver)
-        {
-            waits[histogram].record(frame.at.saturating_since(packet.enqueued_at));
-        }
-    };
-    let record = crate::run_monitored(scenario, number, Some(&mut monitor));
-    let quantile = |histogram: &Histogram| histogram.quantile(0.95).map(Duration::as_secs_f64);
-    Replica { record, delays: waits.iter().map(quantile).collect() }
-}
 
 /// A file that is under way for more than this share of the time has left its slow start behind.
 const MOSTLY: f64 = 0.7;
@@ -50,7 +18,6 @@ pub(crate) struct Sample<'a> {
     /// Goodputs and their shares, by replica.
     pub(super) seen: Vec<Seen>,
     records: Vec<Record>,
-    delays: Vec<Vec<Option<f64>>>,
     /// Shares of the mean goodput.
     pub(super) shares: MaxMin,
     /// By flow, the longest retransmission timeout that expired in any of the replicas.
@@ -60,12 +27,7 @@ pub(crate) struct Sample<'a> {
 }
 
 impl<'a> Sample<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, replicas: Vec<Replica>, is_proof: bool) -> Self {
-        let (mut delays, mut records) = (Vec::new(), Vec::new());
-        for Replica { record, delays: own } in replicas {
-            delays.push(own);
-            records.push(record);
-        }
+    pub(crate) fn new(scenario: &'a Scenario, records: Vec<Record>, is_proof: bool) -> Self {
         let mut longest_timeouts = vec![Duration::ZERO; scenario.flows().count()];
         for record in &records {
             for (longest, flow) in longest_timeouts.iter_mut().zip(&record.flows) {
@@ -87,7 +49,6 @@ impl<'a> Sample<'a> {
             scenario,
             report,
             records,
-            delays,
             longest_timeouts,
             is_proof,
         }
@@ -129,7 +90,7 @@ impl<'a> Sample<'a> {
 
     /// The same of a station's packets.
     pub(crate) fn station_delay(&self, index: usize) -> Estimate {
-        let queue = Estimate::of_mean(self.delays.iter().map(|delays| delays.get(index).copied().flatten()));
+        let queue = self.report.stations.get(index).map(|station| station.ap_delay_p95_s).unwrap_or_default();
         let boxed = self.report.enforce.as_ref().and_then(|enforce| enforce.stations.get(index));
         sum(queue, boxed.map(|station| station.mean_sojourn_s).unwrap_or_default())
     }
@@ -188,7 +149,7 @@ mod tests {
             flows = [{ direction = "down" }]
         "#;
         let scenario = Scenario::from_toml(text, "three.toml").unwrap();
-        let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false);
+        let sample = Sample::new(&scenario, vec![crate::run(&scenario, 0)], false);
         let below = |floor: f64, as_is_bps: f64| crate::starved::in_any(&sample.beside(as_is_bps), floor).stations;
         let own = sample.goodput();
         assert!(below(0.6, 0.0).is_empty() && below(0.6, 0.5 * own).is_empty());
@@ -215,7 +176,7 @@ mod tests {
         "#;
         let scenario = Scenario::from_toml(text, "pauses.toml").unwrap();
         let miss = |goal: &str, is_proof: bool| {
-            let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)], is_proof);
+            let sample = Sample::new(&scenario, vec![crate::run(&scenario, 0)], is_proof);
             let web = &sample.report.flows[0].transfers;
             assert_eq!(web.count.mean, Some(0.0), "its only file is over before the measured time");
             goal.parse::<Goal>().unwrap().miss(&sample, 0.1, 1.0, 0.0)
@@ -223,7 +184,7 @@ mod tests {
         assert!(miss("files(web)<=1s", false) <= 0.0);
         assert!(miss("files(bulk)<=2400s", false) <= 0.0, "1.1 GB take about 1600 s at 5 Mbit/s");
         assert!(miss("files(bulk)<=800s", false) > 1.0, "10 s so far");
-        let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false);
+        let sample = Sample::new(&scenario, vec![crate::run(&scenario, 0)], false);
         let reached = "files(bulk)<=1s".parse::<Goal>().unwrap().reached(&sample);
         assert!(reached.starts_with("about 1") && reached.ends_with(" s"), "{reached}");
         assert!(miss("files(web)<=1s", true).is_infinite(), "a proof needs one");
@@ -247,7 +208,7 @@ mod tests {
             flows = [{ direction = "down" }]
         "#;
         let scenario = Scenario::from_toml(text, "hidden.toml").unwrap();
-        let sample = Sample::new(&scenario, vec![simulate(&scenario, 0, false)], false);
+        let sample = Sample::new(&scenario, vec![crate::run(&scenario, 0)], false);
         let (queue, ap) = (sample.report.ap_queue.p95_sojourn_s.mean, sample.report.ap_delay);
         let (below, delay) = (queue.unwrap(), sample.delay().mean.unwrap());
         assert!(below < 0.001 && delay > 0.005, "{below} s in the queue, {delay} s until sent");

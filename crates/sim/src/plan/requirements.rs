@@ -28,11 +28,6 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Whether a goal is about the delay of some stations only.
-    pub(super) fn needs_delays(&self) -> bool {
-        self.goals.iter().any(|goal| matches!(goal, Goal::Delay { who, .. } if !who.is_empty()))
-    }
-
     /// Whether all goals are about delays and transfer times: then nobody asked for a less fair cell.
     pub(super) fn is_about_time_only(&self) -> bool {
         self.goals.iter().all(Goal::is_time)

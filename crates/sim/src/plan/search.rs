@@ -16,7 +16,7 @@ use fairair_core::scenario::Scenario;
 
 use super::change::Change;
 use super::family::Family;
-use super::look::{Sample, simulate};
+use super::look::Sample;
 use super::outcome::{Outcome, Proposal};
 use super::ranges::Ranges;
 use super::requirements::Requirements;
@@ -368,10 +368,9 @@ impl<'a> Search<'a> {
             .map(|(_, _, change)| rung::timed(&change.applied(self.scenario), rung, self.pace))
             .collect();
         let jobs = scenarios.len() as u32 * rung.replicas;
-        let delays = self.required.needs_delays();
         let parts = self.parts(rung);
         self.counter.plan(jobs * parts);
-        let run = |job: u32| simulate(&scenarios[(job / rung.replicas) as usize], job % rung.replicas, delays);
+        let run = |job: u32| crate::run(&scenarios[(job / rung.replicas) as usize], job % rung.replicas);
         let replicas = self.pool.run(0..jobs, self.watch.cancel, run, |_| self.counter.done_of(parts));
         let stopped = replicas.len() < jobs as usize;
         let mut replicas = replicas.into_iter();
@@ -380,7 +379,7 @@ impl<'a> Search<'a> {
             if own.len() < rung.replicas as usize {
                 break;
             }
-            let frames: f64 = own.iter().map(|replica| rung::frames(scenario, &replica.record)).sum();
+            let frames: f64 = own.iter().map(|replica| rung::frames(scenario, replica)).sum();
             self.frames += frames;
             let seconds = f64::from(rung.replicas) * scenario.run.duration.as_secs_f64();
             self.spent += frames * rung::cost_of_frame(scenario, self.pace) + seconds * rung::datagrams(scenario);
