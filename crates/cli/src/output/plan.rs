@@ -69,11 +69,13 @@ pub(crate) fn table(plan: &Plan, page: Page) -> String {
             lines.push(String::new());
         }
     }
-    let title = "What can be had: of these none has more goodput, more fairness and less delay than another:";
-    lines.extend(page.wrapped(title).iter().map(|line| style.dim(line)));
-    let remedies: Vec<String> = plan.front.iter().map(|point| short(&point.snippet)).collect();
-    lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", &remedies, page));
-    lines.push(String::new());
+    if !plan.front.is_empty() {
+        let title = "What can be had: of these none has more goodput, more fairness and less delay than another:";
+        lines.extend(page.wrapped(title).iter().map(|line| style.dim(line)));
+        let remedies: Vec<String> = plan.front.iter().map(|point| short(&point.snippet)).collect();
+        lines.extend(points(&plan.front, Keep::Useful).lines_with("remedy", &remedies, page));
+        lines.push(String::new());
+    }
     let starved = "starved: stations below the floor in any replica, and flows of other stations";
     let looks = "`likely`: so far, and not proved; `short look`: in a short look only";
     let title = format!("The best of each family; {looks}; {starved}:");
@@ -301,7 +303,9 @@ fn own_time(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
 fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let none = format!("None of the {} candidates meets this.", plan.tried);
     let none = if plan.interrupted { "Nothing that was proved yet meets this." } else { &none };
-    let mut lines = bold(page, &format!("{none} The first row is the closest; it is not recommended."));
+    let closest =
+        if carries_nothing(plan) { CARRIES_NOTHING } else { "The first row is the closest; it is not recommended." };
+    let mut lines = bold(page, &format!("{none} {closest}"));
     if !row.starved.is_empty() {
         lines.extend(bold(page, &format!("It starves {}.", listed(&row.starved))));
     }
@@ -339,9 +343,16 @@ fn unmet(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     lines
 }
 
+const CARRIES_NOTHING: &str = "In none of them anything arrives: look at the scenario's rates, errors and wires, `fairair run` shows what is lost and where.";
+
+/// Whether no remedy makes anything arrive.
+fn carries_nothing(plan: &Plan) -> bool {
+    plan.families.iter().all(|point| point.goodput_bps <= 0.0)
+}
+
 /// What may help where nothing meets the goals of a search that was not thorough.
 pub(crate) fn longer(plan: &Plan, page: Page) -> String {
-    if plan.met || plan.interrupted {
+    if plan.met || plan.interrupted || carries_nothing(plan) {
         return String::new();
     }
     page.wrapped("`--thorough` searches longer, among five times as many candidates.").join("\n") + "\n"

@@ -15,7 +15,7 @@ pub(super) type Proposal = (Option<&'static Family>, Vec<f64>, Change);
 /// A delay, 95th percentile in the AP and mean in the box, from which calls and games suffer, seconds.
 pub const SHORT_S: f64 = 0.1;
 /// What a longer one costs, as a share of goodput.
-pub(super) const LONG: f64 = 0.05;
+const LONG: f64 = 0.05;
 /// A capacity that halves where one station sleeps costs as much as so much goodput.
 const FRAGILE: f64 = 0.03;
 

@@ -275,9 +275,7 @@ impl<'a> Search<'a> {
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
         replace(proved, again);
-        if self.ranges.gear.aggregates {
-            self.prove_likely((second, third, proved))?;
-        }
+        self.prove_likely((second, third, proved))?;
         self.prove_others(as_is, seen, (second, third, proved))?;
         self.confirm(as_is, proved)?;
         let looked: Vec<Outcome> = third.iter().chain(second.iter()).chain(seen.iter()).cloned().collect();
@@ -321,7 +319,7 @@ impl<'a> Search<'a> {
         for _ in 0..=MORE_PROOFS {
             let rest = order.split_off(order.len().min(PROVED));
             self.look(&order.iter().map(proposal).collect::<Vec<_>>(), PROOF, proved)?;
-            if proved.iter().any(|outcome| outcome.meets) {
+            if proved.iter().any(|outcome| outcome.meets) || self.spent > PROOF.until * self.most() {
                 return Some(());
             }
             order = rest;
@@ -360,7 +358,7 @@ impl<'a> Search<'a> {
         let proposals: Vec<Proposal> =
             proposals.iter().filter(|own| !self.ranges.today || can_be_had(&own.2)).cloned().collect();
         let room = (self.most() * rung.until - self.spent) / cost;
-        let most = proposals.len().min(rung.least(cost, self.most()).max(room.max(0.0) as usize));
+        let most = proposals.len().min(rung.least(cost, self.most(), self.spent).max(room.max(0.0) as usize));
         self.cut += proposals.len() - most;
         let proposals = &proposals[..most];
         let scenarios: Vec<Scenario> = proposals

@@ -109,7 +109,7 @@ pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let shorter = row.delay_s > SHORT_S;
     let text = match &plan.alternative {
         Some(other) if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {}{:.0} ms costs {} of its goodput{}: {}",
+            "Its delay is long, {own_ms:.0} ms at p95: calls and games in that queue suffer. {}{:.0} ms costs {} of its goodput{}: {}",
             if other.delay_s > SHORT_S { format!("{NO_SHORT} {short_ms:.0} ms. ") } else { String::new() },
             other.delay_s * 1e3,
             more(other, row, -1.0),
@@ -117,7 +117,9 @@ pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
             short(&other.snippet)
         ),
         None if shorter => {
-            format!("Its delay is long, {own_ms:.0} ms at p95: calls and games suffer. {NO_SHORT} {short_ms:.0} ms.")
+            format!(
+                "Its delay is long, {own_ms:.0} ms at p95: calls and games in that queue suffer. {NO_SHORT} {short_ms:.0} ms."
+            )
         }
         Some(other) => format!(
             "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",

@@ -130,6 +130,13 @@ fn a_longer_search_is_named_where_nothing_meets_the_goals() {
     assert!(longer(&own, Page::FILE).starts_with("`--thorough` searches longer"));
     own.interrupted = true;
     assert_eq!(longer(&own, Page::FILE), "");
+    own.interrupted = false;
+    own.rows[0].meets = false;
+    own.front.clear();
+    own.families[0].goodput_bps = 0.0;
+    assert_eq!(longer(&own, Page::FILE), "", "a longer search does not mend a dead link");
+    let text = table(&own, Page::FILE);
+    assert!(text.contains("In none of them anything arrives") && !text.contains("What can be had"), "{text}");
 }
 
 #[test]

@@ -15,6 +15,8 @@ const LOOKED_AT: usize = 3;
 /// How often what is likely is proved, and how much more it carries than the best.
 const ATTEMPTS: usize = 4;
 const CLEARLY: f64 = 1.05;
+/// The same where no aggregates are, while frames are left.
+const HARDLY: f64 = 1.03;
 
 /// How much more a candidate that can be deployed must be worth than one that is proved, as a share of goodput.
 const BETTER: f64 = 0.02;
@@ -115,9 +117,14 @@ impl Search<'_> {
         &mut self,
         (second, third, proved): (&[Outcome], &[Outcome], &mut Vec<Outcome>),
     ) -> Option<()> {
+        let aggregates = self.ranges.gear.aggregates;
+        let (more, second) = if aggregates { (CLEARLY, second) } else { (HARDLY, [].as_slice()) };
         for _ in 0..ATTEMPTS {
             let best = best_goodput(proved);
-            let is_likely = |o: &&Outcome| o.seems_met && o.starved.is_nobody() && o.goodput > CLEARLY * best;
+            if !aggregates && (best <= 0.0 || self.spent > PROOF.until * self.most()) {
+                break;
+            }
+            let is_likely = |o: &&Outcome| o.seems_met && o.starved.is_nobody() && o.goodput > more * best;
             let mut likely: Vec<&Outcome> = third.iter().chain(second).filter(is_likely).collect();
             likely.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.fairness.total_cmp(&a.fairness)));
             let likely = unseen(likely.into_iter().map(proposal).collect(), proved);

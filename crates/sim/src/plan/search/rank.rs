@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::plan::change::Gear;
-use crate::plan::outcome::{LONG, Outcome, SHORT_S};
+use crate::plan::outcome::{Outcome, SHORT_S};
 
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 pub(super) const WORTH: f64 = 1.02;
@@ -11,9 +11,8 @@ pub(super) const WORTH: f64 = 1.02;
 /// are easily met by a cell that carries nothing.
 const REMEDY: f64 = 0.1;
 pub(super) const CLOSEST: f64 = 0.5;
-/// Plans within this share of the best goodput compete by utility; where the best has a long queue, those with a short one do
-/// within [`LONG`].
-const BAND: f64 = 0.04;
+/// Plans within this share of the best goodput compete by utility, those with a short queue within the second.
+const BANDS: (f64, f64) = (0.03, 0.04);
 
 /// Families of which the best candidate's neighbours are looked at.
 const LEADERS: usize = 2;
@@ -125,14 +124,13 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
     kept
 }
 
-/// Among those that meet the requirements, those within [`BAND`] of the best goodput go first, by utility, and those with a short queue within
-/// [`LONG`] of it; the others by goodput.
+/// Among those that meet the requirements, those within the [`BANDS`] of the best goodput go first, by utility; the others by goodput.
 fn prefer_useful(ranked: &mut [Outcome]) {
     let met = ranked.iter().take_while(|outcome| outcome.meets).count();
     let best = best_goodput(ranked);
     ranked[..met].sort_by(|a, b| {
         let outside = |outcome: &Outcome| {
-            let band = if outcome.delay_s <= SHORT_S { LONG } else { BAND };
+            let band = if outcome.delay_s <= SHORT_S { BANDS.1 } else { BANDS.0 };
             outcome.goodput < best * (1.0 - band)
         };
         let better = if outside(a) && outside(b) {

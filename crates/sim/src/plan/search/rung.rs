@@ -113,9 +113,11 @@ impl Rung {
         Rung { replicas: replicas.max(self.replicas.min(LEAST_REPLICAS)), ..self }
     }
 
-    /// Candidates that are simulated whatever they cost: fewer where each costs so much that they would take all that the search may spend.
-    pub(super) fn least(self, cost: f64, most: f64) -> usize {
-        if cost * self.least as f64 > most * self.until { self.least.div_ceil(4) } else { self.least }
+    /// Candidates that are simulated whatever they cost: fewer where each costs so much that they would take all that the search may spend, and where
+    /// all of that is `spent`.
+    pub(super) fn least(self, cost: f64, most: f64, spent: f64) -> usize {
+        let is_dear = cost * self.least as f64 > most * self.until;
+        if is_dear || spent > most { self.least.div_ceil(4) } else { self.least }
     }
 }
 
@@ -297,7 +299,7 @@ pub(super) fn seconds_of(scenario: &Scenario, rung: Rung, pace: f64) -> f64 {
 
 /// What one that passes a box costs, in those that pass none: where each frame has the air to itself, and where aggregates carry more packets
 /// per second than [`FAST`], whose queues no cache holds. In slower cells of aggregates the box costs nothing that was measurable.
-const BOXED: (f64, f64) = (1.3, 1.75);
+const BOXED: (f64, f64) = (1.6, 1.75);
 const FAST: f64 = 30_000.0;
 /// What a frame costs to simulate in a cell of `pace` packets per second, in frames that pass no box.
 pub(super) fn cost_of_frame(scenario: &Scenario, pace: f64) -> f64 {
