@@ -12,6 +12,9 @@ fn site(cell: u32, wan: &str) -> String {
     format!("{}{third}{wan}", two().replace("20 Mbit/s", &format!("{cell} Mbit/s")))
 }
 
+/// How often a goodput is measured that a machine busy with something else lowers: once in so many times it has to be reached.
+const TRIES: u32 = 3;
+
 const LINK: &str = "[wan]\nup = \"10 Mbit/s\"\ndown = \"50 Mbit/s\"\n";
 
 /// Round-trip times in ms of `count` pings from `station` to the host, ten a second.
@@ -125,12 +128,15 @@ fn a_cell_slower_than_the_link_is_shaped_as_without_it() {
         assert!(!binds, "the link is not the bottleneck");
         [rates[..3].iter().sum::<f64>() / 1e6, rates[3] / 1e6]
     };
-    let (without, with) = (share(""), share(wide));
-    println!("3 up against 1 down at 20 Mbit/s: {without:.2?} without [wan], {with:.2?} with");
-    assert!((with[0] / with[1] - 1.0).abs() < 0.05, "{with:?}");
-    // A machine that is busy may give either less.
-    assert!((with[0] + with[1]) / (without[0] + without[1]) > 0.98, "{without:?} and {with:?}");
-    assert!((0.9..1.0).contains(&((with[0] + with[1]) / 20.0)), "{with:?}");
+    // A machine that is busy may give either less, not more.
+    let costs_nothing = || {
+        let (without, with) = (share(""), share(wide));
+        println!("3 up against 1 down at 20 Mbit/s: {without:.2?} without [wan], {with:.2?} with");
+        let all = with[0] + with[1];
+        assert!(all < 20.0, "{with:?}");
+        (with[0] / with[1] - 1.0).abs() < 0.05 && all / (without[0] + without[1]) > 0.98 && all > 18.0
+    };
+    assert!((0..TRIES).any(|_| costs_nothing()), "in none of {TRIES} times");
 }
 
 /// A reload adds, changes and takes away the link; `stop` leaves all as it was.
@@ -210,8 +216,13 @@ fn what_others_take_of_the_link_comes_back() {
         let troubles = troubles(&bench);
         troubles.contains("others removed") && troubles.matches('"').count() == 2
     });
-    let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.3")], 3, 10);
-    println!("after all that {:.1} of 50 Mbit/s down and {:.1} of 10 up", rates[0] / 1e6, rates[1] / 1e6);
-    assert!((42.0..50.0).contains(&(rates[0] / 1e6)) && (8.5..10.0).contains(&(rates[1] / 1e6)), "{rates:?}");
+    let carries = || {
+        let rates = goodputs(&bench, &[down("10.1.0.2"), up("10.1.0.3")], 3, 10);
+        let (down, up) = (rates[0] / 1e6, rates[1] / 1e6);
+        println!("after all that {down:.1} of 50 Mbit/s down and {up:.1} of 10 up");
+        assert!(down < 50.0 && up < 10.0, "more than the link: {rates:?}");
+        down > 42.0 && up > 8.5
+    };
+    assert!((0..TRIES).any(|_| carries()), "in none of {TRIES} times");
     stop(&bench);
 }
