@@ -3,7 +3,7 @@
 use fairair_core::mac::{Phy, Preamble};
 use fairair_core::metrics::{Provenance, Report};
 use fairair_core::packet::{Category, Direction, DropReason};
-use fairair_core::qdisc::{Histogram, QdiscSpec, QueueStats};
+use fairair_core::qdisc::{Histogram, QdiscSpec, QueueStats, SparseHistogram};
 use fairair_core::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use fairair_core::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
 use fairair_core::tcp::TcpParams;
@@ -137,7 +137,7 @@ fn record(scenario: &Scenario, replica: u64) -> Record {
                 ..QueueStats::default()
             },
             airtime_down: Duration::from_millis(if uploads { 800 } else { 120 }),
-            ap_delays: Histogram::default(),
+            ap_delays: SparseHistogram::default(),
         }
     };
     Record {

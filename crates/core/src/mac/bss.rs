@@ -18,7 +18,7 @@ use super::params::MacParams;
 use super::rules::AfterNoAnswer;
 use super::tx_vector::TxVector;
 use crate::packet::{Category, NodeId, Packet};
-use crate::qdisc::{Histogram, Queue};
+use crate::qdisc::{Queue, SparseHistogram};
 use crate::rng::Rng;
 use crate::units::{Bytes, Duration, Instant};
 
@@ -36,7 +36,7 @@ pub struct Bss<P> {
     /// Air that frames from APs took, by station.
     pub(super) airtime_down: Vec<Duration>,
     /// How long packets waited in APs until they were first sent, by station.
-    pub(super) ap_delays: Vec<Histogram>,
+    pub(super) ap_delays: Vec<SparseHistogram>,
     pub(super) medium: Medium,
     /// Whether the channel spoilt the frame of a lone sender.
     pub(super) corrupted: bool,
@@ -85,7 +85,7 @@ impl<P: Packet + Clone> Bss<P> {
             edca: params.qos.as_ref().map(|qos| Edca::new(&params, qos, &links, more.len())),
             links,
             airtime_down: vec![Duration::ZERO; stations.len()],
-            ap_delays: vec![Histogram::small(); stations.len()],
+            ap_delays: vec![SparseHistogram::default(); stations.len()],
             corrupted: false,
             deliveries: VecDeque::new(),
             now: Instant::ZERO,
@@ -280,7 +280,7 @@ impl<P: Packet + Clone> Bss<P> {
             node.queue.reset_stats(now);
         }
         self.airtime_down.fill(Duration::ZERO);
-        self.ap_delays.iter_mut().for_each(Histogram::clear);
+        self.ap_delays.iter_mut().for_each(SparseHistogram::clear);
         if let Some(edca) = &mut self.edca {
             edca.delays.clear();
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::qdisc::{Histogram, QueueStats};
+use crate::qdisc::{Histogram, QueueStats, SparseHistogram};
 use crate::units::Duration;
 
 /// One station.
@@ -15,7 +15,7 @@ pub struct StationRecord {
     /// Air that frames to the station took: DATA, SIFS and MAC ACK of every attempt.
     pub airtime_down: Duration,
     /// How long packets to the station waited, from their arrival in their AP's queue until they were first sent.
-    pub ap_delays: Histogram,
+    pub ap_delays: SparseHistogram,
 }
 
 /// How long packets waited until they were first sent.

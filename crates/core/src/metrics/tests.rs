@@ -3,7 +3,7 @@
 use super::*;
 use crate::mac::{Phy, Preamble};
 use crate::packet::{Category, Direction, DropReason};
-use crate::qdisc::{Histogram, QdiscSpec, QueueStats};
+use crate::qdisc::{Histogram, QdiscSpec, QueueStats, SparseHistogram};
 use crate::record::{FlowRecord, MacStats, Record, Series, StationRecord};
 use crate::scenario::{Ap, Flow, Preset, Radio, Run, Scenario, Station, Traffic, Wire};
 use crate::tcp::TcpParams;
@@ -114,7 +114,7 @@ fn record(delivered: [u64; 4]) -> Record {
         sojourn: Duration::from_secs(25),
         delays: Histogram::default(),
     };
-    let mut ap_delays = Histogram::small();
+    let mut ap_delays = SparseHistogram::default();
     (1..=20).for_each(|ms| ap_delays.record(Duration::from_millis(ms)));
     Record {
         seed: 1,

@@ -20,12 +20,6 @@ impl Histogram {
         Histogram(vec![0; BUCKETS])
     }
 
-    /// One that counts and takes memory for what is usual, 16 s, until something takes longer: there may be thousands.
-    pub fn small() -> Self {
-        const USUAL_UNITS: u64 = 16_000_000;
-        Histogram(vec![0; bucket(USUAL_UNITS)])
-    }
-
     /// Forgets the counts; enabled or not as before.
     pub fn clear(&mut self) {
         self.0.fill(0);
@@ -36,11 +30,9 @@ impl Histogram {
         if self.0.is_empty() {
             return;
         }
-        let bucket = bucket(duration.as_nanos() / UNIT_NANOS);
-        if bucket >= self.0.len() {
-            self.0.resize(bucket + 1, 0);
+        if let Some(count) = self.0.get_mut(bucket(duration.as_nanos() / UNIT_NANOS)) {
+            *count += 1;
         }
-        self.0[bucket] += 1;
     }
 
     /// Adds the counts of another one.
@@ -54,20 +46,50 @@ impl Histogram {
     /// The duration that a share `q` of the counted ones does not exceed, to the middle of its bucket; `None` when
     /// nothing was counted. `q` in `[0, 1]`.
     pub fn quantile(&self, q: f64) -> Option<Duration> {
-        let total: u64 = self.0.iter().sum();
-        let rank = ((total as f64 * q).ceil() as u64).max(1);
-        let mut seen = 0;
-        let index = self.0.iter().position(|count| {
-            seen += count;
-            seen >= rank
-        })?;
-        (total > 0).then(|| Duration::from_nanos(u64::midpoint(lower(index), lower(index + 1)) * UNIT_NANOS))
+        quantile(self.0.iter().copied().enumerate(), q)
     }
 
     /// The counts by bucket, for fingerprints; empty when not enabled.
     pub fn counts(&self) -> &[u64] {
         &self.0
     }
+}
+
+/// The same buckets for one of thousands: those that hold something, in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseHistogram(Vec<(u16, u32)>);
+
+impl SparseHistogram {
+    /// Forgets the counts.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Counts a duration.
+    pub fn record(&mut self, duration: Duration) {
+        let bucket = bucket(duration.as_nanos() / UNIT_NANOS) as u16;
+        match self.0.binary_search_by_key(&bucket, |(known, _)| *known) {
+            Ok(place) => self.0[place].1 += 1,
+            Err(place) => self.0.insert(place, (bucket, 1)),
+        }
+    }
+
+    /// As [`Histogram::quantile`].
+    pub fn quantile(&self, q: f64) -> Option<Duration> {
+        quantile(self.0.iter().map(|(bucket, count)| (usize::from(*bucket), u64::from(*count))), q)
+    }
+}
+
+/// The duration that a share `q` of those counted in buckets, in their order, does not exceed.
+fn quantile(buckets: impl Iterator<Item = (usize, u64)> + Clone, q: f64) -> Option<Duration> {
+    let total: u64 = buckets.clone().map(|(_, count)| count).sum();
+    let rank = ((total as f64 * q).ceil() as u64).max(1);
+    let mut seen = 0;
+    let (index, _) = { buckets }.find(|(_, count)| {
+        seen += count;
+        seen >= rank
+    })?;
+    Some(Duration::from_nanos(u64::midpoint(lower(index), lower(index + 1)) * UNIT_NANOS))
 }
 
 /// The bucket of `value`: exact below `SUB`, then `SUB` buckets an octave.
@@ -114,15 +136,15 @@ mod tests {
     }
 
     #[test]
-    fn a_small_one_grows_with_what_takes_long() {
-        let [mut small, mut full] = [Histogram::small(), Histogram::enabled()];
-        for seconds in [1, 20, 4000] {
-            for own in [&mut small, &mut full] {
-                own.record(Duration::from_secs(seconds));
-            }
+    fn a_sparse_one_says_the_same() {
+        let (mut sparse, mut full) = (SparseHistogram::default(), Histogram::enabled());
+        assert_eq!(sparse.quantile(0.5), None);
+        for ms in [20_000, 1, 3, 1, 4_000_000, 3, 3] {
+            sparse.record(Duration::from_millis(ms));
+            full.record(Duration::from_millis(ms));
         }
-        for q in [0.0, 0.5, 1.0] {
-            assert_eq!(small.quantile(q), full.quantile(q));
+        for q in [0.0, 0.2, 0.5, 0.95, 1.0] {
+            assert_eq!(sparse.quantile(q), full.quantile(q));
         }
     }
 

@@ -44,7 +44,7 @@ pub use dual_queue::{DualQueue, DualQueueParams};
 pub use dual_share::{Share, ShareRule};
 pub use fair_queue::{Charge, FairKey, FairQueue, FairQueueParams};
 pub use fq_codel::{FqCodel, FqCodelParams};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, SparseHistogram};
 pub use las::{Las, LasParams};
 pub use mac80211::{Mac80211, Mac80211Params};
 pub use queue::{Queue, QueueStats};
