@@ -82,14 +82,15 @@ impl MaxMin {
         let flow_at = |level: f64, (_, asked): &Demand| asked.map(|asked| asked.at(level));
         let level = water_level(total_bps, |level| asked.iter().filter_map(|flow| flow_at(level, flow)).sum());
         let flows: Vec<Option<f64>> = asked.iter().map(|flow| flow_at(level, flow)).collect();
-        let station_at = |level: f64, index: usize| -> Option<f64> {
-            let own = asked.iter().filter(|(station, _)| *station == index);
-            let sums: Vec<f64> = own.filter_map(|flow| flow_at(level, flow)).collect();
-            (!sums.is_empty()).then(|| sums.iter().sum::<f64>().min(level))
+        let stations_at = |level: f64| -> Vec<Option<f64>> {
+            let mut sums: Vec<Option<f64>> = vec![None; scenario.stations.len()];
+            for (station, own) in asked.iter().filter_map(|flow| Some((flow.0, flow_at(level, flow)?))) {
+                sums[station] = Some(sums[station].unwrap_or(0.0) + own);
+            }
+            sums.into_iter().map(|sum| sum.map(|sum| sum.min(level))).collect()
         };
-        let count = scenario.stations.len();
-        let of_stations = water_level(total_bps, |level| (0..count).filter_map(|index| station_at(level, index)).sum());
-        let stations: Vec<Option<f64>> = (0..count).map(|index| station_at(of_stations, index)).collect();
+        let of_stations = water_level(total_bps, |level| stations_at(level).into_iter().flatten().sum());
+        let stations = stations_at(of_stations);
         MaxMin {
             flow_is_limited: flows.iter().map(|share| is_limited(*share, level)).collect(),
             station_is_limited: stations.iter().map(|share| is_limited(*share, of_stations)).collect(),

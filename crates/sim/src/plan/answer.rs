@@ -209,7 +209,7 @@ pub(super) fn answer(scenario: &Scenario, required: &Requirements, found: &Found
         deployable: deployable(scenario, found).map(|outcome| with_files(scenario, outcome)),
         deployable_losses: deployable(scenario, found).map_or(Vec::new(), |outcome| losses(as_is, outcome)),
         constraints: constraints(scenario, required, found),
-        losses: found.proved.first().filter(|first| first.meets).map_or(Vec::new(), |first| losses(as_is, first)),
+        losses: found.proved.first().map_or(Vec::new(), |first| losses(as_is, first)),
         not_tried: not_tried(scenario, left_out, found),
         grouped: classes::grouped(scenario, required),
         rows,
@@ -390,7 +390,8 @@ fn not_tried(scenario: &Scenario, left_out: &[&str], found: &Found) -> Vec<Strin
     ];
     const NEVER_WITH_QOS: [&str; 3] =
         ["shared-fifo queues", "other EDCA parameters", "limits of aggregation, TXOP and RTS"];
-    const NEVER_WITH_UDP: &str = "a box that shapes uplink UDP, `udp = \"shape\"` or \"auto\"";
+    const NEVER_WITH_UDP: &str = "a box that shapes uplink UDP, `udp = \"shape\"` or \"auto\": it has used the air already, and others gain \
+                                  nothing unless its sender slows down";
     let qos = scenario.radio.qos.map_or(&[][..], |_| &NEVER_WITH_QOS);
     let cut = match (found.interrupted, found.cut) {
         (true, _) => Some("what was to come after the interruption".to_owned()),

@@ -44,7 +44,8 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
         (WEIGHED_AND_HELD, weights && held && weighed_alone),
     ];
     let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
-    sets.extend([(ONE_WEIGHTED, weights && classes.weighed.len() > 1), (SOME_CAPPED, caps && names_some), (ANY, any)]);
+    let one_weighted = weights && classes.weighed.len() > 1 && !classes.alike;
+    sets.extend([(ONE_WEIGHTED, one_weighted), (SOME_CAPPED, caps && names_some), (ANY, any)]);
     if ranges.gear.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
     }

@@ -1,18 +1,21 @@
 //! Which stations a goal or a thorough search tells apart: their weights and caps in the box become parameters.
 
+use fairair_core::packet::Direction;
 use fairair_core::scenario::{Flow, Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::change::flow_passes_by;
-use super::goal::is_meant;
+use super::goal::{alone, is_meant, rates_change};
 use super::ranges::{Classes, Weighed};
+use super::share::is_greedy;
 use super::{Goal, Requirements};
 
 /// The classes of `scenario` that `required` makes worth trying, by their names in the file.
 ///
 /// A level other than 1 is the first station's, and a least goodput or a time of files is that of those it names: their weight is a parameter, in
 /// proportion to what each needs. What a goal names can also be helped by a cap of the others; the first station at a level below 1, by a cap of
-/// its own. A weak station with a least goodput gets a cap near that.
+/// its own. A weak station with a least goodput gets a cap near that. A ratio of downloads to uploads names nobody: those that only send have one
+/// weight, and the weak a cap.
 pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let all = named_in_file(scenario, |_| true);
     // One of a counted group has no name of its own in the file.
@@ -78,6 +81,18 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     };
     let lesser = once(weighed.iter().filter_map(is_lesser).collect());
     weighed.extend(fetched);
+    let alike = weighed.is_empty();
+    if required.goals.iter().any(|goal| matches!(goal, Goal::DownUp(_))) {
+        let is_free = |own: &Station| own.cap.is_none() && !goals_name(own);
+        if alike {
+            weighed.extend(named_in_file(scenario, only_sends).into_iter().map(|name| (name, None)));
+        }
+        let weak =
+            named_in_file(scenario, |own| is_weak(scenario, own) && own.flows.iter().any(is_greedy) && is_free(own));
+        held.extend(
+            part_of_equal(scenario).into_iter().flat_map(|part| weak.iter().map(move |name| (name.clone(), part))),
+        );
+    }
     let sorted = |mut names: Vec<String>| {
         names.sort();
         names.dedup();
@@ -85,11 +100,28 @@ pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     };
     Classes {
         lesser,
+        alike,
         held: once(held),
         weighed: in_proportion(scenario, weighed),
         capped: sorted(capped),
         any: sorted(any),
     }
+}
+
+/// Part of an equal goodput that a weak station keeps at least where a cap of it leaves air to the others.
+const KEPT_BY_WEAK: f64 = 0.25;
+
+/// That of what stations that send all they can have where all of these have the same, as reckoned; `None` where rates change.
+fn part_of_equal(scenario: &Scenario) -> Option<Bitrate> {
+    let greedy = scenario.stations.iter().zip(alone(scenario)).filter(|(own, _)| own.flows.iter().any(is_greedy));
+    let air: f64 = greedy.map(|(_, alone)| 1.0 / alone.as_bps().max(1) as f64).sum();
+    (air > 0.0 && !rates_change(scenario)).then(|| Bitrate::from_bps((KEPT_BY_WEAK / air) as u64))
+}
+
+/// Whether all that a station has that sends all it can are uploads.
+fn only_sends(own: &Station) -> bool {
+    let mut greedy = own.flows.iter().filter(|flow| is_greedy(flow)).peekable();
+    greedy.peek().is_some() && greedy.all(|flow| flow.direction == Direction::Up)
 }
 
 /// Whether a box sees anything of stations of that name.
@@ -233,6 +265,11 @@ mod tests {
         assert_eq!(of(&["level=1", "delay<=50ms"], 5.0), ["", "", "call vip web"]);
         assert_eq!(of(&["level=2"], 1.0), ["vip", "call web", ""]);
         assert_eq!(of(&["level=0.5"], 1.0), ["vip", "vip", ""]);
+        // A ratio of directions: who only sends.
+        assert_eq!(of(&["down/up=1"], 1.0), ["vip", "", ""]);
+        assert_eq!(of(&["down/up=1", "delay(call)<=20ms"], 1.0), ["vip", "vip web", ""]);
+        assert_eq!(of(&["down/up=1", "web>=1Mbit/s"], 1.0), ["web", "call vip", ""]);
+        assert_eq!(of(&["down/up=1"], 5.0), ["vip", "", "call vip web"]);
         assert_eq!(of(&["web>=1Mbit/s"], 5.0), ["web", "call vip", ""]);
         // One of a group has no name in the file.
         assert_eq!(of(&["web-2>=1Mbit/s"], 1.0), ["", "call vip", ""]);
@@ -334,6 +371,12 @@ mod tests {
         assert_eq!(of(&slow, &["call >= 200 kbit/s", "call >= 300 kbit/s", "web >= 1 Mbit/s"]), held(300));
         assert_eq!(of(&slow, &["level=1"]), []);
         assert_eq!(of(CELL, &["call >= 200 kbit/s"]), []);
+        // A ratio leaves it a part of what all could have: about 700 kbit/s of five stations, one of which is slow.
+        let [(name, part)] = &of(&slow, &["down/up=1"])[..] else { panic!() };
+        assert!(name == "call" && (120e3..200e3).contains(&(part.as_bps() as f64)), "{part}");
+        assert_eq!(of(CELL, &["down/up=1"]), []);
+        assert_eq!(of(&slow.replace("\"call\"", "\"call\"\ncap = \"1 Mbit/s\""), &["down/up=1"]), []);
+        assert_eq!(of(&slow, &["down/up=1", "call >= 200 kbit/s"]), held(200));
     }
 
     /// Stations with names like those of a counted group, each with a table of its own.

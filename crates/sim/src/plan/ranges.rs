@@ -37,11 +37,13 @@ pub(crate) struct Ranges {
 pub(crate) struct Classes {
     /// Those that a goal wants to have more or less.
     pub(crate) weighed: Vec<Weighed>,
+    /// Whether no goal tells these apart.
+    pub(crate) alike: bool,
     /// Those that have to leave something to whom a goal names; they have one cap.
     pub(crate) capped: Vec<String>,
     /// Those that a goal wants to have a least goodput which is not the largest of all that goals want, and that.
     pub(crate) lesser: Vec<(String, Bitrate)>,
-    /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
+    /// Weak ones, and what they are to have at least, by a goal or as a part of an equal share: more than they need costs the others much air.
     pub(crate) held: Vec<(String, Bitrate)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
     pub(crate) any: Vec<String>,

@@ -89,7 +89,7 @@ fn pauses(flow: &Flow) -> bool {
 }
 
 /// Whether a flow sends all it can.
-fn is_greedy(flow: &Flow) -> bool {
+pub(super) fn is_greedy(flow: &Flow) -> bool {
     !pauses(flow) && !matches!(flow.traffic, Traffic::UdpCbr { .. })
 }
 

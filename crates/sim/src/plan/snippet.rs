@@ -237,6 +237,7 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let names = || vec!["up".to_owned(), "down".to_owned()];
             let held = vec![("down".to_owned(), Bitrate::mbps(1))];
             let classes = Classes {
+                alike: false,
                 weighed: names().into_iter().map(|name| Weighed { name, part: 0.7, part_of_air: 1.0 }).collect(),
                 capped: names(),
                 lesser: Vec::new(),

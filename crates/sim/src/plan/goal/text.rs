@@ -14,11 +14,13 @@ impl FromStr for Goal {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if let Some((left, right)) = text.split_once(">=") {
-            return at_least(left.trim(), right.trim());
-        }
-        if let Some((left, right)) = text.split_once("<=") {
-            return at_most(left.trim(), right.trim());
+        // A name may have either in it.
+        match [">=", "<="].map(|operator| text.rsplit_once(operator).filter(|(_, right)| !right.contains(')'))) {
+            [Some((left, right)), other] if other.is_none_or(|(end, _)| end.len() < left.len()) => {
+                return at_least(left.trim(), right.trim());
+            }
+            [_, Some((left, right))] => return at_most(left.trim(), right.trim()),
+            _ => {}
         }
         let (name, number) = text.split_once('=').ok_or(HOW)?;
         let ratio: f64 = number.trim().parse().map_err(|_| format!("`{}` is no number: {HOW}", number.trim()))?;
@@ -54,6 +56,11 @@ fn at_most(left: &str, most: &str) -> Result<Goal, String> {
     let (what, who) = timed(left);
     if is_ratio(left) && most.parse::<f64>().is_ok() {
         return Err(format!("`{left}` is a ratio, not a bound: write {left}={most}"));
+    }
+    if who.is_empty() && left != what {
+        return Err(format!(
+            "`{left}` names nobody: write \"{what}(NAME) <= {most}\", or \"{what} <= {most}\" for the cell"
+        ));
     }
     if !matches!(what, "delay" | "files") {
         return Err(match most.parse::<Bitrate>() {
@@ -126,7 +133,16 @@ mod tests {
         assert_eq!("delay(web) <= 100ms".parse(), Ok(Goal::Delay { who: who.clone(), most }));
         assert_eq!("files( web )<=100 ms".parse(), Ok(Goal::Files { who, most }));
         assert_eq!("files<=100ms".parse(), Ok(Goal::Files { who: String::new(), most }));
-        for text in ["level=1", "sta1 >= 2 Mbit/s", "delay(web) <= 100 ms", "files <= 1 s"] {
+        for text in [
+            "level=1",
+            "sta1 >= 2 Mbit/s",
+            "delay(web) <= 100 ms",
+            "files <= 1 s",
+            "a>=b >= 2 Mbit/s",
+            "a<=b >= 2 Mbit/s",
+            "delay(a>=b) <= 100 ms",
+            "delay(a<=b) <= 100 ms",
+        ] {
             let goal: Goal = text.parse().unwrap();
             assert_eq!(goal.to_string().parse(), Ok(goal));
         }
@@ -168,6 +184,7 @@ mod tests {
             ("web >= 0 kbit/s", "every station has 0 bit/s"),
             ("delay(web) <= 0", "write more"),
             ("files <= 0 s", "write more"),
+            ("delay() <= 5ms", "names nobody: write \"delay(NAME) <= 5ms\", or \"delay <= 5ms\""),
         ] {
             let told = text.parse::<Goal>().unwrap_err();
             assert!(told.contains(expected), "{text}: {told}");
