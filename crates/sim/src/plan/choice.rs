@@ -3,8 +3,8 @@
 use fairair_core::remedy::Deploy;
 
 use super::family::{
-    ANY, AP, BOX, CAPS, FRAGILE, Family, HELD, MODERN_AP, MODERN_CAPS, MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED,
-    PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHTS,
+    ANY, AP, BOX, CAPS, FRAGILE, Family, HELD, LEFT, MODERN_AP, MODERN_CAPS, MODERN_PAIRS, MODERN_WEIGHTS,
+    ONE_WEIGHTED, PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHED_AND_LEFT, WEIGHTS,
 };
 use super::ranges::Ranges;
 
@@ -29,7 +29,7 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let weights = of_box && !classes.weighed.is_empty();
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
-    let held = of_box && !classes.held.is_empty();
+    let (held, weak) = (of_box && !classes.held.is_empty(), of_box && !classes.weak.is_empty());
     let weighed_alone = classes.weighed.iter().any(|own| !classes.held.iter().any(|(name, _)| *name == own.name));
     let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
     let fragile = of_box && ranges.thorough;
@@ -42,6 +42,8 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
         (of_caps, caps),
         (HELD, held),
         (WEIGHED_AND_HELD, weights && held && weighed_alone),
+        (LEFT, weak),
+        (WEIGHED_AND_LEFT, weights && weak),
     ];
     let names_some = !classes.weighed.is_empty() && (classes.capped.len() > 1 || !classes.lesser.is_empty());
     let one_weighted = weights && classes.weighed.len() > 1 && !classes.alike;
@@ -56,5 +58,12 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
             if allowed { tried.push(family) } else { left_out.push(family.name) }
         }
     }
+    // Two families have one name: of what a goal wants for the weak, and of what they keep without.
+    let mut named: Vec<&str> = tried.iter().map(|family: &&Family| family.name).collect();
+    left_out.retain(|name| {
+        let is_new = !named.contains(name);
+        named.push(name);
+        is_new
+    });
     (tried, left_out)
 }

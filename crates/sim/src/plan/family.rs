@@ -371,6 +371,24 @@ pub(super) const WEIGHED_AND_HELD: &[Family] = &[family("box with weights, the w
 .usually(HARDLY_MORE)
 .queue_at(2)];
 
+/// What a cap of the weak that no goal names leaves them.
+fn left(r: &Ranges, x: f64) -> Vec<(String, Bitrate)> {
+    let cap = |part: Bitrate| rounded(part.as_bps() as f64 * between(1.0, 8.0, x));
+    r.classes.weak.iter().map(|(name, part)| (name.clone(), cap(*part))).collect()
+}
+
+/// A box with a cap of weak stations that no goal names: what they send and receive costs the others much air.
+pub(super) const LEFT: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| Change {
+    caps: left(r, x[3]),
+    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+})
+.usually(BY_STATIONS)];
+
+/// The same with weights.
+pub(super) const WEIGHED_AND_LEFT: &[Family] =
+    &[family("box with weights, the weak capped", 5, 32, |r, x| Change { caps: left(r, x[4]), ..weighted(r, x) })
+        .usually(BY_STATIONS)];
+
 /// A box that treats one class of stations in another way; only in a thorough search.
 pub(super) const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {

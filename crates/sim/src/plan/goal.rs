@@ -1,5 +1,6 @@
 //! What a user requires, and how far a result is from it.
 
+mod terms;
 mod text;
 
 use fairair_core::metrics::Estimate;
@@ -8,6 +9,8 @@ use fairair_core::packet::Direction;
 use fairair_core::scenario::reader::nearest;
 use fairair_core::scenario::{Action, Scenario, Station, Traffic};
 use fairair_core::units::{Bitrate, Duration};
+
+pub(crate) use terms::Term;
 
 use super::levels::is_files;
 use super::look::Sample;

@@ -1,6 +1,7 @@
 //! Who loses by a plan: what one station gets others had.
 
 use fairair_core::packet::Direction;
+use fairair_core::scenario::{Scenario, Traffic};
 use fairair_core::units::Bytes;
 use serde::Serialize;
 
@@ -8,6 +9,8 @@ use super::outcome::Outcome;
 
 /// Less goodput by this factor is a loss, and so is a file that takes this many times as long.
 const MUCH: f64 = 2.0;
+/// Less of a stream of datagrams than this part of what arrived: a call or a game that loses more is no use.
+const CLEAR: f64 = 0.95;
 
 /// What a recommended plan takes from somebody.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,25 +25,33 @@ pub struct Loss {
     pub transfer_s: Option<[f64; 2]>,
 }
 
-/// Who loses much by `plan`.
-pub(super) fn losses(as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
+/// Who loses much by `plan` of `scenario`.
+pub(super) fn losses(scenario: &Scenario, as_is: &Outcome, plan: &Outcome) -> Vec<Loss> {
     let (before, after) = (&as_is.report, &plan.report);
     let groups = before
         .stations
         .iter()
         .zip(&after.stations)
         .filter_map(|(was, is)| Some((was.group.clone(), was.goodput_bps.mean.zip(is.goodput_bps.mean)?)));
-    let stations = much(groups);
+    let stations: Vec<Group> = grouped(groups).into_iter().filter(is_much).collect();
     let is_told = |group: &str| stations.iter().any(|(name, ..)| name == group);
     // A flow may lose what another of its station gains; of files the time counts.
-    let flows = before.flows.iter().zip(&after.flows).filter_map(|(was, is)| {
-        let group = &before.stations.iter().find(|own| own.name == was.station)?.group;
-        let pair = was.goodput_bps.mean.zip(is.goodput_bps.mean)?;
-        let is_bulk = was.transfers.mean_s.mean.is_none();
-        let way = if was.direction == Direction::Up { "upload" } else { "download" };
-        (is_bulk && !is_told(group)).then(|| (format!("{way} of {group}"), pair))
-    });
-    let flows = much(flows).into_iter().map(|lost| {
+    let is_stream: Vec<bool> =
+        scenario.flows().map(|(_, flow)| matches!(flow.traffic, Traffic::UdpCbr { .. })).collect();
+    let of_flows = |streams: bool| {
+        let flows = before.flows.iter().zip(&after.flows).zip(&is_stream).filter_map(|((was, is), stream)| {
+            let group = &before.stations.iter().find(|own| own.name == was.station)?.group;
+            let pair = was.goodput_bps.mean.zip(is.goodput_bps.mean)?;
+            let is_bulk = was.transfers.mean_s.mean.is_none();
+            let way = if was.direction == Direction::Up { "upload" } else { "download" };
+            let name = if *stream { "stream of datagrams" } else { way };
+            (*stream == streams && is_bulk && !is_told(group)).then(|| (format!("{name} of {group}"), pair))
+        });
+        grouped(flows).into_iter()
+    };
+    let bulk = of_flows(false).filter(is_much);
+    let streams = of_flows(true).filter(|(_, _, [was, is])| *is < CLEAR * was);
+    let flows = bulk.chain(streams).map(|lost| {
         let (what, count) = (&lost.0, lost.1);
         loss(if count == 1 { format!("the {what}") } else { format!("each {what} ({count})") }, &lost)
     });
@@ -66,8 +77,13 @@ fn loss(who: String, (_, count, sums): &Group) -> Loss {
     Loss { who, goodput_bps: Some(sums.map(|sum| sum / *count as f64)), transfer_s: None }
 }
 
-/// The groups that lose much on average, of members by the name of their group, with what they had and have.
-fn much(members: impl Iterator<Item = (String, (f64, f64))>) -> Vec<Group> {
+/// Whether a group loses much on average.
+fn is_much((_, _, [was, is]): &Group) -> bool {
+    *was > MUCH * is
+}
+
+/// Members by the name of their group, with what they had and have, together.
+fn grouped(members: impl Iterator<Item = (String, (f64, f64))>) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (name, (was, is)) in members {
         match groups.iter_mut().find(|(group, ..)| *group == name) {
@@ -78,7 +94,6 @@ fn much(members: impl Iterator<Item = (String, (f64, f64))>) -> Vec<Group> {
             None => groups.push((name, 1, [was, is])),
         }
     }
-    groups.retain(|(_, _, [was, is])| *was > MUCH * is);
     groups
 }
 
@@ -89,7 +104,8 @@ mod tests {
     #[test]
     fn who_loses_over_half_is_told_by_group() {
         let members = [("a", (4.0, 1.0)), ("b", (4.0, 2.1)), ("a", (2.0, 1.5)), ("c", (1.0, 0.4))];
-        let lost = much(members.into_iter().map(|(name, pair)| (name.to_owned(), pair)));
+        let all = grouped(members.into_iter().map(|(name, pair)| (name.to_owned(), pair)));
+        let lost: Vec<Group> = all.into_iter().filter(is_much).collect();
         assert_eq!(lost, [("a".to_owned(), 2, [6.0, 2.5]), ("c".to_owned(), 1, [1.0, 0.4])]);
         assert_eq!(loss("each".to_owned(), &lost[0]).goodput_bps, Some([3.0, 1.25]));
     }

@@ -6,6 +6,7 @@ use fairair_core::scenario::Run;
 
 use super::change::{BoxChange, Change, Gear};
 use super::family::Family;
+use super::goal::Term;
 use super::share::Least;
 use serde::Serialize;
 
@@ -38,6 +39,8 @@ pub(crate) struct Outcome {
     pub(super) is_unclear: bool,
     /// How far from each goal, in tolerances, at the far end of the intervals.
     pub(crate) misses: Vec<f64>,
+    /// The same of means and with a sign, of each station that a goal is about, of what is kept of the fairness, and of the floor.
+    pub(super) terms: Vec<Term>,
     /// What was reached of each goal.
     pub(crate) reached: Vec<String>,
     /// Whether each goal is met by the means, and whether all are.
@@ -45,6 +48,8 @@ pub(crate) struct Outcome {
     pub(super) seems_met: bool,
     pub(crate) meets: bool,
     pub(super) shortfall: f64,
+    /// How far a proof, whose intervals are narrower, may find it from the requirements.
+    pub(super) may_lack: f64,
     /// Below or above the first goal that has two sides; `None` without such a goal.
     pub(super) side: Option<f64>,
     /// The same, also of a goal about all stations: of the station that is furthest from it.
@@ -116,6 +121,11 @@ impl Outcome {
 
     pub(crate) fn fingerprint(&self) -> &String {
         &self.fingerprint
+    }
+
+    /// Whether a proof, which has more replicas, may well find that it meets the requirements.
+    pub(super) fn is_likely(&self) -> bool {
+        self.meets || self.may_lack <= 0.0
     }
 
     /// Whether stations that sleep or do not answer make it collapse: the estimator `wce`.

@@ -43,7 +43,9 @@ pub(crate) struct Classes {
     pub(crate) capped: Vec<String>,
     /// Those that a goal wants to have a least goodput which is not the largest of all that goals want, and that.
     pub(crate) lesser: Vec<(String, Bitrate)>,
-    /// Weak ones, and what they are to have at least, by a goal or as a part of an equal share: more than they need costs the others much air.
+    /// Weak ones that no goal names, and a part of an equal share, which they keep at least.
+    pub(crate) weak: Vec<(String, Bitrate)>,
+    /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
     pub(crate) held: Vec<(String, Bitrate)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
     pub(crate) any: Vec<String>,

@@ -10,6 +10,7 @@ mod rank;
 mod reading;
 mod rung;
 mod squeeze;
+mod surface;
 
 use fairair_core::rng::Rng;
 use fairair_core::scenario::Scenario;
@@ -22,23 +23,27 @@ use super::ranges::Ranges;
 use super::requirements::Requirements;
 use crate::replicas::Pool;
 use crate::watch::{Counter, Watch};
-use proposals::{children, unseen};
-use rank::{WORTH, best_goodput, by_goodput, closest_first, elites, leaders, near_misses, rank, recommend, replace};
+use proposals::{children, proposal, unseen};
+use rank::{
+    WORTH, best_goodput, by_goodput, closest_first, elites, hopeful, leaders, most_goodput_between, near_misses,
+    promoted, recommend, replace, safest,
+};
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady, settled_s};
+use surface::few_of_kind;
 
 /// Candidates that the second and third rung and the proof see, and children a generation in the first and second.
 const SECOND_KEPT: usize = 14;
 const THIRD_KEPT: usize = 10;
 const PROVED: usize = 2;
-const GENERATIONS: [(usize, usize); 2] = [(3, 28), (2, 10)];
+/// Most of a kind that the third rung sees: they hardly differ.
+const OF_KIND: usize = 3;
+const GENERATIONS: [(usize, usize); 2] = [(3, 28), (1, 6)];
 /// Rounds of points between the two sides of a goal, and how many.
 const CROSSINGS: (usize, usize) = (2, 12);
 /// Most times that as many are proved when none of those before passes, and most that are looked at longer.
 const MORE_PROOFS: usize = 4;
 const DOUBTFUL: usize = 2;
-/// Most that are proved for their fairness when nothing passed.
-const SAFE: usize = 2;
 /// Packets of a default search as reckoned. The number of candidates follows, as a factor of the numbers above.
 const BUDGET: f64 = 35e6;
 /// The same in a cell of aggregates, where families have more kinds: about 20 s. There the search also looks across kinds, beside near misses,
@@ -211,6 +216,7 @@ impl<'a> Search<'a> {
             let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1), |outcome| outcome.side);
             self.look(&proposals, FIRST, seen)?;
         }
+        self.better(FIRST, seen, &[], &mut rng)?;
         let long = proposals::shorter(&self.elites(seen, as_is, many(16)), &self.ranges);
         self.look(&unseen(long, seen), FIRST, seen)?;
         let Looked { second, third, proved, .. } = looked;
@@ -292,13 +298,15 @@ impl<'a> Search<'a> {
     ) -> Option<()> {
         let as_is = self.reference(&seen[0]);
         let fresh = without(seen, second);
-        self.look(&promoted(&fresh, self.elites(&fresh, as_is, many(SECOND_KEPT)), as_is), self.second(), second)?;
+        let kept = hopeful(self.elites(&fresh, as_is, many(SECOND_KEPT)));
+        self.look(&promoted(&fresh, kept, as_is), self.second(), second)?;
         for _ in 0..GENERATIONS[1].0 {
             let parents = self.elites(second, as_is, many(6));
             let children = children(&parents, &self.ranges, many(GENERATIONS[1].1), 0.05, rng);
             let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
             self.look(&unseen(children, &known), self.second(), second)?;
         }
+        self.better(self.second(), second, seen, rng)?;
         self.prove((second, third, proved), many)
     }
 
@@ -309,13 +317,19 @@ impl<'a> Search<'a> {
         many: &impl Fn(usize) -> usize,
     ) -> Option<()> {
         let as_is = self.reference(&second[0]);
-        let kept: Vec<Proposal> = self.elites(second, as_is, many(THIRD_KEPT)).iter().map(proposal).collect();
+        // What a proof would doubt does not take the place of others of its kind.
+        let (mut kept, doubted): (Vec<Outcome>, Vec<Outcome>) =
+            hopeful(self.elites(second, as_is, many(THIRD_KEPT))).into_iter().partition(Outcome::is_likely);
+        kept.extend(doubted);
+        let kept = few_of_kind(kept, OF_KIND);
+        let kept: Vec<Proposal> = kept.iter().map(proposal).collect();
         self.look(&unseen(kept, third), THIRD, third)?;
         let best = best_goodput(proved);
         let mut order = self.elites(&without(third, proved), as_is, third.len());
         order.retain(|outcome| best <= 0.0 || (outcome.seems_met && outcome.goodput > best));
         // What a longer look doubts is hardly ever proved: a few of it tell, and of what misses the requirements the closest one.
-        let (mut order, doubted): (Vec<Outcome>, Vec<Outcome>) = order.into_iter().partition(|own| own.meets);
+        let (order, doubted): (Vec<Outcome>, Vec<Outcome>) = order.into_iter().partition(Outcome::is_likely);
+        let mut order = most_goodput_between(order);
         for _ in 0..=MORE_PROOFS {
             let rest = order.split_off(order.len().min(PROVED));
             self.look(&order.iter().map(proposal).collect::<Vec<_>>(), PROOF, proved)?;
@@ -394,36 +408,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// `kept`, and of `from` the best of every family that is not among them, and the cell as it is.
-fn promoted(from: &[Outcome], mut kept: Vec<Outcome>, as_is: f64) -> Vec<Proposal> {
-    let mut ranked = from.to_vec();
-    rank(&mut ranked, as_is);
-    for outcome in ranked {
-        let is_new = !kept.iter().any(|other| other.family == outcome.family);
-        if is_new && (outcome.starved.is_nobody() || outcome.of.is_none()) {
-            kept.push(outcome);
-        }
-    }
-    kept.iter().map(proposal).collect()
-}
-
-/// What met the requirements in short looks and is fairest: who is far from starving starves in no replica.
-fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Proposal> {
-    let mut safe: Vec<&Outcome> = Vec::new();
-    for outcome in looked.filter(|outcome| outcome.meets && outcome.of.is_some()) {
-        if !safe.iter().copied().chain(proved).any(|known| known.change == outcome.change) {
-            safe.push(outcome);
-        }
-    }
-    safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
-    safe.into_iter().take(SAFE).map(proposal).collect()
-}
-
 /// Those of `all` that are not among `known`.
 fn without(all: &[Outcome], known: &[Outcome]) -> Vec<Outcome> {
     all.iter().filter(|own| !known.iter().any(|other| other.change == own.change)).cloned().collect()
-}
-
-fn proposal(outcome: &Outcome) -> Proposal {
-    (outcome.of, outcome.at.clone(), outcome.change.clone())
 }

@@ -9,7 +9,7 @@ use crate::starved::{Seen, names};
 
 /// A share must exceed the floor by this factor in every replica, and a floor above half by a quarter of what is above it: a share closer to
 /// the floor is below it with other seeds.
-const MARGIN: f64 = 1.25;
+pub(super) const MARGIN: f64 = 1.25;
 /// Fewer replicas say nothing of how much they differ.
 const ENOUGH: usize = 6;
 /// Least distance of the mean from the floor, in standard deviations.

@@ -238,6 +238,7 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let held = vec![("down".to_owned(), Bitrate::mbps(1))];
             let classes = Classes {
                 alike: false,
+                weak: Vec::new(),
                 weighed: names().into_iter().map(|name| Weighed { name, part: 0.7, part_of_air: 1.0 }).collect(),
                 capped: names(),
                 lesser: Vec::new(),

@@ -47,7 +47,9 @@ pub(super) fn today(plan: &Plan, page: Page) -> Vec<String> {
     lines.extend(point.paste.iter().flat_map(pasted));
     let dear = cost(point.goodput_bps / plan.as_is_goodput_bps.max(1e-9), page);
     let losers = lost(&plan.deployable_losses, page);
-    let costs = [dear, losers].concat();
+    let long =
+        (point.delay_s > SHORT_S).then(|| bold(page, "Its delay is long: calls and games in that queue suffer."));
+    let costs = [dear, losers, long.unwrap_or_default()].concat();
     if point.paste.is_some() && !costs.is_empty() {
         lines.push(String::new());
     }

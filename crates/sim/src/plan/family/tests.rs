@@ -37,8 +37,15 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
     let held = vec![("other".to_owned(), Bitrate::mbps(1))];
     let weighed = |(name, part)| Weighed { name, part, part_of_air: 1.0 };
     let weighed = sta().into_iter().zip([1.0, 0.4]).map(weighed).collect();
-    let classes =
-        Classes { weighed, capped: sta()[..1].to_vec(), lesser: held.clone(), held, alike: false, any: sta() };
+    let classes = Classes {
+        weighed,
+        capped: sta()[..1].to_vec(),
+        lesser: held.clone(),
+        weak: held.clone(),
+        held,
+        alike: false,
+        any: sta(),
+    };
     let left_out = families(None, &Ranges::new(&scenario, 800.0, Classes::default())).1;
     assert_eq!(
         left_out,

@@ -1,9 +1,9 @@
 //! A last look, as long as the scenario, at what proofs say that are shorter or longer.
 
-use super::proposals::unseen;
+use super::proposals::{proposal, unseen};
 use super::rank::{by_goodput, recommended, replace};
 use super::rung::{LONGER, OWN, OWN_AGAIN, PROOF, Rung, WHOLE, WHOLE_AGAIN, of_own_time};
-use super::{Search, proposal, proposals};
+use super::{Search, proposals};
 use crate::plan::outcome::{Outcome, Proposal, deployable};
 
 /// Most of a family that are looked at in the scenario's own time where nothing that is proved holds there, and most that are proved then.

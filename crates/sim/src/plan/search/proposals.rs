@@ -28,6 +28,11 @@ fn looks(family: &Family, many: &impl Fn(usize) -> usize) -> usize {
     if (2..=FEW).contains(&all) { many(family.first).max(all) } else { many(family.first) }
 }
 
+/// What was simulated, to be simulated again.
+pub(super) fn proposal(outcome: &Outcome) -> Proposal {
+    (outcome.of, outcome.at.clone(), outcome.change.clone())
+}
+
 /// The cell as it is.
 pub(super) fn as_is() -> [Proposal; 1] {
     [(None, Vec::new(), Change::default())]

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 
+use super::proposals::proposal;
 use crate::plan::change::Gear;
-use crate::plan::outcome::{Outcome, SHORT_S};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
 
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 pub(super) const WORTH: f64 = 1.02;
@@ -204,4 +205,52 @@ pub(super) fn recommended(proved: &[Outcome], as_is: f64, gear: Gear) -> Option<
 pub(super) fn replace(proved: &mut Vec<Outcome>, anew: Vec<Outcome>) {
     proved.retain(|outcome| !anew.iter().any(|other| other.change == outcome.change));
     proved.extend(anew);
+}
+
+/// Without those that carry much less than what seems to meet the requirements.
+pub(super) fn hopeful(mut of: Vec<Outcome>) -> Vec<Outcome> {
+    let best = of.iter().filter(|own| own.seems_met && own.starved.is_nobody() && own.risk.is_none());
+    let best = best.map(|own| own.goodput).fold(0.0, f64::max);
+    of.retain(|own| own.goodput >= CLOSEST * best);
+    of
+}
+
+/// In turns what carries most, and the next of `order`.
+pub(super) fn most_goodput_between(order: Vec<Outcome>) -> Vec<Outcome> {
+    let most: Vec<Outcome> = by_goodput(&order).into_iter().cloned().collect();
+    let mut in_turns: Vec<Outcome> = Vec::new();
+    for next in most.into_iter().zip(order).flat_map(|(most, next)| [most, next]) {
+        if !in_turns.iter().any(|other| other.change == next.change) {
+            in_turns.push(next);
+        }
+    }
+    in_turns
+}
+
+/// `kept`, and of `from` the best of every family that is not among them, and the cell as it is.
+pub(super) fn promoted(from: &[Outcome], mut kept: Vec<Outcome>, as_is: f64) -> Vec<Proposal> {
+    let mut ranked = from.to_vec();
+    rank(&mut ranked, as_is);
+    for outcome in ranked {
+        let is_new = !kept.iter().any(|other| other.family == outcome.family);
+        if is_new && (outcome.starved.is_nobody() || outcome.of.is_none()) {
+            kept.push(outcome);
+        }
+    }
+    kept.iter().map(proposal).collect()
+}
+
+/// Most that are proved for their fairness when nothing passed.
+const SAFE: usize = 2;
+
+/// What met the requirements in short looks and is fairest: who is far from starving starves in no replica.
+pub(super) fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Proposal> {
+    let mut safe: Vec<&Outcome> = Vec::new();
+    for outcome in looked.filter(|outcome| outcome.meets && outcome.of.is_some()) {
+        if !safe.iter().copied().chain(proved).any(|known| known.change == outcome.change) {
+            safe.push(outcome);
+        }
+    }
+    safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
+    safe.into_iter().take(SAFE).map(proposal).collect()
 }

@@ -5,15 +5,18 @@ use fairair_core::units::Duration;
 
 use super::rung::{LEAST_REPLICAS, Rung};
 use super::{PROOF, Search};
-use crate::plan::goal::Goal;
+use crate::plan::goal::{Goal, Term};
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
-use crate::plan::share::{has_little, least, low, of, risk};
+use crate::plan::share::{MARGIN, has_little, least, low, of, risk};
 use crate::starved::{in_any, names};
 
 /// Share of the measured time that the longest timeout may take. Timeouts in a row double: a flow has then been silent for twice as long,
 /// and with one or two more losses, in another seed, it sends nothing at all.
 const SILENCE: f64 = 0.125;
+
+/// Part of the room between the intervals of a short look and of a proof that is not counted on: who is the best of many has been lucky, too.
+const HOPE: f64 = 1.2;
 
 impl Search<'_> {
     /// What `sample` of a look says of the candidate.
@@ -54,6 +57,12 @@ impl Search<'_> {
                 Some(format!("{who} was silent for {:.1} s", timeout.as_secs_f64()))
             },
         );
+        let mut terms: Vec<Term> =
+            required.goals.iter().flat_map(|goal| goal.terms(&sample, required.tolerance)).collect();
+        terms.extend(self.kept.map(|kept| Term::bound(kept, fairness, required.tolerance)));
+        let least = least(sample.scenario, shares.iter());
+        terms
+            .extend(least.as_ref().map(|least| Term::bound(MARGIN * required.floor, least.lowest, required.tolerance)));
         let is_silent = silent.is_some();
         let risk = close.or(silent.filter(|_| !rung.is_second_opinion()));
         let below = (starved.flows.len() + starved.stations.len()).min(10);
@@ -61,6 +70,10 @@ impl Search<'_> {
         let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()
             + 10.0 * below as f64
             + f64::from(u8::from(risk.is_some()));
+        let narrower = HOPE * rung.width_at_proof();
+        let may_miss = required.goals.iter().map(|goal| miss(goal, narrower)).sum::<f64>();
+        let unfair = misses.iter().skip(required.goals.len()).sum::<f64>();
+        let harms = f64::from(u8::from(!starved.is_nobody() || risk.is_some()));
         Outcome {
             family: family.map_or("as it is", |family| family.name),
             at: at.clone(),
@@ -79,10 +92,12 @@ impl Search<'_> {
             // A cell that delivers nothing has equal shares and no delay.
             meets: shortfall <= 0.0 && sample.goodput() > 0.0,
             shortfall,
+            may_lack: may_miss + unfair + harms,
             side: required.goals.iter().find_map(|goal| goal.side(&sample)),
             lean: required.goals.iter().find_map(|goal| goal.lean(&sample)),
             starved,
-            least: least(sample.scenario, shares.iter()),
+            least,
+            terms,
             risk,
             is_unclear: is_silent || is_close,
             goodput: sample.goodput(),

@@ -149,6 +149,12 @@ impl Rung {
 }
 
 impl Rung {
+    /// How wide the intervals of a proof are, over its own.
+    pub(super) fn width_at_proof(self) -> f64 {
+        let width = |replicas: u32| student_t_975(replicas - 1) / f64::from(replicas).sqrt();
+        if self.replicas < 2 { 1.0 } else { (width(PROOF.replicas) / width(self.replicas)).min(1.0) }
+    }
+
     /// Whether it is as long as plans are proved.
     pub(super) fn is_proof(self) -> bool {
         self.number >= PROOF.number && !self.is_own
