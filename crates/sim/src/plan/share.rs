@@ -15,7 +15,7 @@ const ENOUGH: usize = 6;
 /// Least distance of the mean from the floor, in standard deviations.
 const DEVIATIONS: f64 = 3.0;
 /// A replica with less than this share of the mean of the others, and so many of their standard deviations below that, stands alone.
-const LONE: (f64, f64) = (0.5, 6.0);
+const LONE: (f64, f64) = (0.5, 4.0);
 
 /// Who has least of its max-min share.
 #[derive(Clone, Debug, PartialEq, Serialize)]
