@@ -16,7 +16,7 @@ use super::{Goal, Requirements};
 /// A level other than 1 is the first station's, and a least goodput or a time of files is that of those it names: their weight is a parameter, in
 /// proportion to what each needs. What a goal names can also be helped by a cap of the others; the first station at a level below 1, by a cap of
 /// its own. A weak station with a least goodput gets a cap near that. A ratio of downloads to uploads names nobody: those that only send have one
-/// weight, and the weak a cap.
+/// weight. Unless all are to have the same, weak stations that no goal names may have a cap at a part of an equal share.
 pub(super) fn of(scenario: &Scenario, required: &Requirements) -> Classes {
     let all = named_in_file(scenario, |_| true);
     // One of a counted group has no name of its own in the file.

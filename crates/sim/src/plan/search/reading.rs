@@ -15,7 +15,7 @@ use crate::starved::{in_any, names};
 /// and with one or two more losses, in another seed, it sends nothing at all.
 const SILENCE: f64 = 0.125;
 
-/// Part of the room between the intervals of a short look and of a proof that is not counted on: who is the best of many has been lucky, too.
+/// A proof's intervals are taken to be wider by this factor than replicas alone make them: who is the best of many has been lucky, too.
 const HOPE: f64 = 1.2;
 
 impl Search<'_> {
