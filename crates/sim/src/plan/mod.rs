@@ -22,6 +22,7 @@ mod ranges;
 mod requirements;
 mod search;
 mod share;
+mod shared_acks;
 mod snippet;
 mod trade;
 mod words;

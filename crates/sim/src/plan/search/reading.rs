@@ -9,6 +9,7 @@ use crate::plan::goal::{Goal, Term};
 use crate::plan::look::Sample;
 use crate::plan::outcome::{Outcome, Proposal};
 use crate::plan::share::{MARGIN, has_little, least, low, of, risk};
+use crate::plan::shared_acks;
 use crate::starved::{in_any, names};
 
 /// Share of the measured time that the longest timeout may take. Timeouts in a row double: a flow has then been silent for twice as long,
@@ -64,7 +65,9 @@ impl Search<'_> {
         terms
             .extend(least.as_ref().map(|least| Term::bound(MARGIN * required.floor, least.lowest, required.tolerance)));
         let is_silent = silent.is_some();
-        let risk = close.or(silent.filter(|_| !rung.is_second_opinion()));
+        let risk = close
+            .or(silent.filter(|_| !rung.is_second_opinion()))
+            .or_else(|| shared_acks::risk(sample.scenario, &sample.report));
         let below = (starved.flows.len() + starved.stations.len()).min(10);
         // Who starves is further from any requirement than a ratio that is off by ten tolerances.
         let shortfall = misses.iter().map(|miss| miss.min(1e6)).sum::<f64>()
