@@ -49,6 +49,22 @@ fn the_plan_is_the_same_on_any_number_of_threads_and_starves_nobody() {
     assert!(one.not_tried.iter().any(|name| name == "box with weights"));
 }
 
+/// Two goals about the same are a slip: one of them says nothing, or they contradict each other.
+#[test]
+fn one_thing_has_one_goal() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let of = |texts: [&str; 2]| {
+        let goals = texts.map(|text| text.parse::<Goal>().unwrap()).to_vec();
+        Requirements { goals, ..requirements("level=1") }.mistake(&scenario)
+    };
+    for twice in [["level=1", "level=2"], ["down/up=1", "up/down=1"], ["up >= 1 Mbit/s", "up >= 2 Mbit/s"]] {
+        let (problem, fix) = of(twice).expect(twice[0]);
+        assert!(problem.starts_with("two goals are about the same: `") && fix == "leave one of them out", "{problem}");
+    }
+    assert_eq!(of(["up >= 300 kbit/s", "down >= 100 kbit/s"]), None);
+    assert_eq!(of(["delay(up) <= 50ms", "delay(down) <= 90ms"]), None);
+}
+
 /// What a station has is not refused: datagrams longer than segments that nothing acknowledges, and a link that becomes faster.
 #[test]
 fn what_can_be_had_is_not_refused() {

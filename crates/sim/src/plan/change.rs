@@ -19,12 +19,15 @@ pub(crate) struct Gear {
     pub(crate) aggregates: bool,
     /// Whether the driver reports the air of what is received; yes unless the file's queue says no.
     pub(crate) reports_rx: bool,
+    /// Whether the access point has the queues of Linux.
+    pub(crate) has_linux: bool,
 }
 
 impl Gear {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let silent = matches!(scenario.ap.queue, QdiscSpec::Mac80211(params) if !params.rx_airtime);
-        Gear { aggregates: scenario.radio.qos.is_some(), reports_rx: !silent }
+        let has_linux = matches!(scenario.ap.queue, QdiscSpec::Mac80211(_));
+        Gear { aggregates: scenario.radio.qos.is_some(), reports_rx: !silent, has_linux }
     }
 }
 

@@ -3,8 +3,9 @@
 use fairair_core::remedy::Deploy;
 
 use super::family::{
-    ANY, AP, BOX, CAPS, FRAGILE, Family, HELD, LEFT, MODERN_AP, MODERN_CAPS, MODERN_PAIRS, MODERN_WEIGHTS,
-    ONE_WEIGHTED, PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHED_AND_LEFT, WEIGHTS,
+    ANY, AP, BESIDE_LINUX, BOX, CAPS, FRAGILE, Family, HELD, LEFT, LEFT_BESIDE_LINUX, MODERN_AP, MODERN_CAPS,
+    MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED, PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHED_AND_LEFT,
+    WEIGHED_AND_LEFT_BESIDE_LINUX, WEIGHTS, WEIGHTS_BESIDE_LINUX,
 };
 use super::ranges::Ranges;
 
@@ -50,6 +51,13 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     sets.extend([(ONE_WEIGHTED, one_weighted), (SOME_CAPPED, caps && names_some), (ANY, any)]);
     if ranges.gear.aggregates {
         sets.extend([(MODERN_AP, ap), (MODERN_PAIRS, ap && of_box)]);
+        let beside = ap && of_box && !ranges.gear.has_linux;
+        sets.extend([
+            (BESIDE_LINUX, beside),
+            (WEIGHTS_BESIDE_LINUX, beside && weights),
+            (LEFT_BESIDE_LINUX, beside && weak),
+            (WEIGHED_AND_LEFT_BESIDE_LINUX, beside && weights && weak),
+        ]);
     }
     let (mut tried, mut left_out) = (Vec::new(), Vec::new());
     for (set, allowed) in sets {

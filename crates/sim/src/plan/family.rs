@@ -21,7 +21,7 @@ pub(crate) struct Family {
     pub(crate) dims: usize,
     /// Candidates of the first look.
     pub(crate) first: usize,
-    /// First parameters of every other one of these: what people usually deploy, or what is often good.
+    /// First parameters of every other one of these: what people usually deploy, or what is often good; NaN leaves one free.
     pub(crate) usual: &'static [f64],
     /// How many kinds each parameter picks from, where all parameters pick: the first look has each combination once.
     pub(crate) kinds: &'static [usize],
@@ -417,5 +417,8 @@ fn followed_or_known(ranges: &Ranges, x: f64) -> CapacityParams {
     }
 }
 
+mod beside_linux;
 #[cfg(test)]
 mod tests;
+
+pub(super) use beside_linux::{BESIDE_LINUX, LEFT_BESIDE_LINUX, WEIGHED_AND_LEFT_BESIDE_LINUX, WEIGHTS_BESIDE_LINUX};

@@ -176,14 +176,6 @@ impl Goal {
         })
     }
 
-    /// Whether two goals ask for different values of the same ratio.
-    pub(crate) fn contradicts(&self, other: &Goal) -> bool {
-        match (self, other) {
-            (Goal::Level(a), Goal::Level(b)) | (Goal::DownUp(a), Goal::DownUp(b)) => (a / b).ln().abs() > 1e-9,
-            _ => false,
-        }
-    }
-
     /// How far `sample` is from it, in tolerances; met at 0. `doubt` half-widths of the confidence intervals count
     /// against it, and only `margin` (0 to 1) of the tolerance is allowed.
     pub(crate) fn miss(&self, sample: &Sample, tolerance: f64, margin: f64, doubt: f64) -> f64 {

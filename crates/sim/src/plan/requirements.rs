@@ -1,5 +1,7 @@
 //! What a plan has to meet.
 
+use std::mem::discriminant;
+
 use fairair_core::remedy::Deploy;
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bitrate, Duration};
@@ -46,8 +48,10 @@ impl Requirements {
             return wrong("the scenario has no flows", "add flows = [{ direction = \"down\" }] to a [[station]]");
         }
         let goals = &self.goals;
-        if goals.iter().any(|a| goals.iter().any(|b| a.contradicts(b))) {
-            return wrong("two goals ask for different values of the same ratio", "leave one of them out");
+        let same = |a: &Goal, b: &Goal| discriminant(a) == discriminant(b) && a.who() == b.who();
+        let twice = goals.iter().enumerate().find_map(|(n, a)| Some((a, goals[..n].iter().find(|b| same(a, b))?)));
+        if let Some((one, other)) = twice {
+            return wrong(&format!("two goals are about the same: `{other}` and `{one}`"), "leave one of them out");
         }
         if goals.iter().any(|goal| matches!(goal, Goal::Delay { most, .. } if *most == Duration::ZERO)) {
             return wrong("no queue has a delay of zero", "write a longer --max-delay, such as 50ms");

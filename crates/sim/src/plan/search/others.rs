@@ -3,7 +3,7 @@
 use fairair_core::rng::Rng;
 
 use super::proposals::{self, children, unseen};
-use super::rank::{CLOSEST, best_goodput, by_goodput, recommended};
+use super::rank::{CLOSEST, best_goodput, by_goodput, most_goodput_between, recommended};
 use super::rung::{PROOF, THIRD};
 use super::{Search, proposal, without};
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
@@ -112,7 +112,8 @@ impl Search<'_> {
     }
 
     /// Proves what is likely to carry clearly more than the best, the fairest first: where what carries most turns out to be near the floor, it
-    /// has taken the proofs of what carries a little less.
+    /// has taken the proofs of what carries a little less. Where frames aggregate much may carry a little more, so that there what carries most and
+    /// what is fairest take turns.
     pub(super) fn prove_likely(
         &mut self,
         (second, third, proved): (&[Outcome], &[Outcome], &mut Vec<Outcome>),
@@ -125,9 +126,15 @@ impl Search<'_> {
                 break;
             }
             let is_likely = |o: &&Outcome| o.seems_met && o.starved.is_nobody() && o.goodput > more * best;
-            let mut likely: Vec<&Outcome> = third.iter().chain(second).filter(is_likely).collect();
+            let mut likely: Vec<Outcome> = third.iter().chain(second).filter(is_likely).cloned().collect();
             likely.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.fairness.total_cmp(&a.fairness)));
-            let likely = unseen(likely.into_iter().map(proposal).collect(), proved);
+            if aggregates {
+                likely = without_copies(likely);
+                let (certain, rest): (Vec<Outcome>, Vec<Outcome>) =
+                    likely.into_iter().partition(|own| own.risk.is_none() && own.is_likely());
+                likely = most_goodput_between(certain).into_iter().chain(rest).collect();
+            }
+            let likely = unseen(likely.iter().map(proposal).collect(), proved);
             if likely.is_empty() {
                 break;
             }
@@ -172,6 +179,17 @@ impl Search<'_> {
 /// What seems to meet the requirements and leaves nobody near the floor.
 fn seems(outcome: &Outcome) -> bool {
     outcome.seems_met && outcome.starved.is_nobody() && outcome.risk.is_none()
+}
+
+/// Without those that behave like one before them in every packet.
+fn without_copies(mut of: Vec<Outcome>) -> Vec<Outcome> {
+    let mut known: Vec<String> = Vec::new();
+    of.retain(|own| {
+        let is_new = !known.contains(&own.fingerprint);
+        known.extend(is_new.then(|| own.fingerprint.clone()));
+        is_new
+    });
+    of
 }
 
 /// Each change once, as the first of `looks` shows it.

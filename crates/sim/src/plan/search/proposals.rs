@@ -136,7 +136,7 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
     let fixed = family.usual.len();
     let usual = |n: usize| -> Vec<f64> {
         let mut at = point(n / 2);
-        at[..fixed].copy_from_slice(family.usual);
+        at.iter_mut().zip(family.usual).filter(|(_, usual)| !usual.is_nan()).for_each(|(own, usual)| *own = *usual);
         if family.dims == fixed + 1 {
             at[fixed] = (n / 2) as f64 / (count / 2).max(2) as f64 + 0.5 / count as f64;
         }
