@@ -29,9 +29,8 @@ pub(super) fn risk(scenario: &Scenario, report: &Report) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use fairair_core::metrics::Provenance;
-
     use super::*;
+    use crate::plan::look::Sample;
 
     /// A short queue for the ACKs of two uploads, a long one, and one upload alone, which nobody keeps from coming back.
     #[test]
@@ -44,14 +43,7 @@ mod tests {
                  [[station]]\nname = \"down\"\ncount = 4\nflows = [{{ direction = \"down\" }}]\n"
             );
             let scenario = Scenario::from_toml(&text, "dual.toml").unwrap();
-            let provenance = Provenance {
-                engine: "simulator".to_owned(),
-                version: String::new(),
-                replicas_planned: 1,
-                interrupted: false,
-                until_ci: None,
-            };
-            super::risk(&scenario, &Report::in_brief(&scenario, &[crate::run(&scenario, 0)], provenance))
+            super::risk(&scenario, &Sample::new(&scenario, vec![crate::run(&scenario, 0)], false).report)
         };
         let told = risk(4, 30).unwrap();
         assert!(told.starts_with("a queue that uploads share drops 5"), "{told}");
