@@ -10,6 +10,9 @@ const FLAGS: &str = "/sys/kernel/debug/ieee80211/phy0/airtime_flags";
 /// Before a queue that `tc` sets.
 const BELOW: &str = "# Only where `tc qdisc show dev wlan0` does not say noqueue: else the driver queues in mac80211, and this does nothing";
 
+/// What an access point with another queue needs to have that of mac80211.
+const DRIVER: &str = "; the driver has to queue in mac80211: `tc qdisc show dev wlan0` says noqueue";
+
 /// Bytes of an Ethernet header, which the limiter does not count, and the longest frame.
 const ETHERNET: usize = 14;
 const FRAME: usize = 1514;
@@ -50,11 +53,13 @@ fn queue(scenario: &Scenario, applied: &Scenario) -> Vec<String> {
                 lines.push(format!("iw phy phy0 set txq limit {}", params.limit));
             }
             // Drivers differ in what they report, so that this is said whatever was before.
-            lines.push(match (params.airtime, params.rx_airtime) {
-                (false, _) => format!("echo 0 > {FLAGS}  # no airtime fairness; a driver without this file has none"),
-                (true, false) => format!("echo 1 > {FLAGS}  # received air is not charged"),
-                (true, true) => format!("echo 3 > {FLAGS}  # needs a driver that reports the air of both directions"),
-            });
+            let (flags, says) = match (params.airtime, params.rx_airtime) {
+                (false, _) => (0, "no airtime fairness; a driver without this file has none"),
+                (true, false) => (1, "received air is not charged"),
+                (true, true) => (3, "needs a driver that reports the air of both directions"),
+            };
+            let needs = if matches!(before, QdiscSpec::Mac80211(_)) { "" } else { DRIVER };
+            lines.push(format!("echo {flags} > {FLAGS}  # {says}{needs}"));
             lines
         }
         QdiscSpec::FqCodel(FqCodelParams { limit, target, .. }) => {
@@ -87,6 +92,12 @@ mod tests {
         let [limit, flags] = &told("{ kind = \"mac80211\", airtime = false, limit = 108 }")[..] else { panic!() };
         assert_eq!(limit, "iw phy phy0 set txq limit 108");
         assert!(flags.starts_with("echo 0 > /sys/kernel/debug/ieee80211/phy0/airtime_flags"), "{flags}");
+        assert!(
+            flags.ends_with("has none; the driver has to queue in mac80211: `tc qdisc show dev wlan0` says noqueue")
+        );
+        let linux = with("{ kind = \"mac80211\" }");
+        let off = commands(&linux, &with("{ kind = \"mac80211\", airtime = false }"));
+        assert!(off[0].ends_with("a driver without this file has none"), "it has these queues: {off:?}");
         assert!(told("{ kind = \"mac80211\", rx_airtime = false }")[0].starts_with("echo 1 > "));
         assert!(told("{ kind = \"mac80211\" }")[0].starts_with("echo 3 > "));
         let codel = told("{ kind = \"fq-codel\", limit = 200, target = \"12.5 ms\" }");
