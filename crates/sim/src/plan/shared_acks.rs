@@ -6,7 +6,7 @@ use fairair_core::qdisc::QdiscSpec;
 use fairair_core::scenario::{Scenario, Traffic};
 
 /// Share of their ACKs that a queue which several uploads fill may drop. An upload with a whole window under way hardly notices. One that times
-/// out sends a single packet, whose ACK meets a queue that the others keep full: its timeouts double, and it falls silent. In 37 cells with a
+/// out sends a single packet, whose ACK meets a queue that the others keep full: its timeouts double, and it falls silent. In 30 cells with a
 /// dual queue (4 + 4, 6 + 6, 8 + 2 and 2 + 6 flows, 802.11b and g, 150 to 2000 replicas of 100 s each) no upload starves where 26 % or less
 /// are dropped. With 28 % one does in one replica of 2000, with 34 % in one of 100, with 39 to 47 % in up to one of six, with more in most.
 /// A proof is too short to see the first of these.
