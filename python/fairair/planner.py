@@ -56,6 +56,8 @@ class Point:
     """Its means meet the requirements, but an interval goes beyond, or somebody is close to the floor."""
     risk: str | None = None
     """Why somebody may starve under it with other seeds; None: nothing points to that."""
+    not_today: str | None = None
+    """What of it no access point and no box has today; None: all of it can be deployed."""
     paste: dict[str, list[str]] | None = None
     """As of a `Candidate`, of what can be deployed in place of the recommended one; None: of any other."""
 
@@ -116,8 +118,7 @@ class Candidate:
     least: dict[str, Any] | None = None
     """``who`` has least of its max-min share, its mean ``share`` over the replicas, and the ``lowest`` of them."""
     own_time: dict[str, Any] | None = None
-    """``goodput_bps``, ``fairness``, ``delay_s`` and what is ``reached`` of each goal in the ``measured_s`` seconds that the
-    scenario names, in ``replicas``; None where these are no shorter than the proof, and where they were not looked at."""
+    """``goodput_bps``, ``fairness``, ``delay_s`` and what is ``reached`` of goals in the file's ``measured_s``; or None."""
 
     @checked
     def apply(self, scenario: Scenario) -> Scenario:
@@ -150,8 +151,7 @@ class Constraint:
     missed_by: float | None
     """In tolerances, doubt counted; 0 when met, None when nothing can be said."""
     goodput_without_bps: float | None
-    """Goodput of the surest candidate (the most at the lower end of the confidence interval) that meets all other goals;
-    None when there is none."""
+    """Goodput of the surest candidate (most at the lower end of its interval) that meets all other goals; None: of none."""
     goodput_without_ci95_bps: float | None = None
     """Half width of its 95 % confidence interval."""
     cost: float | None = None

@@ -152,6 +152,8 @@ pub struct Point {
     pub rung: u64,
     /// Why somebody may starve under it with other seeds; null: nothing points to that.
     pub risk: Option<String>,
+    /// What of it exists in simulation only; null: all of it can be deployed.
+    pub not_today: Option<String>,
     /// What to write into the files of an access point and of the live box, of what can be deployed in place of the recommended one; else null.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paste: Option<Paste>,
@@ -275,10 +277,12 @@ fn unbound(changed: &Scenario, outcome: &Outcome) -> Option<&'static str> {
     })
 }
 
-/// [`point`], with what to write into the files of an access point and of the live box.
+/// [`point`], with what to write into the files of an access point and of the live box, where all of it can be deployed: half of a remedy may do
+/// harm.
 fn with_files(scenario: &Scenario, outcome: &Outcome) -> Point {
-    let paste = files(scenario, &outcome.change.applied(scenario), &outcome.change);
-    Point { paste, ..point(scenario, outcome) }
+    let point = point(scenario, outcome);
+    let files = || files(scenario, &outcome.change.applied(scenario), &outcome.change);
+    Point { paste: if point.not_today.is_none() { files() } else { None }, ..point }
 }
 
 fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
@@ -295,6 +299,7 @@ fn point(scenario: &Scenario, outcome: &Outcome) -> Point {
         rung: outcome.rung,
         in_doubt: is_in_doubt(outcome),
         risk: outcome.risk.clone(),
+        not_today: not_today(scenario, outcome),
         paste: None,
     }
 }

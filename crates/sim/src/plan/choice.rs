@@ -4,8 +4,8 @@ use fairair_core::remedy::Deploy;
 
 use super::family::{
     ANY, AP, BESIDE_LINUX, BOX, CAPS, FRAGILE, Family, HELD, LEFT, LEFT_BESIDE_LINUX, MODERN_AP, MODERN_CAPS,
-    MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED, PAIRS, SOME_CAPPED, WEIGHED_AND_HELD, WEIGHED_AND_LEFT,
-    WEIGHED_AND_LEFT_BESIDE_LINUX, WEIGHTS, WEIGHTS_BESIDE_LINUX,
+    MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED, PAIRS, SENDERS_AND_HELD, SOME_CAPPED, WEIGHED_AND_HELD,
+    WEIGHED_AND_LEFT, WEIGHED_AND_LEFT_BESIDE_LINUX, WEIGHTS, WEIGHTS_BESIDE_LINUX,
 };
 use super::ranges::Ranges;
 
@@ -31,7 +31,8 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
     let caps = of_box && !classes.capped.is_empty();
     let any = of_box && classes.any.len() > 1;
     let (held, weak) = (of_box && !classes.held.is_empty(), of_box && !classes.weak.is_empty());
-    let weighed_alone = classes.weighed.iter().any(|own| !classes.held.iter().any(|(name, _)| *name == own.name));
+    let weighed_alone = classes.weighed.iter().any(|own| !classes.is_held(&own.name));
+    let senders = of_box && !weighed_alone && classes.senders.iter().any(|(name, _)| !classes.is_held(name));
     let (of_weights, of_caps) = if ranges.gear.aggregates { (MODERN_WEIGHTS, MODERN_CAPS) } else { (WEIGHTS, CAPS) };
     let fragile = of_box && ranges.thorough;
     let mut sets = vec![
@@ -41,8 +42,9 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
         (PAIRS, ap && of_box),
         (of_weights, weights),
         (of_caps, caps),
-        (HELD, held),
+        (HELD, held && !senders),
         (WEIGHED_AND_HELD, weights && held && weighed_alone),
+        (SENDERS_AND_HELD, held && senders),
         (LEFT, weak),
         (WEIGHED_AND_LEFT, weights && weak),
     ];

@@ -155,9 +155,6 @@ fn fixed(ranges: &Ranges, x: f64) -> CapacityParams {
 /// A short queue of data, and room for one ACK: a later ACK stands for those that are dropped, and the air of these carries data.
 const FEW_ACKS: &[f64] = &[0.42, 0.0];
 
-/// Place in the range of a queue's limits at which it holds all that windows allow.
-const LONG_QUEUE: f64 = 0.8;
-
 /// Turns by airtime.
 const AS_LINUX: &[f64] = &[0.2];
 
@@ -218,8 +215,8 @@ pub(super) const AP: &[Family] = &[
         ..Change::default()
     }),
     family("long queue + window-cap", 2, 8, |r, x| Change {
-        queue: Some(companion(r, x[0], r.packets(LONG_QUEUE))),
-        window_cap: Some((WindowRule::Lossless, r.packets(x[1]))),
+        queue: Some(companion(r, x[0], r.long_queue())),
+        window_cap: Some((WindowRule::Lossless, r.long_buffer(x[1]))),
         ..Change::default()
     }),
     family("mac80211 + window-cap", 3, 12, |r, x| Change {
@@ -358,18 +355,32 @@ pub(super) const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x
 /// A box with weights, and a cap of weak stations near the least goodput that a goal wants for them: who is weak is not helped by a weight, and who
 /// is named is not by caps of all others.
 pub(super) const WEIGHED_AND_HELD: &[Family] = &[family("box with weights, the weak capped", 5, 24, |r, x| {
-    let held = |own: &&Weighed| !r.classes.held.iter().any(|(name, _)| *name == own.name);
     let weight = between(0.5, 20.0, x[4]);
-    let of = |own: &Weighed| (own.name.clone(), hundredths(weight * own.part).max(0.01));
-    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
-    Change {
-        weights: r.classes.weighed.iter().filter(held).map(of).collect(),
-        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
-        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
-    }
+    let of = |own: &Weighed| (own.name.clone(), weight * own.part);
+    with_weights(r, r.classes.weighed.iter().map(of), x)
 })
 .usually(HARDLY_MORE)
 .queue_at(2)];
+
+/// The same where only weak stations are named, and another goal is a ratio: those that send have weights, near those of equal shares.
+pub(super) const SENDERS_AND_HELD: &[Family] = &[family("box with weights, the weak capped", 5, 48, |r, x| {
+    let near = between(0.5, 2.0, x[3]);
+    let weights = r.classes.senders.iter().map(|(name, weight)| (name.clone(), near * weight));
+    with_weights(r, weights, &[x[0], x[4], x[2], x[1]])
+})
+.usually(&[0.12, f64::NAN, 0.2, 0.45, 0.1])
+.queue_at(2)];
+
+/// Weights of those that are not held, and caps of those that are; `x`: cap, policy, queue and capacity.
+fn with_weights(r: &Ranges, weights: impl Iterator<Item = (String, f64)>, x: &[f64]) -> Change {
+    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
+    let weights = weights.filter(|(name, _)| !r.classes.is_held(name));
+    Change {
+        weights: weights.map(|(name, weight)| (name, hundredths(weight).max(0.01))).collect(),
+        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
+        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
+    }
+}
 
 /// What a cap of the weak that no goal names leaves them.
 fn left(r: &Ranges, x: f64) -> Vec<(String, Bitrate)> {

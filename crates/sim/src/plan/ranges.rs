@@ -47,8 +47,17 @@ pub(crate) struct Classes {
     pub(crate) weak: Vec<(String, Bitrate)>,
     /// Weak ones that a goal wants to have a least goodput, and that: more than they need costs the others much air.
     pub(crate) held: Vec<(String, Bitrate)>,
+    /// Those that only send, where a goal is a ratio and others name stations, and the weights with which equal shares would meet that.
+    pub(crate) senders: Vec<(String, f64)>,
     /// Of these one has a weight or a cap of its own, in a thorough search; no goal tells them apart.
     pub(crate) any: Vec<String>,
+}
+
+impl Classes {
+    /// Whether stations of that name are weak, and a goal wants a least goodput for them.
+    pub(super) fn is_held(&self, of: &str) -> bool {
+        self.held.iter().any(|(name, _)| name == of)
+    }
 }
 
 /// A class and its part of the weight that is looked for.
@@ -60,6 +69,9 @@ pub(crate) struct Weighed {
     /// The air that this takes over the most that any takes.
     pub(crate) part_of_air: f64,
 }
+
+/// Place in the range of a queue's limits at which it holds all that windows allow.
+const LONG_QUEUE: f64 = 0.8;
 
 impl Ranges {
     /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full.
@@ -94,6 +106,16 @@ impl Ranges {
 
     pub(super) fn packets(&self, x: f64) -> usize {
         between(1.0, self.largest as f64, x).round() as usize
+    }
+
+    /// A queue that holds all that windows allow. Where frames aggregate these may be some times as large as what other families try.
+    pub(super) fn long_queue(&self) -> usize {
+        if self.gear.aggregates { 2 * self.largest } else { self.packets(LONG_QUEUE) }
+    }
+
+    /// A buffer for window caps before such a queue.
+    pub(super) fn long_buffer(&self, x: f64) -> usize {
+        if self.gear.aggregates { between(1.0, (4 * self.largest) as f64, x).round() as usize } else { self.packets(x) }
     }
 
     pub(super) fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {

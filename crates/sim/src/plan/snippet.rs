@@ -33,11 +33,15 @@ pub(super) fn of(change: &Change, scenario: &Scenario, changed: &Scenario) -> St
     if let Some(own) = changed.enforce.filter(|_| change.enforce.is_some()) {
         lines.extend(enforce(changed, &own));
     }
+    let cap =
+        |of: &String| change.caps.iter().find(|(name, _)| name == of).map(|(_, cap)| format!("cap = {}", word(cap)));
     for (name, weight) in &change.weights {
         lines.push(format!("[[station]]\nname = {}\nweight = {weight}", word(name)));
+        lines.extend(cap(name));
     }
-    for (name, cap) in &change.caps {
-        lines.push(format!("[[station]]\nname = {}\ncap = {}", word(name), word(cap)));
+    for (name, _) in change.caps.iter().filter(|(name, _)| !change.weights.iter().any(|(own, _)| own == name)) {
+        lines.push(format!("[[station]]\nname = {}", word(name)));
+        lines.extend(cap(name));
     }
     lines.join("\n")
 }
@@ -239,6 +243,7 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
             let classes = Classes {
                 alike: false,
                 weak: Vec::new(),
+                senders: Vec::new(),
                 weighed: names().into_iter().map(|name| Weighed { name, part: 0.7, part_of_air: 1.0 }).collect(),
                 capped: names(),
                 lesser: Vec::new(),
@@ -260,6 +265,20 @@ stations = { be = { cw_min = 15, txop = "3008 us" }, vo = { aifsn = 7 } }
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_station_with_weight_and_cap_stands_there_once() {
+        let scenario = Scenario::from_toml(OLD, "own.toml").unwrap();
+        let weights = vec![("up".to_owned(), 1.5)];
+        let caps = vec![("down".to_owned(), Bitrate::mbps(2)), ("up".to_owned(), Bitrate::mbps(1))];
+        let change = Change { weights, caps, ..Change::default() };
+        let snippet = change.snippet(&scenario);
+        assert_eq!(
+            snippet,
+            "[[station]]\nname = \"up\"\nweight = 1.5\ncap = \"1 Mbit/s\"\n[[station]]\nname = \"down\"\ncap = \"2 Mbit/s\""
+        );
+        assert_eq!(placed(OLD, &snippet), change.applied(&scenario));
     }
 
     /// What a remedy makes of a cell, with a box that the planner would not choose.

@@ -5,9 +5,9 @@ use fairair_core::metrics::Estimate;
 use fairair_sim::plan::{Loss, Plan, Point, Row, SHORT_S};
 
 use super::words::{PROVED, bold, rate, short};
-use crate::output::Page;
 use crate::output::comparison::pasted;
 use crate::output::quantity::Quantity;
+use crate::output::{Page, listed};
 
 /// What a remedy costs is told where it leaves less than this share of the goodput.
 const DEAR: f64 = 0.95;
@@ -67,7 +67,7 @@ pub(super) fn fairer(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
         row.fairness,
         point.fairness,
         more(point, row, -1.0),
-        proved(point),
+        told(point),
         short(&point.snippet)
     );
     let mut lines = [vec![String::new()], bold(page, &text)].concat();
@@ -83,8 +83,12 @@ fn more(point: &Point, row: &Row, sign: f64) -> String {
     Quantity::percent(Estimate { mean: Some(sign * (point.goodput_bps / mean - 1.0)), ci95: doubt, n: 0 }).text()
 }
 
-fn proved(point: &Point) -> &'static str {
-    if point.rung < PROVED { " (looked at, not proved)" } else { "" }
+/// What to know of a point before it is taken.
+fn told(point: &Point) -> String {
+    let doubt = (point.rung < PROVED).then(|| "looked at, not proved".to_owned());
+    let lacks = point.not_today.as_ref().map(|what| format!("in simulation only: {what}"));
+    let told: Vec<String> = doubt.into_iter().chain(lacks).collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join("; ")) }
 }
 
 /// What may be better, and is not proved.
@@ -103,30 +107,43 @@ pub(super) fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     [vec![String::new()], page.wrapped(&text)].concat()
 }
 
+/// Who waits long in the AP, where some do and others do not; else what suffers. A box divides what waits, too, and is not told apart.
+fn sufferers(row: &Row) -> String {
+    let waits = |long: bool| {
+        let stations = row.report.stations.iter().filter_map(|own| Some((own, own.ap_delay_p95_s.mean?)));
+        stations.filter(move |(_, delay)| (*delay > SHORT_S) == long)
+    };
+    let most = waits(false).map(|(_, delay)| delay).fold(0.0, f64::max);
+    let names: Vec<String> = waits(true).map(|(own, _)| own.name.clone()).collect();
+    if names.is_empty() || most <= 0.0 || row.report.enforce.is_some() {
+        return ": calls and games in that queue suffer.".to_owned();
+    }
+    format!(", that of {}; each other station has at most {:.0} ms.", listed(&names), most * 1e3)
+}
+
 const NO_SHORT: &str = "Nothing that meets this was found below";
 
 /// What a shorter queue would cost, if the recommended one is long; what a longer one would bring, if it is short.
 pub(super) fn trade(plan: &Plan, row: &Row, page: Page) -> Vec<String> {
     let (short_ms, own_ms) = (SHORT_S * 1e3, row.delay_s * 1e3);
     let shorter = row.delay_s > SHORT_S;
+    let long = || format!("Its delay is long, {own_ms:.0} ms at p95{}", sufferers(row));
     let text = match &plan.alternative {
         Some(other) if shorter => format!(
-            "Its delay is long, {own_ms:.0} ms at p95: calls and games in that queue suffer. {}{:.0} ms costs {} of its goodput{}: {}",
+            "{} {}{:.0} ms costs {} of its goodput{}: {}",
+            long(),
             if other.delay_s > SHORT_S { format!("{NO_SHORT} {short_ms:.0} ms. ") } else { String::new() },
             other.delay_s * 1e3,
             more(other, row, -1.0),
-            proved(other),
+            told(other),
             short(&other.snippet)
         ),
-        None if shorter => {
-            format!(
-                "Its delay is long, {own_ms:.0} ms at p95: calls and games in that queue suffer. {NO_SHORT} {short_ms:.0} ms."
-            )
-        }
+        None if shorter => format!("{} {NO_SHORT} {short_ms:.0} ms.", long()),
         Some(other) => format!(
-            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput: {}",
+            "Its delay is {own_ms:.0} ms at p95. With {:.0} ms there is {} more goodput{}: {}",
             other.delay_s * 1e3,
             more(other, row, 1.0),
+            told(other),
             short(&other.snippet)
         ),
         None => return Vec::new(),

@@ -49,6 +49,7 @@ fn plan(without: f64, noise: f64) -> Plan {
         rung: 3,
         in_doubt: false,
         risk: None,
+        not_today: None,
         paste: None,
     };
     let constraint = Constraint {
@@ -224,6 +225,22 @@ fn half_of_a_long_delay_is_named_where_nothing_has_a_short_one() {
     assert!(table(&own, Page::FILE).contains("suffer. 60 ms costs "));
 }
 
+/// Of a long delay it is said whose it is, where others have a short one.
+#[test]
+fn who_waits_long_is_named_where_others_do_not() {
+    let mut own = plan(12.0, 0.1);
+    (own.rows[0].delay_s, own.alternative) = (0.4, None);
+    own.rows[0].report.enforce = None;
+    let text = |own: &Plan| table(own, Page::FILE);
+    for station in &mut own.rows[0].report.stations {
+        station.ap_delay_p95_s.mean = Some(0.4);
+    }
+    assert!(text(&own).contains("400 ms at p95: calls and games in that queue suffer. Nothing"));
+    own.rows[0].report.stations[1].ap_delay_p95_s.mean = Some(0.042);
+    let named = ", that of sta1, other-2, other-3, other-4; each other station has at most 42 ms. Nothing";
+    assert!(text(&own).contains(named), "{}", text(&own));
+}
+
 #[test]
 fn who_needs_a_table_of_its_own_is_told_where_nothing_meets_the_goals() {
     let mut own = plan(12.0, 0.1);
@@ -272,6 +289,9 @@ fn what_is_less_fair_than_the_cell_has_an_alternative() {
     let text = table(&own, Page::FILE);
     assert!(text.contains("less fair than the cell as it is: 0.164. A fairness of 0.823 costs 8"), "{text}");
     assert!(text.contains("(looked at, not proved): [ap] queue"), "{text}");
+    own.fairer.as_mut().unwrap().not_today = Some("the window cap".to_owned());
+    let lacking = table(&own, Page::FILE);
+    assert!(lacking.contains("(looked at, not proved; in simulation only: the window cap): [ap] queue"), "{lacking}");
     assert!(
         text.contains(
             "In the 4 s that the file measures, its start included: 9.50 Mb/s, delay 232 ms at p95; level=1: 0.99"

@@ -42,6 +42,7 @@ fn a_snippet_pasted_into_the_file_is_what_was_simulated() {
         capped: sta()[..1].to_vec(),
         lesser: held.clone(),
         weak: held.clone(),
+        senders: Vec::new(),
         held,
         alike: false,
         any: sta(),
@@ -224,4 +225,36 @@ fn of_several_classes_that_goals_name_one_has_a_weight() {
     let both = of(vec![weighed("sta"), weighed("other")]);
     assert_eq!((named(&both, 0.0), named(&both, 1.0)), (Some(vec!["sta".to_owned()]), Some(vec!["other".to_owned()])));
     assert_eq!(named(&of(vec![weighed("sta")]), 0.0), None, "`box with weights` has it");
+}
+
+#[test]
+fn where_only_weak_stations_are_named_those_that_send_have_weights_for_a_ratio() {
+    let scenario = Scenario::from_toml(CELL, "cell.toml").unwrap();
+    let held = vec![("other".to_owned(), Bitrate::mbps(1))];
+    let weighed = vec![Weighed { name: "other".to_owned(), part: 1.0, part_of_air: 1.0 }];
+    let senders = vec![("sta".to_owned(), 2.0), ("other".to_owned(), 1.0)];
+    let ranges = Ranges::new(&scenario, 800.0, Classes { weighed, held, senders, ..Classes::default() });
+    let families = families(None, &ranges).0;
+    assert!(families.iter().all(|family| family.name != "box, the weak capped"));
+    let family = families.into_iter().find(|family| family.name == "box with weights, the weak capped").unwrap();
+    let change = family.change(&ranges, &[0.0, 0.5, 0.2, 0.5, 0.1]);
+    assert_eq!(change.weights, [("sta".to_owned(), 2.0)], "equal shares of flows, and none for the weak");
+    assert_eq!(change.caps, [("other".to_owned(), Bitrate::from_bps(1_030_000))]);
+    assert_eq!(change.enforce.unwrap().policy, Policy::PerStation);
+}
+
+#[test]
+fn windows_of_aggregates_have_room_in_a_long_queue() {
+    let ac = CELL.replace("[tcp]", "[radio]\nphy = \"802.11ac\"\n[tcp]").replace("window = ", "window = 2730 #");
+    let longest = |cell: &str| {
+        let scenario = Scenario::from_toml(cell, "cell.toml").unwrap();
+        let ranges = Ranges::new(&scenario, 800.0, Classes::default());
+        let family = families(None, &ranges).0.into_iter().find(|family| family.name == "long queue + window-cap");
+        let change = family.unwrap().change(&ranges, &[0.0, 1.0]);
+        (change.queue.unwrap().limit(), change.window_cap.unwrap().1, ranges.packets(1.0))
+    };
+    let (queue, buffer, largest) = longest(&ac);
+    assert_eq!((queue, buffer), (2 * largest, 4 * largest));
+    let (queue, buffer, largest) = longest(CELL);
+    assert!(queue < largest && buffer == largest);
 }
