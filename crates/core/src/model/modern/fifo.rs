@@ -13,8 +13,24 @@ const CLUMPS: f64 = 0.68;
 /// Mean of a full queue over its limit.
 const FULL: f64 = 0.8;
 
-/// Limit of the queue over its mean when bursts overflow it often enough to cut windows. Set on cells beside the grid.
-const OVERFLOW: f64 = 2.0;
+/// Of downloads alone, all set on 160 cells of their own beside the grid: how much of the wire stays empty, and how that grows with clumps and with
+/// the time in which they merge.
+const OVERFLOW: f64 = 3.0;
+const BURST: f64 = 1.25;
+const MERGE: f64 = 0.25;
+/// Largest clump over the queue's limit, and over a station's part of that.
+const LONE_CLUMP: f64 = 0.6;
+const CLUMP: f64 = 1.7;
+/// Packets in queue and PPDU when it overflows over its limit: of one flow, and of many.
+const LONE_ROOM: f64 = 0.3;
+const MANY: f64 = 1.6;
+/// Accesses of the AP until ACKs are sent, and turns that a lost MPDU costs.
+const ANSWERED: f64 = 1.5;
+const HELD_UP: f64 = 2.5;
+/// Rounds of the search for windows: each halves the error.
+const WINDOWS: u32 = 12;
+/// Longest time between two turns of a station, in seconds.
+const LONGEST_TURN: f64 = 100.0;
 
 /// What downloads and ACKs come to.
 pub(super) fn decide(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: &mut [Work]) {
@@ -44,30 +60,102 @@ pub(super) fn decide(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: 
     }
 }
 
-/// Downloads alone. Windows fill the queue, and the wire in the mean by a share `f` only: data come in bursts of the PPDUs that were
-/// acknowledged, F packets. Such a queue is exponential with mean `F f / (1 - f)` (M/M/1 in PPDUs) and overflows often enough to cut the
-/// windows when its limit B is twice that: `f = 1 / (1 + 2 F / B)`.
+/// Downloads alone: each flow's window when the queue overflows, and how the AP's turns divide these.
 ///
-/// Were all windows cut at once, their mean would be that of one; were they cut one by one, hardly less than the most: half way is taken,
-/// as in the unified model of DCF.
+/// Data come in clumps: what one PPDU carries is acknowledged at once. A clump F overflows a queue of limit B long before windows fill the wire:
+/// they fill a share `f` of what the AP could carry in a round trip, `f = 1 / (1 + OVERFLOW (F/B)^BURST (BDP/B)^MERGE)`, since clumps that are
+/// on their way for longer merge. What waits in the queue comes on top; of that those have more whose packets arrive in large clumps: an overflow
+/// meets them less often.
 fn downloads(cell: &Cell, limit: f64, pace: &Pace, work: &[Work], next: &mut [Work]) {
-    let stations: f64 = cell.kinds.iter().map(|kind| kind.count).sum();
-    let flows: f64 = cell.kinds.iter().map(|kind| kind.count * kind.flows).sum();
+    let alone = Alone::of(cell, limit, pace, work);
+    let windows = alone.windows();
+    let rate = |i: usize, kind: &Kind, turn: f64| {
+        // A window that is one clump comes back after its round trip or at the next turn, whichever is later; what a lost MPDU holds up waits again.
+        let rtt = alone.away(i, kind).hypot(turn * (1.0 + HELD_UP * alone.held_up(i, kind)));
+        (kind.flows * windows[i] / rtt).max(1.0 / turn)
+    };
+    // Stations with more than a PPDU holds have more turns.
+    let ppdus = |turn: f64| alone.sum(&|i, kind| (1.0 / turn).max(rate(i, kind, turn) / kind.full));
+    let turn = falling(1e-6, LONGEST_TURN, 1e-7, |turn| ppdus(turn) - pace.ap);
     for (i, kind) in cell.downs() {
-        let away = away(kind, pace, i);
-        let turn = stations / pace.ap;
-        // A full queue: what a turn takes, or more than PPDUs hold.
-        let most = (ROUND * limit / stations).min(kind.full.max(limit / stations)).max(1.0);
-        // What a lost MPDU holds up comes with the next PPDU.
-        let held_up = 1.0 - (1.0 - kind.error).powf(work[i].mpdus / 2.0);
-        let burst = kind.full.min(limit / stations) * (1.0 + held_up);
-        let filled = 1.0 / (1.0 + OVERFLOW * burst / limit);
-        let window = most + filled * away / turn * work[i].mpdus.max(1.0);
-        let cut = 1.0 - mean_window(window / kind.flows, away + turn);
-        let mean = 1.0 - cut * f64::midpoint(1.0, 1.0 / flows);
-        next[i].mpdus = (mean * window * turn / (away + turn)).clamp(1.0, kind.full);
-        next[i].data = 1.0 / turn;
-        next[i].rtt = away + turn;
+        let packets = rate(i, kind, turn);
+        next[i].data = (1.0 / turn).max(packets / kind.full);
+        next[i].mpdus = (packets / next[i].data).clamp(1.0, kind.full);
+        next[i].rtt = kind.flows * windows[i] / packets;
+    }
+}
+
+/// A cell whose stations all receive.
+struct Alone<'a> {
+    cell: &'a Cell,
+    limit: f64,
+    pace: &'a Pace,
+    work: &'a [Work],
+    stations: f64,
+    flows: f64,
+    /// Packets that the AP carries per second in PPDUs as large as the queue lets clumps grow.
+    carried: f64,
+}
+
+impl<'a> Alone<'a> {
+    fn of(cell: &'a Cell, limit: f64, pace: &'a Pace, work: &'a [Work]) -> Self {
+        let mut alone = Alone { cell, limit, pace, work, stations: 0.0, flows: 0.0, carried: 0.0 };
+        alone.stations = alone.sum(&|_, _| 1.0);
+        alone.flows = alone.sum(&|_, kind| kind.flows);
+        let sent = alone.sum(&|i, kind| work[i].data * kind.data.exchange(work[i].mpdus));
+        let bare = alone.access() - sent / alone.sum(&|i, _| work[i].data).max(1e-9);
+        let each = |_: usize, kind: &Kind| (bare + kind.data.exchange(alone.clump(kind))) / alone.clump(kind);
+        alone.carried = alone.stations / alone.sum(&each);
+        alone
+    }
+
+    /// Sum over all stations.
+    fn sum(&self, of: &dyn Fn(usize, &Kind) -> f64) -> f64 {
+        self.cell.downs().map(|(i, kind)| kind.count * of(i, kind)).sum()
+    }
+
+    /// Mean seconds from one of the AP's PPDUs to the next.
+    fn access(&self) -> f64 {
+        1.0 / self.pace.ap.max(1e-9)
+    }
+
+    /// Seconds of wire, and until the station wins the medium for its ACKs: few stations have some at a time.
+    fn away(&self, i: usize, kind: &Kind) -> f64 {
+        kind.wire + (ANSWERED * self.access()).min(1.0 / self.pace.saturated[i].max(1e-9))
+    }
+
+    /// Probability that a lost MPDU holds others up.
+    fn held_up(&self, i: usize, kind: &Kind) -> f64 {
+        1.0 - (1.0 - kind.error).powf(self.work[i].mpdus / 2.0)
+    }
+
+    /// Packets of the clump that a PPDU makes.
+    fn clump(&self, kind: &Kind) -> f64 {
+        kind.full.min(LONE_CLUMP * self.limit).min(CLUMP * self.limit / self.stations).max(1.0)
+    }
+
+    /// Mean window of each flow by kind. Windows are cut one by one: the others fill the queue.
+    fn windows(&self) -> Vec<f64> {
+        let room = self.limit * (MANY - (MANY - LONE_ROOM) / self.flows.sqrt());
+        let mut windows = vec![self.limit / self.flows; self.cell.kinds.len()];
+        for _ in 0..WINDOWS {
+            let weight = |i: usize, kind: &Kind| kind.full.min(kind.flows * windows[i]).sqrt();
+            let all = self.sum(&|i, kind| kind.flows * weight(i, kind));
+            let window = |(i, kind): (usize, &Kind)| {
+                let away = self.away(i, kind);
+                let burst = self.clump(kind) * (1.0 + self.held_up(i, kind)) / self.limit;
+                let merged = burst.powf(BURST) * (self.carried * away / self.limit).powf(MERGE);
+                let wire = self.carried * away / self.flows / (1.0 + OVERFLOW * merged);
+                let most = room * weight(i, kind) / all + wire;
+                let cut = 1.0 - mean_window(most, away + self.limit / self.carried);
+                (most * (1.0 - cut / self.flows)).min(kind.window)
+            };
+            let next: Vec<f64> = self.cell.downs().map(window).collect();
+            for (own, next) in windows.iter_mut().zip(next) {
+                *own = f64::midpoint(*own, next);
+            }
+        }
+        windows
     }
 }
 

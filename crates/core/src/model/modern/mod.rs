@@ -1,7 +1,7 @@
 //! Cells of 802.11n, ac and ax: EDCA, A-MPDUs, and an AP with a shared FIFO or mac80211.
 //!
 //! Ours (docs/models.md, section Modern cells). A fixed point of four things: contention ([`contention`]), the turns that the AP gives
-//! stations, how full its PPDUs are, and what windows let through. Constants that no source gives were set on 360 cells beside the grid that
+//! stations, how full its PPDUs are, and what windows let through. Constants that no source gives were set on 520 cells beside the grid that
 //! judges.
 
 mod aggregate;
