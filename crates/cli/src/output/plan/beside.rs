@@ -103,7 +103,8 @@ pub(super) fn in_doubt(plan: &Plan, page: Page) -> Vec<String> {
     } else {
         format!("It met this when last looked at, at {share:.0} % of the goodput that the cell has as it is")
     };
-    let text = format!("Not proved: {remedy} has {has}. {doubt}: simulate it for longer before you take it.");
+    let lacks = point.not_today.as_ref().map(|what| format!(" (in simulation only: {what})")).unwrap_or_default();
+    let text = format!("Not proved: {remedy} has {has}{lacks}. {doubt}: simulate it for longer before you take it.");
     [vec![String::new()], page.wrapped(&text)].concat()
 }
 

@@ -182,6 +182,10 @@ fn what_is_likely_but_not_proved_is_named() {
         text.contains("Its means meet this, but far has 5.4 %, so that somebody may starve with other seeds"),
         "{text}"
     );
+    let lacks = Some("the window cap".to_owned());
+    doubtful.doubtful = doubtful.doubtful.map(|point| Point { not_today: lacks, ..point });
+    let text = table(&doubtful, Page::FILE);
+    assert!(text.contains("b/s (in simulation only: the window cap). Its means"), "{text}");
     doubtful.rows[0].risk = Some("far has 5.4 %".to_owned());
     assert!(table(&doubtful, Page::FILE).contains("at risk"));
     doubtful.doubtful = None;
