@@ -121,7 +121,9 @@ fn the_page_writes_what_the_terminal_writes_and_what_it_starts_waits_for_confirm
     assert_eq!((&begun["file"]["is_there"], &begun["check"]), (&json!(false), &Value::Null));
     setup.refuses(&json!({ "do": "start" }), "no file is written");
     let look = setup.write(&json!({}), false);
-    assert_eq!(std::fs::read(bench.config()).unwrap(), std::fs::read(terminal).unwrap());
+    // Comments say how many devices were seen: one may have come between the two.
+    let keys = |path| std::fs::read_to_string(path).unwrap().parse::<toml::Table>().unwrap();
+    assert_eq!(keys(bench.config()), keys(terminal));
     assert_eq!(look["check"]["is_good"], true, "{look}");
     assert!(look["check"]["findings"].to_string().contains("lan is up"), "{look}");
     assert_eq!(bench.dump(), before, "nothing is shaped yet");
