@@ -12,8 +12,9 @@ use crate::units::{Duration, Instant};
 pub(super) struct Out {
     pub(super) seq: u64,
     pub(super) end: u64,
-    /// When it was sent last.
+    /// When it was sent last, and the number of that transmission.
     pub(super) sent: Instant,
+    order: u64,
     pub(super) push: bool,
     sacked: bool,
     lost: bool,
@@ -62,15 +63,19 @@ pub(super) struct Board {
     gone: u64,
     /// What of `out` has been sacked.
     sacked_ranges: Ranges,
-    /// Transmissions in their order: when, the end of the segment, and its number. What is older than the first entry is sacked or lost.
-    log: VecDeque<(Instant, u64, u64)>,
+    /// Transmissions so far.
+    sends: u64,
+    /// Transmissions in their order: its number, when, and the number of the segment. What is older than the first entry is sacked or lost.
+    log: VecDeque<(u64, Instant, u64)>,
     /// No segment with a lower number is lost and waits to go again.
     first_lost: u64,
     sacked: u32,
     lost: u32,
     again: u32,
-    /// Of the segment sent last among those that arrived: when it was sent, its end and its round trip.
-    newest: Option<(Instant, u64, Duration)>,
+    /// Of the segment sent last among those that arrived: the number of its transmission and its round trip. The kernel compares times in
+    /// microseconds, and sequence numbers where these are equal; here the ACKs of an aggregate arrive at one instant, so that what they release would
+    /// seem to be sent in the order of sequence numbers.
+    newest: Option<(u64, Duration)>,
     min_rtt: Option<Duration>,
     rate: RateEstimator,
 }
@@ -105,8 +110,8 @@ impl Board {
     pub(super) fn push(&mut self, now: Instant, seq: u64, end: u64, push: bool) {
         let snapshot = self.rate.sent(now, self.out.is_empty());
         let (sacked, lost, again, repeated) = (false, false, false, false);
-        self.log.push_back((now, end, self.gone + self.out.len() as u64));
-        self.out.push_back(Out { seq, end, sent: now, push, sacked, lost, again, repeated, snapshot });
+        let order = self.send(now, self.out.len());
+        self.out.push_back(Out { seq, end, sent: now, order, push, sacked, lost, again, repeated, snapshot });
     }
 
     /// The first lost segment that is not on its way again; it is from now on.
@@ -131,11 +136,15 @@ impl Board {
         out.sent = now;
         out.snapshot = self.rate.sent(now, false);
         self.again += 1;
-        let entry = (now, out.end, self.gone + index as u64);
-        // Segments that are sent at one instant stand in their order.
-        let earlier = self.log.iter().rposition(|other| *other < entry).map_or(0, |position| position + 1);
-        self.log.insert(earlier, entry);
-        *out
+        self.out[index].order = self.send(now, index);
+        self.out[index]
+    }
+
+    /// Notes a transmission of the segment at `index`; its number.
+    fn send(&mut self, now: Instant, index: usize) -> u64 {
+        self.sends += 1;
+        self.log.push_back((self.sends, now, self.gone + index as u64));
+        self.sends
     }
 
     /// Everything below `ack` and in `blocks` has arrived; `high` is the end of what was out at the last timeout.
@@ -219,7 +228,7 @@ impl Board {
         repeated_rtt: &mut Option<Duration>,
     ) {
         acknowledged.delivered += 1;
-        self.rate.arrived(out.sent, out.end, out.snapshot);
+        self.rate.arrived(out.sent, out.order, out.snapshot);
         let rtt = now.saturating_since(out.sent);
         if out.repeated {
             // Shorter than any round trip: it was the original that arrived.
@@ -231,8 +240,8 @@ impl Board {
             acknowledged.original |= out.end <= high;
             acknowledged.rtt = acknowledged.rtt.or(Some(rtt));
         }
-        if self.newest.is_none_or(|(sent, end, _)| (out.sent, out.end) > (sent, end)) {
-            self.newest = Some((out.sent, out.end, rtt));
+        if self.newest.is_none_or(|(order, _)| out.order > order) {
+            self.newest = Some((out.order, rtt));
         }
     }
 
@@ -240,15 +249,15 @@ impl Board {
     /// repaired already.
     pub(super) fn detect(&mut self, now: Instant, srtt: Duration, aggressive: bool) -> Detected {
         let mut detected = Detected::default();
-        let Some((newest, end, rtt)) = self.newest else { return detected };
+        let Some((newest, rtt)) = self.newest else { return detected };
         let patience = rtt + self.reordering(srtt, aggressive);
         // Entries of the log that were looked at, and how many of the first are over for good.
         let (mut position, mut over) = (0, 0);
-        while let Some((sent, to, number)) = self.log.get(position).copied()
-            && (sent, to) < (newest, end)
+        while let Some((order, sent, number)) = self.log.get(position).copied()
+            && order < newest
         {
             let index = number.checked_sub(self.gone).map_or(usize::MAX, |index| index as usize);
-            let out = self.out.get(index).filter(|out| out.sent == sent && !out.sacked && (!out.lost || out.again));
+            let out = self.out.get(index).filter(|out| out.order == order && !out.sacked && (!out.lost || out.again));
             let is_over = match out.map(|_| now.saturating_since(sent)) {
                 None => true,
                 Some(age) if age >= patience => {
@@ -290,7 +299,7 @@ impl Board {
 
     /// `tcp_timeout_mark_lost`: the head, and what was sent as long ago as a round trip lasts.
     pub(super) fn time_out(&mut self, now: Instant, srtt: Duration, aggressive: bool) {
-        let patience = self.newest.map_or(Duration::ZERO, |(_, _, rtt)| rtt) + self.reordering(srtt, aggressive);
+        let patience = self.newest.map_or(Duration::ZERO, |(_, rtt)| rtt) + self.reordering(srtt, aggressive);
         for index in 0..self.out.len() {
             let out = self.out[index];
             if !out.sacked && (index == 0 || now.saturating_since(out.sent) >= patience) {
@@ -304,7 +313,7 @@ impl Board {
         self.out.iter_mut().for_each(|out| out.lost = false);
         self.lost = 0;
         self.log.clear();
-        self.log.extend(self.out.iter().zip(self.gone..).map(|(out, number)| (out.sent, out.end, number)));
+        self.log.extend(self.out.iter().zip(self.gone..).map(|(out, number)| (out.order, out.sent, number)));
         self.log.make_contiguous().sort_unstable();
     }
 }

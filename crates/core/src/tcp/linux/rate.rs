@@ -16,7 +16,7 @@ pub(in crate::tcp) struct Snapshot {
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     sent: Instant,
-    end: u64,
+    order: u64,
     snapshot: Snapshot,
 }
 
@@ -69,11 +69,11 @@ impl RateEstimator {
         self.min_rtt = rtt;
     }
 
-    /// A segment has arrived (`tcp_rate_skb_delivered`).
-    pub(in crate::tcp) fn arrived(&mut self, sent: Instant, end: u64, snapshot: Snapshot) {
+    /// What was sent as the transmission with the number `order` has arrived (`tcp_rate_skb_delivered`).
+    pub(in crate::tcp) fn arrived(&mut self, sent: Instant, order: u64, snapshot: Snapshot) {
         self.delivered += 1;
-        if self.newest.is_none_or(|newest| (sent, end) > (newest.sent, newest.end)) {
-            self.newest = Some(Newest { sent, end, snapshot });
+        if self.newest.is_none_or(|newest| order > newest.order) {
+            self.newest = Some(Newest { sent, order, snapshot });
         }
     }
 

@@ -123,6 +123,24 @@ fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
 }
 
 #[test]
+fn new_data_that_went_before_a_copy_at_the_same_instant_do_not_make_it_lost() {
+    let mut host = Host::established(42, 10_000);
+    host.expect(100, 0..10);
+    // One aggregate brings both ACKs. Segments 4 and 5 are lost.
+    host.ack(200, 4, None);
+    host.expect(200, 10..18);
+    host.ack(200, 4, Some((6, 10)));
+    assert_eq!(host.sender.poll_transmit(at(200)).map(|t| t.seq / 1000), Some(4));
+    while host.sender.poll_transmit(at(200)).is_some() {}
+    // What went before the copy arrives before it.
+    host.ack(300, 4, Some((6, 18)));
+    while let Some(sent) = host.sender.poll_transmit(at(300)) {
+        assert_ne!(sent.seq / 1000, 4, "the copy is on its way");
+    }
+    assert_eq!(host.sender.stats().timeouts, 0);
+}
+
+#[test]
 fn one_later_segment_and_a_quarter_of_a_round_trip_tell_a_loss_too() {
     let mut host = Host::established(42, 3);
     host.expect(100, 0..3);
