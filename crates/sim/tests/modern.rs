@@ -15,10 +15,8 @@ fn committed() -> Vec<Row> {
     TABLE.lines().skip(1).map(Row::from_csv).collect()
 }
 
-/// What the model reaches on the whole grid as it is now. The aims of 2 and 6 % of R and of 8 and 30 % of the level are not all met
-/// (docs/models.md): nothing here may get worse. The 90th of the level was 44 % while constants fitted an earlier TCP. It is 49 % since,
-/// where it fell in the cells that the constants were set on (44 to 41 %) and in others that nobody looked at (57 to 51 %): one cell in
-/// fifteen is a FIFO of two ways, whose ratio of 10 to 100 is an order of magnitude at best.
+/// What the model reaches on the whole grid. The aims of R, 2 and 6 %, are met, those of the level, 8 and 30 %, are not (docs/models.md): nothing
+/// here may get worse.
 #[test]
 fn the_model_is_near_the_simulator_on_the_whole_grid() {
     let rows: Vec<Row> = committed().into_iter().map(|row| modern_grid::with_model(JUDGE, row)).collect();
@@ -26,9 +24,9 @@ fn the_model_is_near_the_simulator_on_the_whole_grid() {
     print!("{table}");
     assert!(rows.len() >= 150);
     let [median, most] = [0.5, 0.9].map(|share| summary.goodput.percentile(share));
-    assert!(median <= 0.0205 && most <= 0.0610, "R: {median} and {most}");
+    assert!(median <= 0.0175 && most <= 0.0550, "R: {median} and {most}");
     let [median, most] = [0.5, 0.9].map(|share| summary.level.percentile(share));
-    assert!(median <= 0.088 && most <= 0.495, "level: {median} and {most}");
+    assert!(median <= 0.0825 && most <= 0.390, "level: {median} and {most}");
     assert!(summary.flagged * 100 >= summary.starved * 90, "{} of {} flagged", summary.flagged, summary.starved);
     assert!(summary.false_flags * 100 <= (rows.len() - summary.starved) * 4, "{} false flags", summary.false_flags);
 }

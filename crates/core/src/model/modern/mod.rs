@@ -26,7 +26,7 @@ use crate::packet::Direction;
 
 /// Segments that a loss in a station's queue makes its sender send in vain, over its window: many are lost at once, and three SACK blocks
 /// in ACKs of which the AP loses some do not tell what arrived. Set on cells beside the grid.
-const IN_VAIN: f64 = 0.4;
+const IN_VAIN: f64 = 0.1;
 /// How uneven flows under CoDel are over how uneven Reno's law makes windows of that size. Set on cells beside the grid.
 const EVEN: f64 = 0.1;
 /// Longest wait for a timeout that is counted, in seconds: half of a minute, as long as the cells of the grid last.

@@ -56,10 +56,11 @@ fn busy(cell: &Cell, kind: &Kind, work: &Work, saturated: f64) -> f64 {
         Turns::Air => 1.0,
         Turns::Fifo { .. } => covered(work.rtt - kind.wire) * (1.0 - silent(kind, work)),
         Turns::Robin | Turns::AirDown => {
-            let most = (rate * kind.ack_ratio).max(1e-9);
+            let covered = covered(1.0 / work.answers.max(1e-9));
+            let most = (covered * rate * kind.ack_ratio).max(1e-9);
             let served = (work.answers * kind.full_acks * (1.0 - kind.error)).min(most);
             let released = served + CLIMB * (most - served);
-            covered(1.0 / work.answers.max(1e-9)) * released / most
+            covered * released / most
         }
     }
 }

@@ -118,10 +118,10 @@ fn what_the_ap_counts_decides_who_gets_the_air() {
     assert!(fifo > 100.0 && starves, "{fifo}");
 }
 
-/// The simulator, 40 s and two seeds: up/down of 802.11ac under mac80211, by whether received air is charged.
+/// The simulator, 40 s and six seeds: up/down of 802.11ac under mac80211, by whether received air is charged.
 #[test]
 fn many_stations_are_near_what_the_simulator_says() {
-    for (n, rx_airtime, expected) in [(7, true, 1.24), (10, true, 1.43), (7, false, 31.4)] {
+    for (n, rx_airtime, expected) in [(7, true, 1.23), (10, true, 1.45), (7, false, 34.0)] {
         let radio = format!(
             "[radio]\nphy = \"802.11ac\"\n[ap]\nqueue = {{ kind = \"mac80211\", rx_airtime = {rx_airtime} }}\n\
              [wire]\ndelay = \"10 ms\"\n"

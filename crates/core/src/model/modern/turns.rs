@@ -11,6 +11,10 @@ const TARGET: f64 = 0.020;
 /// By how many standard deviations the time that emptying takes is above its mean when it costs a packet: seldom enough to hold the window of
 /// CUBIC, a loss in some fifty round trips. Set on cells beside the grid, as is what follows.
 const RARE: f64 = 2.3;
+/// Air that the driver holds for a station, and for all of them, where mac80211 hands it no more, in seconds (`IEEE80211_DEFAULT_AQL_TXQ_LIMIT_L`,
+/// `IEEE80211_AQL_THRESHOLD`). How often that is so is set on cells beside the grid.
+const AQL: f64 = 0.005;
+const HELD: f64 = 0.024;
 /// PPDUs of a window that is never lost: one, and a second one that soon follows.
 const LEAST: f64 = 1.2;
 /// How random turns at the AP are: squared coefficient of variation over that of an exponential service, 1.
@@ -32,7 +36,7 @@ struct Download {
     rtt: f64,
 }
 
-/// A download whose station would be served `mu` full PPDUs per second if it always had packets at the AP; `most` MPDUs is the largest
+/// A download whose station would be served `mu` PPDUs of `full` MPDUs per second if it always had packets at the AP; `most` MPDUs is the largest
 /// window but for CoDel, `access` is the AP's own mean wait for the medium in seconds.
 ///
 /// CoDel admits a window of n PPDUs where emptying takes `n / mu + z sqrt(n access / mu) = 120 ms`: it lasts `n / (mu access)` accesses of
@@ -40,12 +44,12 @@ struct Download {
 /// all else, Z: wire, accesses, and the PPDU itself. As of a closed queue with exponential service `R = (1 + (n - 1) R / (Z + R)) / mu`
 /// (P. Schweitzer's approximation of mean value analysis, 1979), so that `mu R^2 + (mu Z - n) R - Z = 0`; the last term is smaller where
 /// service is more regular. `n / (Z + R)` PPDUs pass per second.
-fn download(kind: &Kind, (away, access): (f64, f64), mu: f64, most: f64) -> Download {
+fn download(kind: &Kind, full: f64, (away, access): (f64, f64), mu: f64, most: f64) -> Download {
     let mu = mu.max(1e-9);
     let b = RARE * access.sqrt();
     let root = f64::midpoint(-b, (b * b + 4.0 * CODEL).sqrt());
-    let ppdus = f64::midpoint(1.0, BETA) * (root * root * mu).max(LEAST).min(most / kind.full);
-    let mpdus = (kind.full * ppdus.min(ppdus / (ppdus + PARTIAL))).max(1.0);
+    let ppdus = f64::midpoint(1.0, BETA) * (root * root * mu).max(LEAST).min(most / full);
+    let mpdus = (full * ppdus.min(ppdus / (ppdus + PARTIAL))).max(1.0);
     // Behind a lost MPDU the others wait for one more turn: the clump falls apart.
     let held_up = 1.0 - (1.0 - kind.error).powf(mpdus / 2.0);
     let away = away + access + kind.data.exchange(mpdus) + held_up / mu;
@@ -54,22 +58,43 @@ fn download(kind: &Kind, (away, access): (f64, f64), mu: f64, most: f64) -> Down
     let at_ap = f64::midpoint(more, (more * more + 4.0 * RANDOM * mu * away).sqrt()) / mu;
     let rtt = away + at_ap;
     let mpdus = (mpdus / (1.0 + held_up)).max(1.0);
-    Download { rate: ppdus * kind.full / mpdus / rtt, mpdus, rtt }
+    Download { rate: ppdus * full / mpdus / rtt, mpdus, rtt }
+}
+
+/// MPDUs that the AP takes for a PPDU of a station that receives. Where stations take turns, what collided waits for the station's next one: while
+/// the AP holds more than [`HELD`] in all, a station's PPDU ends at [`AQL`] of the air that its bytes took so far, collisions included.
+fn largest(cell: &Cell, kind: &Kind, pace: &Pace, works: &[Work]) -> f64 {
+    if cell.turns != Turns::Robin {
+        return kind.full;
+    }
+    let (mut held, mut variance) = (0.0, 0.0);
+    for (kind, work) in cell.kinds.iter().zip(works) {
+        let air = match kind.direction {
+            Direction::Up => kind.acks.exchange(work.acks.max(1.0)),
+            Direction::Down => kind.data.exchange(work.mpdus),
+        };
+        held += kind.count * pace.ap_collision * air;
+        variance += kind.count * pace.ap_collision * (1.0 - pace.ap_collision) * air * air;
+    }
+    let often = (((held + 1.5 * variance.sqrt()) / HELD - 0.4) / 0.3).clamp(0.0, 1.0);
+    let part = (AQL * (1.0 - pace.ap_collision) / kind.data.exchange(kind.full)).min(1.0);
+    kind.full * (1.0 - often * (1.0 - part))
 }
 
 /// Largest window of a station's downloads but for CoDel: its own, or what ACKs leave of the memory. Where they leave little, the fattest flow
-/// in bytes loses packets (`fq_find_fattest_flow`), so that data are hardly more bytes than the ACKs of a station that sends.
-fn room(cell: &Cell, works: &[Work], kind: &Kind) -> f64 {
+/// in bytes loses packets (`fq_find_fattest_flow`), so that data are hardly more bytes than the ACKs of a station that sends. The `out` packets that
+/// are not at the AP take none of it.
+fn room(cell: &Cell, works: &[Work], kind: &Kind, out: f64) -> f64 {
     let acks: f64 = cell.ups().map(|(i, kind)| kind.count * works[i].acks_at_ap(kind) / UPLOADS).sum();
     let downs: f64 = cell.downs().map(|(_, kind)| kind.count).sum();
-    let left = (cell.memory - acks) / downs;
+    let left = (cell.memory - acks) / downs + out;
     let own = kind.window * kind.flows;
     let senders: f64 = cell.ups().map(|(_, kind)| kind.count).sum();
     if senders <= 0.0 {
         return own.min(left);
     }
     let segment = kind.bits / 8.0 + TCP_IP_HEADER as f64;
-    own.min(left.max(PASSES * cell.memory / senders * TCP_IP_HEADER as f64 / segment))
+    own.min(left.max(PASSES * cell.memory / senders * TCP_IP_HEADER as f64 / segment + out))
 }
 
 /// A kind's turns.
@@ -88,13 +113,20 @@ enum Turn {
 /// Turns of stations at the AP, in PPDUs per second: one after the other, or by air.
 pub(super) fn divide(cell: &Cell, pace: &Pace, next: &mut [Work]) {
     let works = next.to_vec();
-    let rooms: Vec<f64> = cell.kinds.iter().map(|kind| room(cell, &works, kind)).collect();
+    let access = 1.0 / pace.ap.max(1e-9);
+    let bounds = |(i, kind): (usize, &Kind)| {
+        let work = &works[i];
+        let out = work.data * work.mpdus * (away(kind, pace, i) + access + kind.data.exchange(work.mpdus));
+        (largest(cell, kind, pace, &works), room(cell, &works, kind, out))
+    };
+    let bounds: Vec<(f64, f64)> = cell.kinds.iter().enumerate().map(bounds).collect();
     let turns = |level: f64| -> Vec<Turn> {
         let turn = |(i, kind): (usize, &Kind)| match kind.direction {
             Direction::Up => up(cell, pace, i, &works[i], level),
             Direction::Down => {
-                let full = of_full(cell, pace, i, level);
-                Turn::Down(download(kind, (away(kind, pace, i), 1.0 / pace.ap.max(1e-9)), full, rooms[i]))
+                let (largest, room) = bounds[i];
+                let mu = of_full(cell, pace, i, level);
+                Turn::Down(download(kind, largest, (away(kind, pace, i), access), mu, room))
             }
         };
         cell.kinds.iter().enumerate().map(turn).collect()
