@@ -10,6 +10,13 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rng(Pcg64Mcg);
 
+/// What stands where a stream is seeded later.
+impl Default for Rng {
+    fn default() -> Self {
+        Rng::fork(0, "")
+    }
+}
+
 impl Rng {
     /// The stream that `label` names under `seed`.
     pub fn fork(seed: u64, label: &str) -> Self {

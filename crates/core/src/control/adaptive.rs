@@ -92,7 +92,7 @@ const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.06;
 const GENTLY: f64 = 0.002;
 
 /// Our controller.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Adaptive {
     pub(super) params: AdaptiveParams,
     /// C in bit/s.
@@ -135,27 +135,10 @@ impl Adaptive {
         Adaptive {
             params,
             c: params.max.as_bps() as f64,
-            state: State::Idle,
-            next_tick: Instant::ZERO,
             prober: Prober::new(params.timeout),
             signal: Signal::new(stations),
             delays: Delays::new(stations),
-            delivered: Delivered::default(),
-            newest_sent_at: Instant::ZERO,
-            is_news: false,
-            answered_at: Instant::ZERO,
-            changed_at: Instant::ZERO,
-            mu: None,
-            full: None,
-            drains: false,
-            drop: None,
-            calm: 0,
-            occupancy: Occupancy::default(),
-            trials: Trials::default(),
-            descents: Descents::default(),
-            ceiling: None,
-            bound_since: None,
-            decisions: VecDeque::new(),
+            ..Adaptive::default()
         }
     }
 

@@ -45,7 +45,7 @@ const SMOOTHING: f64 = 0.25;
 const WORTH: f64 = 0.005;
 
 /// Our controller for cells whose rates are known.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Air {
     params: AirParams,
     capacity: Bitrate,
@@ -71,17 +71,7 @@ struct Counted {
 impl Air {
     /// Begins with the largest C.
     pub fn new(params: AirParams, stations: usize) -> Self {
-        Air {
-            params,
-            capacity: params.max,
-            next_tick: Instant::ZERO,
-            counted: vec![Counted::default(); stations],
-            looked_at: None,
-            per_byte: None,
-            bypassing: 0.0,
-            stats: ControlStats::default(),
-            decisions: VecDeque::new(),
-        }
+        Air { params, capacity: params.max, counted: vec![Counted::default(); stations], ..Air::default() }
     }
 
     /// C.

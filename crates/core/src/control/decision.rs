@@ -24,12 +24,13 @@ pub struct StationView {
 }
 
 /// How much a machine knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Traffic and answers: C follows the cell.
     Run,
     /// Too little traffic to learn from: C stays.
+    #[default]
     Idle,
     /// No packet comes from any station: C stays.
     NoSignal,

@@ -36,7 +36,7 @@ const QUICK_COUNTS: Duration = Duration::from_secs(4);
 const AGREES: Duration = Duration::from_secs(2);
 
 /// RTTs by station.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Delays {
     stations: Vec<StationDelay>,
     /// Who shares a queue.
@@ -112,13 +112,7 @@ impl Default for StationDelay {
 
 impl Delays {
     pub(super) fn new(stations: usize) -> Self {
-        Delays {
-            stations: vec![StationDelay::default(); stations],
-            queues: Queues::default(),
-            replies: VecDeque::new(),
-            doubts: None,
-            quick: Vec::new(),
-        }
+        Delays { stations: vec![StationDelay::default(); stations], ..Delays::default() }
     }
 
     pub(super) fn grow(&mut self, stations: usize) {

@@ -48,7 +48,7 @@ const DIVIDES: Duration = Duration::from_secs(5);
 const CHANGED: f64 = 0.1;
 
 /// Watches over a fixed C.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Guard {
     /// As the user has it, in bit/s.
     fixed: f64,
@@ -93,27 +93,10 @@ impl Guard {
         Guard {
             fixed,
             c: fixed,
-            phase: Phase::Watches,
-            next_tick: Instant::ZERO,
             prober: Prober::new(TIMEOUT),
             signal: Signal::new(stations),
             delays: Delays::new(stations),
-            occupancy: Occupancy::default(),
-            turn: 0,
-            trips: Vec::new(),
-            next_trial: Instant::ZERO,
-            last_trial: Instant::ZERO,
-            pause: Duration::ZERO,
-            findings: Findings::default(),
-            hurries: false,
-            is_beside_queue: false,
-            is_leaky: false,
-            divides_since: None,
-            quiet_at: None,
-            in_vain: 0,
-            room: Room::default(),
-            owed: 0.0,
-            decisions: VecDeque::new(),
+            ..Guard::default()
         }
     }
 

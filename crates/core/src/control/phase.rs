@@ -7,9 +7,10 @@ use super::room::Raised;
 use crate::units::Instant;
 
 /// What it does now.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) enum Phase {
     /// Looks at the box.
+    #[default]
     Watches,
     /// Measures round trips since then.
     Listens(Instant),

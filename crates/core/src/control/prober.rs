@@ -29,7 +29,7 @@ pub(super) struct Outstanding {
 }
 
 /// Keeps the probes that are on the way, the oldest first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Prober {
     timeout: Duration,
     next_id: u64,
@@ -41,13 +41,7 @@ pub(super) struct Prober {
 impl Prober {
     /// A probe that is not back after `timeout` is lost.
     pub(super) fn new(timeout: Duration) -> Self {
-        Prober {
-            timeout,
-            next_id: 0,
-            outstanding: VecDeque::new(),
-            to_send: VecDeque::new(),
-            stats: ControlStats::default(),
-        }
+        Prober { timeout, ..Prober::default() }
     }
 
     /// Sends a probe to the station at position `station`.

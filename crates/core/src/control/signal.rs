@@ -49,7 +49,7 @@ pub(super) const VOUCHES: f64 = 0.25;
 pub(super) const ONE_SIDED: f64 = 0.04;
 
 /// What the counters of the box say between two looks.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Signal {
     stations: Vec<Seen>,
     /// Bytes of all stations that C is for: down, and up without those that bypass it.
@@ -136,24 +136,7 @@ fn recent(at: Option<Instant>, now: Instant) -> bool {
 
 impl Signal {
     pub(super) fn new(stations: usize) -> Self {
-        Signal {
-            stations: vec![Seen::default(); stations],
-            down: Bytes(0),
-            up: Bytes(0),
-            backlog: 0,
-            c: 0.0,
-            datagrams: Bytes(0),
-            datagrams_lately: 0.0,
-            history: VecDeque::new(),
-            heard_at: Instant::ZERO,
-            looked_at: Instant::ZERO,
-            down_heard: 0,
-            down_looked: 0,
-            answers: Answers::default(),
-            resumed_at: Instant::ZERO,
-            counted_from: Instant::ZERO,
-            turn: Turn::default(),
-        }
+        Signal { stations: vec![Seen::default(); stations], ..Signal::default() }
     }
 
     /// The counters missed what passed until `now`.

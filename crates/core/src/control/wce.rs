@@ -64,7 +64,8 @@ pub struct Wce {
     capacity: Bitrate,
     next_probe: Instant,
     prober: Prober,
-    #[serde(skip, default = "unseeded")]
+    /// Seeded by [`Wce::reseed`] where the machine was read from a log.
+    #[serde(skip)]
     rng: Rng,
     /// Bytes of uplink UDP when last seen, and when they last grew.
     udp: Vec<(Bytes, Option<Instant>)>,
@@ -74,11 +75,6 @@ pub struct Wce {
     group: (Duration, u32),
     base: Duration,
     decisions: VecDeque<Decision>,
-}
-
-/// Until [`Wce::reseed`].
-fn unseeded() -> Rng {
-    Rng::fork(0, "")
 }
 
 impl Wce {

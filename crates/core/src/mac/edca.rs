@@ -27,18 +27,19 @@ pub(super) const BLOCK_ACK: (u64, u64) = (32, 56);
 const AGGREGATES_AHEAD: usize = 2;
 
 /// What an access function puts on the air next or has there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// RTS, then the data.
     Rts,
     /// MPDUs.
+    #[default]
     Data,
     /// BlockAckReq.
     Bar,
 }
 
 /// One exchange: what goes out, and what is to answer it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Job {
     pub(super) phase: Phase,
     /// Which session.
@@ -75,14 +76,6 @@ pub(super) struct AccessFunction<P> {
 
 impl<P: Packet> AccessFunction<P> {
     fn new((node, is_ap): (usize, bool), category: Category, txop: Duration, peers: usize) -> Self {
-        let job = Job {
-            phase: Phase::Data,
-            peer: 0,
-            load: Load::default(),
-            received: 0,
-            received_bytes: Bytes(0),
-            answer: Duration::ZERO,
-        };
         AccessFunction {
             node,
             is_ap,
@@ -92,7 +85,7 @@ impl<P: Packet> AccessFunction<P> {
             amsdu: vec![0; peers],
             turn: VecDeque::with_capacity(peers),
             bar: None,
-            job,
+            job: Job::default(),
             busy: false,
             txop_end: Instant::FAR_FUTURE,
         }
@@ -366,9 +359,8 @@ impl<P: Packet> Edca<P> {
             phase: if announced { Phase::Rts } else { Phase::Data },
             peer,
             load,
-            received: 0,
-            received_bytes: Bytes(0),
             answer: if load.mpdus > 1 { times.block_ack } else { times.ack },
+            ..Job::default()
         };
         true
     }

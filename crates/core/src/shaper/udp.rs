@@ -88,7 +88,7 @@ pub struct UdpSeen {
 }
 
 /// A flow of UDP at the box.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct UdpFlow {
     verdict: Verdict,
     since: Instant,
@@ -161,20 +161,8 @@ impl UdpFlow {
     pub const LOOK: Duration = LOOK;
 
     /// One whose first packet comes `now`.
-    pub const fn new(now: Instant) -> Self {
-        UdpFlow {
-            verdict: Verdict::Open,
-            since: now,
-            looked: now,
-            last: now,
-            unanswered: 0,
-            silent: 0,
-            heedless: 0,
-            excess: 0,
-            quiet: 0,
-            again: now,
-            patience: AGAIN,
-        }
+    pub fn new(now: Instant) -> Self {
+        UdpFlow { since: now, looked: now, last: now, again: now, patience: AGAIN, ..UdpFlow::default() }
     }
 
     /// What is held of it.

@@ -26,7 +26,7 @@ pub struct Acknowledgement {
 ///
 /// Input is [`handle_segment`](Self::handle_segment) and [`handle_timeout`](Self::handle_timeout) at
 /// [`poll_timeout`](Self::poll_timeout); after each take [`poll_transmit`](Self::poll_transmit) until it is `None`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Receiver {
     delay: Option<Duration>,
     /// Linux' choice of when to acknowledge, in place of `delay`.
@@ -56,13 +56,8 @@ impl Receiver {
             quic: (params.profile == Profile::Quic).then(|| Receipts::new(params.delayed_ack_timeout)),
             sack: params.sack,
             window: params.window.saturating_mul(params.mss),
-            next: 0,
-            out_of_order: Ranges::default(),
-            latest: (0, 0),
-            ack_deadline: None,
-            pending: None,
             ecn: params.ecn,
-            echoes: false,
+            ..Receiver::default()
         }
     }
 

@@ -23,11 +23,12 @@ use crate::units::Instant;
 /// Duplicate ACKs that start a fast retransmit (RFC 5681).
 const DUP_THRESH: u32 = 3;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Phase {
     /// The SYN is out, or has to go (again) when `true`.
     SynSent(bool),
     /// No loss is being repaired.
+    #[default]
     Open,
     /// Fast recovery until `recover`.
     Recovery,
@@ -36,7 +37,7 @@ enum Phase {
 }
 
 /// The sender; inputs and outputs as those of [`Sender`](super::Sender).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Each says what is due next, with a rule of its own.
 pub(super) struct RfcSender {
     params: TcpParams,
@@ -89,29 +90,11 @@ impl RfcSender {
             params: *params,
             phase: Phase::SynSent(true),
             size,
-            una: 0,
-            next: 0,
-            max: 0,
-            recover: 0,
             control: Controller::new(params, Counting::Acks, ssthresh, rng),
-            inflation: 0.0,
             peer_window_bytes: params.window.saturating_mul(params.mss),
             peer_window: f64::from(params.window),
-            dupacks: 0,
-            awaits_partial: false,
-            retransmit: false,
-            timeouts_in_row: 0,
-            timed: None,
-            history: History::default(),
             rto: Rto::new(params, rng.uniform()),
-            deadline: None,
-            sacked: Ranges::default(),
-            high_rxt: 0,
-            prr: Prr::default(),
-            echoed: false,
-            reduced_up_to: 0,
-            tells_reduced: false,
-            stats: SenderStats::default(),
+            ..RfcSender::default()
         }
     }
 

@@ -13,7 +13,7 @@ const STALE_BACKOFF: u64 = 8;
 const AFTER_LOST_SYN: Duration = Duration::from_secs(3);
 
 /// Round-trip estimator and timeout of one connection. Times are counted in ticks of `granularity`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Rto {
     tick: Duration,
     initial: Duration,
@@ -39,10 +39,8 @@ impl Rto {
             min: params.min_rto,
             max: params.max_rto,
             phase: Duration::from_nanos((params.granularity.as_nanos() as f64 * phase) as u64),
-            srtt: 0,
-            rttvar: 0,
-            base: None,
             backoff: 1,
+            ..Rto::default()
         }
     }
 

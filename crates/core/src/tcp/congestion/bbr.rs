@@ -50,9 +50,10 @@ const SINGLE_SEGMENTS: u64 = 1_200_000 / 8;
 const LARGEST_BURST: u64 = 65_535 - 320;
 const MOST_SEGMENTS: u32 = 127;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     /// Looks for the rate, doubling.
+    #[default]
     Startup,
     /// Empties the queue that start-up made.
     Drain,
@@ -63,7 +64,7 @@ enum Mode {
 }
 
 /// BBR of one connection. Windows are in segments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Flags of `struct bbr`, each with a rule of its own.
 pub(super) struct Bbr {
     mss: u32,
@@ -102,33 +103,7 @@ pub(super) struct Bbr {
 
 impl Bbr {
     pub(super) fn new(mss: u32, rng: Rng) -> Self {
-        Bbr {
-            mss,
-            rng,
-            mode: Mode::Startup,
-            pacing_gain: HIGH_GAIN,
-            cwnd_gain: HIGH_GAIN,
-            pacing_rate: 0,
-            seen_rtt: false,
-            bandwidth: MaxFilter::default(),
-            min_rtt: None,
-            min_rtt_at: Instant::ZERO,
-            rounds: 0,
-            round_end: 0,
-            round_begins: false,
-            full: false,
-            full_bandwidth: Bandwidth::default(),
-            full_rounds: 0,
-            phase: 0,
-            phase_since: Instant::ZERO,
-            probe_rtt_until: None,
-            probe_rtt_round: false,
-            prior_cwnd: 0,
-            repair: Repair::Nothing,
-            conserving: false,
-            aggregation: Aggregation::default(),
-            policer: Policer::default(),
-        }
+        Bbr { mss, rng, pacing_gain: HIGH_GAIN, cwnd_gain: HIGH_GAIN, ..Bbr::default() }
     }
 
     /// The handshake is over (`bbr_init`); `rtt`: its round trip, if the SYN was sent once.

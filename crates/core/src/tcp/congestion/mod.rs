@@ -32,8 +32,14 @@ enum Law {
     Bbr(Box<Bbr>),
 }
 
+impl Default for Law {
+    fn default() -> Self {
+        Law::Reno(Reno::default())
+    }
+}
+
 /// Congestion control of one connection. Windows are in segments.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Controller {
     cwnd: f64,
     ssthresh: f64,

@@ -72,9 +72,10 @@ pub(in crate::tcp) struct Pacing {
 }
 
 /// What slow start and congestion avoidance count (RFC 3465).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::tcp) enum Counting {
     /// Acknowledgements, whatever they acknowledge; windows have fractions (RFC 5681).
+    #[default]
     Acks,
     /// Segments acknowledged; windows are whole (Linux).
     Segments,

@@ -18,7 +18,7 @@ const COMPRESSION_MAX: Duration = Duration::from_millis(1);
 const COMPRESSED_MAX: u32 = 44;
 
 /// The receiver's choice between an ACK now and one later.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::tcp) struct Acks {
     mss: u64,
     /// ACKs that go at once when there is a reason to think that the sender is in slow start.
@@ -43,15 +43,8 @@ impl Acks {
         Acks {
             mss: u64::from(params.mss),
             most_quick: (params.window / 2).clamp(2, MAX_QUICKACKS),
-            quick: 0,
-            ato: None,
-            last_arrival: Instant::ZERO,
-            acked: 0,
-            hole: 0,
-            duplicates: 0,
-            compressed: 0,
             rto: LinuxRto::new(params),
-            syn_ack_at: None,
+            ..Acks::default()
         }
     }
 

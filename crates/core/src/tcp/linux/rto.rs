@@ -4,7 +4,7 @@ use crate::tcp::TcpParams;
 use crate::units::Duration;
 
 /// Round-trip estimator of one connection, in microseconds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LinuxRto {
     min: i64,
     max: Duration,
@@ -28,12 +28,7 @@ impl LinuxRto {
             min: micros(params.min_rto),
             max: params.max_rto,
             initial: params.initial_rto,
-            srtt: 0,
-            mdev: 0,
-            mdev_max: 0,
-            rttvar: 0,
-            rtt_seq: 0,
-            backoff: 0,
+            ..LinuxRto::default()
         }
     }
 

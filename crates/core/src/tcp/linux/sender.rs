@@ -14,11 +14,12 @@ use crate::units::{Duration, Instant};
 /// A probe of the last of several segments waits this much longer than two round trips: `TCP_TIMEOUT_MIN`, two ticks.
 const PROBE_MARGIN: Duration = Duration::from_millis(2);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// The SYN is out, or has to go (again) when `true`.
     SynSent(bool),
     /// No loss is being repaired: `TCP_CA_Open` and `TCP_CA_Disorder`.
+    #[default]
     Open,
     /// `TCP_CA_CWR`: a mark of congestion (ECN) makes the window smaller; nothing is lost.
     Reducing,
@@ -37,7 +38,7 @@ enum Timer {
 }
 
 /// The sender; inputs and outputs as those of [`Sender`](crate::tcp::Sender).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // Flags of `tcp_sock`, each with a rule of its own.
 pub(in crate::tcp) struct LinuxSender {
     params: TcpParams,
@@ -87,34 +88,11 @@ impl LinuxSender {
             params: *params,
             state: State::SynSent(true),
             size,
-            una: 0,
-            next: 0,
-            board: Board::default(),
             control: Controller::new(params, Counting::Segments, f64::INFINITY, rng),
             peer_window: window,
             largest_window: window,
-            pushed: 0,
-            high: 0,
-            prior_cwnd: 0,
-            prr_delivered: 0,
-            prr_out: 0,
-            before_timeout: None,
-            timeouts_in_row: 0,
-            frto: false,
-            new_first: false,
-            probed: None,
-            probe: false,
-            limited: false,
-            most_out: 0,
-            usage_ends: 0,
-            sent_something: false,
-            echoed: false,
-            tells_reduced: false,
-            syn_sent: Instant::ZERO,
-            pacer: Pacer::default(),
             rto: LinuxRto::new(params),
-            timer: None,
-            stats: SenderStats::default(),
+            ..LinuxSender::default()
         }
     }
 

@@ -19,7 +19,7 @@ const LEAST_WINDOW: f64 = 2.0;
 const BURST: u32 = 2;
 
 /// The sender; inputs and outputs as those of [`Sender`](crate::tcp::Sender). Windows are in full datagrams.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::tcp) struct QuicSender {
     params: TcpParams,
     size: u64,
@@ -48,19 +48,8 @@ impl QuicSender {
         QuicSender {
             params: *params,
             size,
-            next: 0,
-            initial: None,
-            is_established: false,
             control: Controller::new(params, Counting::Segments, f64::INFINITY, rng),
-            flight: Flight::default(),
-            rtt: Rtt::default(),
-            pacer: Pacer::default(),
-            reduced: None,
-            is_repairing: false,
-            probes: 0,
-            timeouts_in_row: 0,
-            is_limited: false,
-            stats: SenderStats::default(),
+            ..QuicSender::default()
         }
     }
 
