@@ -2,7 +2,7 @@
 //! here. What a quantity means is said once, at its field in the result, and is read from the schema.
 
 use super::enforce::EnforceStation;
-use super::rows::{ByClass, FlowReport, QueueReport, SizeTransfers, StationReport, Transfers};
+use super::rows::{ByClass, FlowReport, QueueReport, StationReport, Transfers};
 use super::{Estimate, Report, json_schema};
 
 /// Unit of a quantity.
@@ -55,14 +55,21 @@ pub struct Quantity<Row: 'static> {
     pub swept_as: Option<&'static str>,
 }
 
-impl<Row> Quantity<Row> {
-    const fn swept_as(self, name: &'static str) -> Self {
-        Quantity { swept_as: Some(name), ..self }
-    }
+/// The quantity of a row that stands at this path; its column has the same name, with `_` for dots.
+macro_rules! column {
+    ($first:ident $(. $rest:ident)*, $unit:ident) => {
+        Quantity {
+            key: concat!(stringify!($first) $(, ".", stringify!($rest))*),
+            name: concat!(stringify!($first) $(, "_", stringify!($rest))*),
+            unit: Unit::$unit,
+            of: |row| row.$first $(.$rest)*,
+            swept_as: None,
+        }
+    };
 }
 
-const fn quantity<Row>(key: &'static str, name: &'static str, unit: Unit, of: fn(&Row) -> Estimate) -> Quantity<Row> {
-    Quantity { key, name, unit, of, swept_as: None }
+const fn swept_as<Row>(name: &'static str, quantity: Quantity<Row>) -> Quantity<Row> {
+    Quantity { swept_as: Some(name), ..quantity }
 }
 
 /// Which value of a quantity is the best one.
@@ -92,8 +99,15 @@ pub struct CellQuantity {
 }
 
 const fn cell(key: &'static str, name: &'static str, unit: Unit, of: fn(&Report) -> Estimate) -> CellQuantity {
-    let quantity = quantity(key, name, unit, of);
+    let quantity = Quantity { key, name, unit, of, swept_as: None };
     CellQuantity { quantity, compared_as: None, by_engines: false, in_brief: false, which: "", best: None }
+}
+
+/// The quantity of the cell that stands at this path of the result.
+macro_rules! cell {
+    ($first:ident $(. $rest:ident)*, $name:literal, $unit:ident) => {
+        cell(concat!(stringify!($first) $(, ".", stringify!($rest))*), $name, Unit::$unit, |r| r.$first $(.$rest)*)
+    };
 }
 
 impl CellQuantity {
@@ -101,8 +115,9 @@ impl CellQuantity {
         CellQuantity { compared_as: Some(name), ..self }
     }
 
-    const fn by_engines(self) -> Self {
-        CellQuantity { by_engines: true, ..self }
+    /// What says most of a cell: results in brief and comparisons of engines have it.
+    const fn chief(self) -> Self {
+        CellQuantity { by_engines: true, in_brief: true, ..self }
     }
 
     const fn in_brief(self) -> Self {
@@ -138,8 +153,12 @@ impl CellQuantity {
     }
 }
 
-fn of_files(row: Option<&SizeTransfers>, of: fn(&Transfers) -> Estimate) -> Estimate {
-    row.map(|row| of(&row.transfers)).unwrap_or_default()
+fn smallest(report: &Report) -> Transfers {
+    report.transfers.first().map(|row| row.transfers).unwrap_or_default()
+}
+
+fn largest(report: &Report) -> Transfers {
+    report.transfers.last().map(|row| row.transfers).unwrap_or_default()
 }
 
 const SMALLEST: &str = "the smallest files of the cell";
@@ -147,200 +166,116 @@ const LARGEST: &str = "the largest files of the cell";
 
 /// Of the whole cell.
 pub const CELL: &[CellQuantity] = &[
-    cell("totals.goodput_bps", "goodput_bps", Unit::Bps, |r| r.totals.goodput_bps)
-        .compared("goodput_bps")
-        .by_engines()
-        .in_brief()
-        .best(Best::Most),
-    cell("totals.packets_per_second", "packets_per_second", Unit::PerSecond, |r| r.totals.packets_per_second)
-        .by_engines()
-        .in_brief(),
-    cell("directions.up.goodput_bps", "goodput_up_bps", Unit::Bps, |r| r.directions.up.goodput_bps),
-    cell("directions.down.goodput_bps", "goodput_down_bps", Unit::Bps, |r| r.directions.down.goodput_bps),
-    cell("directions.up.mean_flow_goodput_bps", "flow_goodput_up_bps", Unit::Bps, |r| {
-        r.directions.up.mean_flow_goodput_bps
-    })
-    .compared("up_mean_flow_goodput_bps")
-    .by_engines()
-    .in_brief(),
-    cell("directions.down.mean_flow_goodput_bps", "flow_goodput_down_bps", Unit::Bps, |r| {
-        r.directions.down.mean_flow_goodput_bps
-    })
-    .compared("down_mean_flow_goodput_bps")
-    .by_engines()
-    .in_brief(),
-    cell("indices.up_down_ratio", "up_down_ratio", Unit::One, |r| r.indices.up_down_ratio)
-        .compared("up_down_ratio")
-        .by_engines()
-        .in_brief()
+    cell!(totals.goodput_bps, "goodput_bps", Bps).compared("goodput_bps").chief().best(Best::Most),
+    cell!(totals.packets_per_second, "packets_per_second", PerSecond).chief(),
+    cell!(directions.up.goodput_bps, "goodput_up_bps", Bps),
+    cell!(directions.down.goodput_bps, "goodput_down_bps", Bps),
+    cell!(directions.up.mean_flow_goodput_bps, "flow_goodput_up_bps", Bps).compared("up_mean_flow_goodput_bps").chief(),
+    cell!(directions.down.mean_flow_goodput_bps, "flow_goodput_down_bps", Bps)
+        .compared("down_mean_flow_goodput_bps")
+        .chief(),
+    cell!(indices.up_down_ratio, "up_down_ratio", One).compared("up_down_ratio").chief().best(Best::One),
+    cell!(indices.fairness_level_first_station, "fairness_level", One)
+        .compared("fairness_level_first_station")
+        .chief()
         .best(Best::One),
-    cell("indices.fairness_level_first_station", "fairness_level", Unit::One, |r| {
-        r.indices.fairness_level_first_station
-    })
-    .compared("fairness_level_first_station")
-    .by_engines()
-    .in_brief()
-    .best(Best::One),
-    cell("indices.jain_stations", "jain_stations", Unit::One, |r| r.indices.jain_stations)
-        .compared("jain_stations")
-        .by_engines()
-        .in_brief()
-        .best(Best::Most),
-    cell("indices.jain_flows", "jain_flows", Unit::One, |r| r.indices.jain_flows)
-        .compared("jain_flows")
-        .in_brief()
-        .best(Best::Most),
-    cell("directions.up.sigma_over_mean", "sigma_over_mean_up", Unit::One, |r| r.directions.up.sigma_over_mean)
-        .compared("up_sigma_over_mean"),
-    cell("directions.down.sigma_over_mean", "sigma_over_mean_down", Unit::One, |r| r.directions.down.sigma_over_mean)
-        .compared("down_sigma_over_mean"),
-    cell("directions.up.retransmit_share", "retransmit_share_up", Unit::Share, |r| r.directions.up.retransmit_share),
-    cell("directions.down.retransmit_share", "retransmit_share_down", Unit::Share, |r| {
-        r.directions.down.retransmit_share
-    }),
-    cell("directions.up.timeouts", "timeouts_up", Unit::One, |r| r.directions.up.timeouts),
-    cell("directions.down.timeouts", "timeouts_down", Unit::One, |r| r.directions.down.timeouts),
-    cell("ap_queue.mean_packets", "ap_queue_packets", Unit::Packets, |r| r.ap_queue.mean_packets)
-        .by_engines()
-        .in_brief(),
-    cell("ap_queue.mean_sojourn_s", "ap_queue_sojourn_s", Unit::Seconds, |r| r.ap_queue.mean_sojourn_s)
-        .which("the AP's queue towards the stations"),
-    cell("ap_queue.p95_sojourn_s", "ap_queue_p95_sojourn_s", Unit::Seconds, |r| r.ap_queue.p95_sojourn_s),
-    cell("ap_queue.p99_sojourn_s", "ap_queue_p99_sojourn_s", Unit::Seconds, |r| r.ap_queue.p99_sojourn_s),
-    cell("ap_delay.mean_s", "ap_delay_s", Unit::Seconds, |r| r.ap_delay.mean_s).compared("delay_mean_s"),
-    cell("ap_delay.p95_s", "ap_delay_p95_s", Unit::Seconds, |r| r.ap_delay.p95_s)
-        .compared("delay_p95_s")
-        .best(Best::Least),
-    cell("ap_delay.p99_s", "ap_delay_p99_s", Unit::Seconds, |r| r.ap_delay.p99_s).compared("delay_p99_s"),
-    cell("ap_queue.drop_probability.data", "ap_drop_probability_data", Unit::Share, |r| {
-        r.ap_queue.drop_probability.data
-    })
-    .by_engines()
-    .in_brief(),
-    cell("ap_queue.drop_probability.ack", "ap_drop_probability_ack", Unit::Share, |r| r.ap_queue.drop_probability.ack)
-        .by_engines()
-        .in_brief(),
-    cell("ap_uplink_queue.mean_packets", "ap_uplink_queue_packets", Unit::Packets, |r| r.ap_uplink_queue.mean_packets)
-        .which("the AP's queue towards the wire"),
-    cell("mac.ap.collision_probability", "ap_collision_probability", Unit::Share, |r| r.mac.ap.collision_probability)
-        .which("the AP"),
-    cell("mac.stations.collision_probability", "station_collision_probability", Unit::Share, |r| {
-        r.mac.stations.collision_probability
-    })
-    .which("all stations together"),
-    cell("mac.ap.discards", "ap_discards", Unit::Frames, |r| r.mac.ap.discards).which("the AP"),
-    cell("mac.stations.discards", "station_discards", Unit::Frames, |r| r.mac.stations.discards)
-        .which("all stations together"),
+    cell!(indices.jain_stations, "jain_stations", One).compared("jain_stations").chief().best(Best::Most),
+    cell!(indices.jain_flows, "jain_flows", One).compared("jain_flows").in_brief().best(Best::Most),
+    cell!(directions.up.sigma_over_mean, "sigma_over_mean_up", One).compared("up_sigma_over_mean"),
+    cell!(directions.down.sigma_over_mean, "sigma_over_mean_down", One).compared("down_sigma_over_mean"),
+    cell!(directions.up.retransmit_share, "retransmit_share_up", Share),
+    cell!(directions.down.retransmit_share, "retransmit_share_down", Share),
+    cell!(directions.up.timeouts, "timeouts_up", One),
+    cell!(directions.down.timeouts, "timeouts_down", One),
+    cell!(ap_queue.mean_packets, "ap_queue_packets", Packets).chief(),
+    cell!(ap_queue.mean_sojourn_s, "ap_queue_sojourn_s", Seconds).which("the AP's queue towards the stations"),
+    cell!(ap_queue.p95_sojourn_s, "ap_queue_p95_sojourn_s", Seconds),
+    cell!(ap_queue.p99_sojourn_s, "ap_queue_p99_sojourn_s", Seconds),
+    cell!(ap_delay.mean_s, "ap_delay_s", Seconds).compared("delay_mean_s"),
+    cell!(ap_delay.p95_s, "ap_delay_p95_s", Seconds).compared("delay_p95_s").best(Best::Least),
+    cell!(ap_delay.p99_s, "ap_delay_p99_s", Seconds).compared("delay_p99_s"),
+    cell!(ap_queue.drop_probability.data, "ap_drop_probability_data", Share).chief(),
+    cell!(ap_queue.drop_probability.ack, "ap_drop_probability_ack", Share).chief(),
+    cell!(ap_uplink_queue.mean_packets, "ap_uplink_queue_packets", Packets).which("the AP's queue towards the wire"),
+    cell!(mac.ap.collision_probability, "ap_collision_probability", Share).which("the AP"),
+    cell!(mac.stations.collision_probability, "station_collision_probability", Share).which("all stations together"),
+    cell!(mac.ap.discards, "ap_discards", Frames).which("the AP"),
+    cell!(mac.stations.discards, "station_discards", Frames).which("all stations together"),
     cell("enforce.stations[].mean_sojourn_s", "box_sojourn_s", Unit::Seconds, Report::box_sojourn_s)
         .compared("box_delay_mean_s")
         .which("the station that waits longest"),
-    cell("transfers[].transfers.mean_s", "small_transfer_s", Unit::Seconds, |r| {
-        of_files(r.transfers.first(), |files| files.mean_s)
-    })
-    .compared("short_file_mean_s")
-    .which(SMALLEST)
-    .best(Best::Least),
-    cell("transfers[].transfers.cov", "small_transfer_cov", Unit::One, |r| {
-        of_files(r.transfers.first(), |files| files.cov)
-    })
-    .compared("short_file_cov")
-    .which(SMALLEST),
-    cell("transfers[].transfers.count", "small_transfer_count", Unit::Files, |r| {
-        of_files(r.transfers.first(), |files| files.count)
-    })
-    .which(SMALLEST),
-    cell("transfers[].transfers.mean_s", "large_transfer_s", Unit::Seconds, |r| {
-        of_files(r.transfers.last(), |files| files.mean_s)
-    })
-    .which(LARGEST),
-    cell("transfers[].transfers.cov", "large_transfer_cov", Unit::One, |r| {
-        of_files(r.transfers.last(), |files| files.cov)
-    })
-    .which(LARGEST),
-    cell("transfers[].transfers.count", "large_transfer_count", Unit::Files, |r| {
-        of_files(r.transfers.last(), |files| files.count)
-    })
-    .which(LARGEST),
-    cell("directions.up.transfers.mean_s", "transfer_s_up", Unit::Seconds, |r| r.directions.up.transfers.mean_s)
-        .which("the uploads"),
-    cell("directions.down.transfers.mean_s", "transfer_s_down", Unit::Seconds, |r| r.directions.down.transfers.mean_s)
-        .which("the downloads"),
-    cell("indices.starved_flows", "starved_flows", Unit::One, |r| r.indices.starved_flows).compared("starved_flows"),
-    cell("indices.starved_stations", "starved_stations", Unit::One, |r| r.indices.starved_stations)
-        .compared("starved_stations"),
+    cell("transfers[].transfers.mean_s", "small_transfer_s", Unit::Seconds, |r| smallest(r).mean_s)
+        .compared("short_file_mean_s")
+        .which(SMALLEST)
+        .best(Best::Least),
+    cell("transfers[].transfers.cov", "small_transfer_cov", Unit::One, |r| smallest(r).cov)
+        .compared("short_file_cov")
+        .which(SMALLEST),
+    cell("transfers[].transfers.count", "small_transfer_count", Unit::Files, |r| smallest(r).count).which(SMALLEST),
+    cell("transfers[].transfers.mean_s", "large_transfer_s", Unit::Seconds, |r| largest(r).mean_s).which(LARGEST),
+    cell("transfers[].transfers.cov", "large_transfer_cov", Unit::One, |r| largest(r).cov).which(LARGEST),
+    cell("transfers[].transfers.count", "large_transfer_count", Unit::Files, |r| largest(r).count).which(LARGEST),
+    cell!(directions.up.transfers.mean_s, "transfer_s_up", Seconds).which("the uploads"),
+    cell!(directions.down.transfers.mean_s, "transfer_s_down", Seconds).which("the downloads"),
+    cell!(indices.starved_flows, "starved_flows", One).compared("starved_flows"),
+    cell!(indices.starved_stations, "starved_stations", One).compared("starved_stations"),
 ];
 
 /// Of a station, in `stations[]`.
 pub const STATION: &[Quantity<StationReport>] = &[
-    quantity("goodput_up_bps", "goodput_up_bps", Unit::Bps, |row: &StationReport| row.goodput_up_bps)
-        .swept_as("goodput_up_bps"),
-    quantity("goodput_down_bps", "goodput_down_bps", Unit::Bps, |row: &StationReport| row.goodput_down_bps)
-        .swept_as("goodput_down_bps"),
-    quantity("goodput_bps", "goodput_bps", Unit::Bps, |row: &StationReport| row.goodput_bps).swept_as("goodput_bps"),
-    quantity("goodput_share", "goodput_share", Unit::Share, |row: &StationReport| row.goodput_share),
-    quantity("airtime_share", "airtime_share", Unit::Share, |row: &StationReport| row.airtime_share)
-        .swept_as("airtime_share"),
-    quantity("airtime_down_share", "airtime_down_share", Unit::Share, |row: &StationReport| row.airtime_down_share),
-    quantity("ap_delay_p95_s", "ap_delay_p95_s", Unit::Seconds, |row: &StationReport| row.ap_delay_p95_s),
-    quantity("uplink_queue_mean_packets", "uplink_queue_mean_packets", Unit::Packets, |row: &StationReport| {
-        row.uplink_queue_mean_packets
-    })
-    .swept_as("uplink_queue_packets"),
-    quantity("uplink_queue_mean_sojourn_s", "uplink_queue_mean_sojourn_s", Unit::Seconds, |row: &StationReport| {
-        row.uplink_queue_mean_sojourn_s
-    }),
-    quantity("uplink_queue_drop_probability", "uplink_queue_drop_probability", Unit::Share, |row: &StationReport| {
-        row.uplink_queue_drop_probability
-    }),
-    quantity("mac.attempts", "mac_attempts", Unit::Frames, |row: &StationReport| row.mac.attempts),
-    quantity("mac.collision_probability", "mac_collision_probability", Unit::Share, |row: &StationReport| {
-        row.mac.collision_probability
-    }),
-    quantity("mac.delivered", "mac_delivered", Unit::Frames, |row: &StationReport| row.mac.delivered),
-    quantity("mac.discards", "mac_discards", Unit::Frames, |row: &StationReport| row.mac.discards),
+    swept_as("goodput_up_bps", column!(goodput_up_bps, Bps)),
+    swept_as("goodput_down_bps", column!(goodput_down_bps, Bps)),
+    swept_as("goodput_bps", column!(goodput_bps, Bps)),
+    column!(goodput_share, Share),
+    swept_as("airtime_share", column!(airtime_share, Share)),
+    column!(airtime_down_share, Share),
+    column!(ap_delay_p95_s, Seconds),
+    swept_as("uplink_queue_packets", column!(uplink_queue_mean_packets, Packets)),
+    column!(uplink_queue_mean_sojourn_s, Seconds),
+    column!(uplink_queue_drop_probability, Share),
+    column!(mac.attempts, Frames),
+    column!(mac.collision_probability, Share),
+    column!(mac.delivered, Frames),
+    column!(mac.discards, Frames),
 ];
 
 /// Of a flow, in `flows[]`.
 pub const FLOW: &[Quantity<FlowReport>] = &[
-    quantity("goodput_bps", "goodput_bps", Unit::Bps, |row| row.goodput_bps),
-    quantity("sent_packets", "sent_packets", Unit::Packets, |row| row.sent_packets),
-    quantity("retransmits", "retransmits", Unit::Packets, |row| row.retransmits),
-    quantity("timeouts", "timeouts", Unit::One, |row| row.timeouts),
-    quantity("fast_retransmits", "fast_retransmits", Unit::One, |row| row.fast_retransmits),
-    quantity("transfers.count", "transfers_count", Unit::Files, |row| row.transfers.count),
-    quantity("transfers.mean_s", "transfers_mean_s", Unit::Seconds, |row| row.transfers.mean_s),
-    quantity("transfers.cov", "transfers_cov", Unit::One, |row| row.transfers.cov),
+    column!(goodput_bps, Bps),
+    column!(sent_packets, Packets),
+    column!(retransmits, Packets),
+    column!(timeouts, One),
+    column!(fast_retransmits, One),
+    column!(transfers.count, Files),
+    column!(transfers.mean_s, Seconds),
+    column!(transfers.cov, One),
 ];
 
 /// Of a queue of the AP, `ap_queue` and `ap_uplink_queue`.
 pub const QUEUE: &[Quantity<QueueReport>] = &[
-    quantity("mean_packets", "mean_packets", Unit::Packets, |row| row.mean_packets),
-    quantity("mean_sojourn_s", "mean_sojourn_s", Unit::Seconds, |row| row.mean_sojourn_s),
-    quantity("p95_sojourn_s", "p95_sojourn_s", Unit::Seconds, |row| row.p95_sojourn_s),
-    quantity("p99_sojourn_s", "p99_sojourn_s", Unit::Seconds, |row| row.p99_sojourn_s),
-    quantity("arrivals.data", "arrivals_data", Unit::Packets, |row| row.arrivals.data),
-    quantity("arrivals.ack", "arrivals_ack", Unit::Packets, |row| row.arrivals.ack),
-    quantity("arrivals.other", "arrivals_other", Unit::Packets, |row| row.arrivals.other),
-    quantity("drop_probability.data", "drop_probability_data", Unit::Share, |row| row.drop_probability.data),
-    quantity("drop_probability.ack", "drop_probability_ack", Unit::Share, |row| row.drop_probability.ack),
-    quantity("drop_probability.other", "drop_probability_other", Unit::Share, |row| row.drop_probability.other),
+    column!(mean_packets, Packets),
+    column!(mean_sojourn_s, Seconds),
+    column!(p95_sojourn_s, Seconds),
+    column!(p99_sojourn_s, Seconds),
+    column!(arrivals.data, Packets),
+    column!(arrivals.ack, Packets),
+    column!(arrivals.other, Packets),
+    column!(drop_probability.data, Share),
+    column!(drop_probability.ack, Share),
+    column!(drop_probability.other, Share),
 ];
 
 /// Of a queue's packets dropped for a reason, in `drops`.
-pub const DROPS: &[Quantity<ByClass>] = &[
-    quantity("data", "data", Unit::Packets, |row| row.data),
-    quantity("ack", "ack", Unit::Packets, |row| row.ack),
-    quantity("other", "other", Unit::Packets, |row| row.other),
-];
+pub const DROPS: &[Quantity<ByClass>] = &[column!(data, Packets), column!(ack, Packets), column!(other, Packets)];
 
 /// Of a station in the box, in `enforce.stations[]`.
 pub const BOX: &[Quantity<EnforceStation>] = &[
-    quantity("passed_up_bps", "passed_up_bps", Unit::Bps, |row| row.passed_up_bps),
-    quantity("passed_down_bps", "passed_down_bps", Unit::Bps, |row| row.passed_down_bps),
-    quantity("bypassed_bps", "bypassed_bps", Unit::Bps, |row| row.bypassed_bps),
-    quantity("mean_packets", "mean_packets", Unit::Packets, |row| row.mean_packets),
-    quantity("mean_sojourn_s", "mean_sojourn_s", Unit::Seconds, |row| row.mean_sojourn_s),
-    quantity("drop_probability", "drop_probability", Unit::Share, |row| row.drop_probability),
+    column!(passed_up_bps, Bps),
+    column!(passed_down_bps, Bps),
+    column!(bypassed_bps, Bps),
+    column!(mean_packets, Packets),
+    column!(mean_sojourn_s, Seconds),
+    column!(drop_probability, Share),
 ];
 
 /// A line of the catalogue: what docs and programs show of a quantity.
