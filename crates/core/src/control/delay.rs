@@ -40,7 +40,7 @@ const AGREES: Duration = Duration::from_secs(2);
 pub(super) struct Delays {
     stations: Vec<StationDelay>,
     /// Who shares a queue.
-    #[serde(default, skip_serializing_if = "Queues::is_one")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub(super) queues: Queues,
     /// The last replies, oldest first.
     #[serde(default)]

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::queues::is_first;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// A probe that came back.
@@ -13,7 +12,7 @@ pub(super) struct Trip {
     pub(super) sent_at: Instant,
     pub(super) received_at: Instant,
     /// Whose queue it waited in.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub(super) ap: usize,
     /// Delay above the baseline.
     pub(super) excess: Duration,

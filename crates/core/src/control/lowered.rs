@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::queues::is_first;
 use crate::units::{Bytes, Duration, Instant};
 
 /// C of a trial, as a share of what passed.
@@ -55,7 +54,7 @@ pub(super) struct RoundTrip {
     pub(super) sent_at: Instant,
     pub(super) station: usize,
     /// Whose queue it waited in.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub(super) ap: usize,
     pub(super) rtt: Duration,
     /// The station's baseline then.

@@ -22,21 +22,10 @@ impl Queues {
         self.of(station) == self.of(other)
     }
 
-    /// Nothing is known of several.
-    pub(super) fn is_one(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// Number of queues.
     pub(super) fn count(&self) -> usize {
         self.0.iter().max().map_or(1, |last| last + 1)
     }
-}
-
-/// Whether the AP is the first: state of one AP is written as before there were several.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-pub(super) fn is_first(ap: &usize) -> bool {
-    *ap == 0
 }
 
 impl Adaptive {

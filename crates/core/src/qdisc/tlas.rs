@@ -21,12 +21,6 @@ pub enum Victim {
     Last,
 }
 
-/// For serde: results and keys of scenarios that do not choose stay as they are.
-#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
-pub(super) fn is_below(victim: &Victim) -> bool {
-    *victim == Victim::Below
-}
-
 /// Parameters of [`Tlas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -36,7 +30,7 @@ pub struct TlasParams {
     /// Service, in packets of 1460 bytes, up to which a connection has priority. Default 50 (khademi2010 Table 2).
     pub threshold: u64,
     /// What makes room below the threshold. Default `below` (khademi2010 section 3).
-    #[serde(skip_serializing_if = "is_below")]
+    #[serde(skip_serializing_if = "crate::units::is_default")]
     pub victim: Victim,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::flow_table::FlowTable;
 use super::service::{ByService, PACKET, Service};
-use super::tlas::{Victim, is_below};
+use super::tlas::Victim;
 use super::{Drops, Qdisc};
 use crate::packet::{Class, Direction, DropReason, Packet, TcpView};
 use crate::units::{Duration, Instant};
@@ -39,7 +39,7 @@ pub struct TlasSafParams {
     pub cwnd: CwndSource,
     /// What makes room below the threshold, where an ACK above it goes before the last packet. Default `below`
     /// (khademi2010 section 3).
-    #[serde(skip_serializing_if = "is_below")]
+    #[serde(skip_serializing_if = "crate::units::is_default")]
     pub victim: Victim,
 }
 

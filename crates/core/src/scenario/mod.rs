@@ -254,7 +254,7 @@ pub struct Station {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     /// Its access point: 0 is that of `[ap]`, then come those of [`Scenario::access_points`].
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub ap: usize,
     /// Data rate of its frames, both ways; with an MCS its rate, to the nearest bit/s.
     pub rate: Bitrate,
@@ -300,11 +300,6 @@ impl Station {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
-fn is_first(ap: &usize) -> bool {
-    *ap == 0
-}
-
 fn one() -> f64 {
     1.0
 }
@@ -330,13 +325,8 @@ pub struct Flow {
     /// Its own wired path beyond the common one: a remote or slow server.
     pub wire: Option<Wire>,
     /// Access category of its packets over the radio, both ways.
-    #[serde(default, skip_serializing_if = "is_best_effort")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub category: Category,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
-fn is_best_effort(category: &Category) -> bool {
-    *category == Category::BestEffort
 }
 
 /// What a flow sends.

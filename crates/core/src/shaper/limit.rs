@@ -23,46 +23,15 @@ const NEWS: f64 = 0.2;
 /// What is left of a rate that has fallen after one look (half a second).
 const DECAY: f64 = 0.7;
 
-/// How much may wait in a class.
+/// How much may wait in a class: a number, or a word, as files and results have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Spelling", into = "Spelling")]
+#[serde(rename_all = "lowercase")]
 pub enum QueueRule {
-    /// So many packets, at least 1 (detti2011: 200).
-    Packets(usize),
     /// [`QUEUE_TIME`] at the rate that the class has, or would have if it had more to send.
     Auto,
-}
-
-/// As files and results have it: a number, or a word.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Spelling {
+    /// So many packets, at least 1 (detti2011: 200).
+    #[serde(untagged)]
     Packets(usize),
-    Word(Word),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Word {
-    Auto,
-}
-
-impl From<Spelling> for QueueRule {
-    fn from(spelling: Spelling) -> Self {
-        match spelling {
-            Spelling::Packets(limit) => QueueRule::Packets(limit),
-            Spelling::Word(Word::Auto) => QueueRule::Auto,
-        }
-    }
-}
-
-impl From<QueueRule> for Spelling {
-    fn from(rule: QueueRule) -> Self {
-        match rule {
-            QueueRule::Packets(limit) => Spelling::Packets(limit),
-            QueueRule::Auto => Spelling::Word(Word::Auto),
-        }
-    }
 }
 
 /// What a class asks of the capacity.

@@ -60,13 +60,6 @@ pub enum PoolRule {
     Ap,
 }
 
-impl PoolRule {
-    /// Whether the channel has one.
-    pub const fn is_channel(&self) -> bool {
-        matches!(self, PoolRule::Channel)
-    }
-}
-
 /// What to do with uplink UDP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -91,13 +84,6 @@ pub enum LeafRule {
     Auto,
 }
 
-impl LeafRule {
-    /// Whether they wait in one queue.
-    pub const fn is_fifo(&self) -> bool {
-        matches!(self, LeafRule::Fifo)
-    }
-}
-
 /// Most that a round of batches lasts: who has one packet waits no longer for its turn.
 pub const ROUND: Duration = Duration::from_millis(100);
 /// Least queue of a class with [`QueueRule::Auto`], in batches: while one goes the next one gathers, and TCP may lose some of it.
@@ -112,29 +98,24 @@ pub fn turn(batch: Bytes, quantum: Bytes, capacity: Bitrate, active: usize) -> B
     batch.min(fits).max(quantum)
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(bytes: &Bytes) -> bool {
-    *bytes == Bytes(0)
-}
-
 /// What the user chose for the box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VsbParams {
     /// Who shares equally.
     pub policy: Policy,
     /// Whether access points share their channel. [`Vsb`] is one pool in any case.
-    #[serde(default, skip_serializing_if = "PoolRule::is_channel")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub pool: PoolRule,
     /// How much waits in one class (detti2011: 200 packets).
     pub queue: QueueRule,
     /// Whether the flows of a class wait for each other.
-    #[serde(default, skip_serializing_if = "LeafRule::is_fifo")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub leaf: LeafRule,
     /// Bytes that a class of weight 1 sends a round, at least 1.
     pub quantum: Bytes,
     /// Bytes that leave at once, before C has paid for them, so that the radio aggregates them; a round then gives a class as much, but
     /// lasts no longer than [`ROUND`]. Zero: a packet at a time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub batch: Bytes,
     /// Whether uplink UDP is shaped.
     pub udp: UdpRule,

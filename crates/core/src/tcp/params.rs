@@ -24,7 +24,7 @@ pub enum Profile {
 #[allow(clippy::struct_excessive_bools)] // Options of TCP, each on or off by itself.
 pub struct TcpParams {
     /// Whose rules; with `linux` variant, `mss`, `window` and the timeouts' bounds are all that can be chosen.
-    #[serde(default, skip_serializing_if = "is_rfc")]
+    #[serde(default, skip_serializing_if = "crate::units::is_default")]
     pub profile: Profile,
     /// Congestion control.
     pub variant: Variant,
@@ -150,9 +150,4 @@ impl TcpParams {
             ..TcpParams::default()
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // The signature is serde's.
-fn is_rfc(profile: &Profile) -> bool {
-    *profile == Profile::Rfc
 }

@@ -229,6 +229,11 @@ macro_rules! as_text {
 
 as_text!(Duration, Bytes, Bitrate);
 
+/// Whether a value is the usual one, which results and logs leave out.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// The one spelling of a value of an enumeration, for files, tables, texts and metrics alike: that of JSON.
 pub fn word(value: &impl serde::Serialize) -> String {
     match serde_json::to_value(value) {
