@@ -212,6 +212,28 @@ impl TryFrom<f64> for Probability {
     }
 }
 
+/// The sum of two of a type is that of each field.
+macro_rules! sums {
+    ($($sum:ident { $($field:tt),* $(,)? })*) => {$(
+        impl std::ops::Add for $sum {
+            type Output = $sum;
+
+            fn add(self, other: $sum) -> $sum {
+                $sum { $($field: self.$field + other.$field),* }
+            }
+        }
+
+        impl std::ops::AddAssign for $sum {
+            fn add_assign(&mut self, other: $sum) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    )*};
+}
+pub(crate) use sums;
+
+sums! { Duration { 0 } Bytes { 0 } }
+
 impl Add<Duration> for Instant {
     type Output = Instant;
     fn add(self, d: Duration) -> Instant {
@@ -233,19 +255,6 @@ impl Sub for Instant {
     }
 }
 
-impl Add for Duration {
-    type Output = Duration;
-    fn add(self, d: Duration) -> Duration {
-        Duration(self.0 + d.0)
-    }
-}
-
-impl AddAssign for Duration {
-    fn add_assign(&mut self, d: Duration) {
-        self.0 += d.0;
-    }
-}
-
 impl Sub for Duration {
     type Output = Duration;
     fn sub(self, d: Duration) -> Duration {
@@ -257,19 +266,6 @@ impl Mul<u64> for Duration {
     type Output = Duration;
     fn mul(self, n: u64) -> Duration {
         Duration(self.0 * n)
-    }
-}
-
-impl Add for Bytes {
-    type Output = Bytes;
-    fn add(self, b: Bytes) -> Bytes {
-        Bytes(self.0 + b.0)
-    }
-}
-
-impl AddAssign for Bytes {
-    fn add_assign(&mut self, b: Bytes) {
-        self.0 += b.0;
     }
 }
 

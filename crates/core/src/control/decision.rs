@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::shaper::Totals;
-use crate::units::{Bitrate, Bytes, Duration, Instant};
+use crate::units::{Bitrate, Bytes, Duration, Instant, sums};
 
 /// What the box has counted of one station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -121,20 +121,6 @@ pub struct ControlStats {
     pub falls: u64,
 }
 
-impl std::ops::Add for ControlStats {
-    type Output = ControlStats;
-
-    fn add(self, other: ControlStats) -> ControlStats {
-        ControlStats {
-            probes: self.probes + other.probes,
-            replies: self.replies + other.replies,
-            lost: self.lost + other.lost,
-            rises: self.rises + other.rises,
-            falls: self.falls + other.falls,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,3 +132,5 @@ mod tests {
         assert_eq!(word(&Reason::DelayVeryLow), "delay-very-low");
     }
 }
+
+sums! { ControlStats { probes, replies, lost, rises, falls } }

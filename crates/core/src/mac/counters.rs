@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::qdisc::{Histogram, QueueStats, SparseHistogram};
-use crate::units::Duration;
+use crate::units::{Duration, sums};
 
 /// One station.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,22 +67,6 @@ pub struct MacStats {
     pub qos: QosStats,
 }
 
-impl std::ops::Add for MacStats {
-    type Output = MacStats;
-
-    fn add(self, other: MacStats) -> MacStats {
-        MacStats {
-            attempts: self.attempts + other.attempts,
-            collisions: self.collisions + other.collisions,
-            frame_errors: self.frame_errors + other.frame_errors,
-            delivered: self.delivered + other.delivered,
-            discards: self.discards + other.discards,
-            airtime: self.airtime + other.airtime,
-            qos: self.qos + other.qos,
-        }
-    }
-}
-
 /// Counters of one transmitter under EDCA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QosStats {
@@ -106,20 +90,7 @@ pub struct QosStats {
     pub rts_missed: u64,
 }
 
-impl std::ops::Add for QosStats {
-    type Output = QosStats;
-
-    fn add(self, other: QosStats) -> QosStats {
-        QosStats {
-            txops: self.txops + other.txops,
-            ppdus: self.ppdus + other.ppdus,
-            mpdus: self.mpdus + other.mpdus,
-            mpdu_retries: self.mpdu_retries + other.mpdu_retries,
-            answers_missed: self.answers_missed + other.answers_missed,
-            bars: self.bars + other.bars,
-            bars_missed: self.bars_missed + other.bars_missed,
-            rts: self.rts + other.rts,
-            rts_missed: self.rts_missed + other.rts_missed,
-        }
-    }
+sums! {
+    MacStats { attempts, collisions, frame_errors, delivered, discards, airtime, qos }
+    QosStats { txops, ppdus, mpdus, mpdu_retries, answers_missed, bars, bars_missed, rts, rts_missed }
 }
