@@ -4,7 +4,7 @@ use super::cursor::Table;
 use super::defaults::LARGEST_QUEUE;
 use super::error::{Checked, Mistake, Span};
 use super::name::checked_name;
-use super::value::{Reason, nearest};
+use super::value::nearest;
 use super::{AP, AccessPoint, Ap, Enforce, Preset, Station, queue};
 use crate::control::CapacityParams;
 use crate::shaper::PoolRule;
@@ -60,8 +60,7 @@ pub(super) fn of_station(station: &Table, more: &[AccessPoint]) -> Checked<usize
     names.iter().position(|own| *own == name.value).ok_or_else(|| {
         let meant = nearest(&name.value, &names).map_or_else(String::new, |near| format!("did you mean `{near}`? "));
         let problem = format!("there is no access point {}", quote(&name.value));
-        let fix = format!("{meant}Name an [[access_point]], or leave `ap` out to mean [ap]");
-        station.blame("ap", Reason { problem, fix })
+        station.wrong("ap", problem, format!("{meant}Name an [[access_point]], or leave `ap` out to mean [ap]"))
     })
 }
 
@@ -82,15 +81,15 @@ impl AccessPoints {
         let first = root.table("ap", "[ap]")?;
         for key in ["window_cap", "uplink_limiter"] {
             if first.has(key) {
-                let problem = "it is simulated with one access point only".to_owned();
-                return Err(first.blame(key, Reason { problem, fix: "remove it, or each [[access_point]]".into() }));
+                let problem = "it is simulated with one access point only";
+                return Err(first.wrong(key, problem, "remove it, or each [[access_point]]"));
             }
         }
         let Some(enforce) = enforce else { return Ok(()) };
         if enforce.vsb.pool == PoolRule::Ap && matches!(enforce.capacity, CapacityParams::Air(_)) {
-            let problem = "the air of a channel is not that of one access point".to_owned();
-            let fix = "write pool = \"channel\", or another capacity".to_owned();
-            return Err(root.table("enforce", "[enforce]")?.blame("pool", Reason { problem, fix }));
+            let problem = "the air of a channel is not that of one access point";
+            let fix = "write pool = \"channel\", or another capacity";
+            return Err(root.table("enforce", "[enforce]")?.wrong("pool", problem, fix));
         }
         Ok(())
     }

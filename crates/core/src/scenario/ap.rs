@@ -3,7 +3,6 @@
 use super::cursor::{Kind, Table};
 use super::defaults::LARGEST_QUEUE;
 use super::error::Checked;
-use super::value::Reason;
 use super::{Ap, Preset, Radio, Wire, queue};
 use crate::ap::{LimiterCapacity, UplinkLimiterParams, WindowCapParams, WindowRule};
 use crate::qdisc::QdiscSpec;
@@ -81,8 +80,7 @@ fn uplink_limiter(ap: &Table) -> Checked<UplinkLimiterParams> {
     };
     let (LimiterCapacity::Given(r) | LimiterCapacity::Auto(r)) = capacity;
     if r < Bitrate::from_bps(1_000) {
-        let fix = "write at least \"1 kbit/s\"".to_owned();
-        return Err(table.blame("capacity", Reason { problem: format!("{r} is too slow"), fix }));
+        return Err(table.wrong("capacity", format!("{r} is too slow"), "write at least \"1 kbit/s\""));
     }
     Ok(UplinkLimiterParams {
         capacity,

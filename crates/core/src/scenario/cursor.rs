@@ -107,21 +107,18 @@ impl<'t> Table<'t> {
 
     /// Refuses every key that is not in `known`, and names the nearest that is.
     pub fn allow(&self, known: &[&str]) -> Checked<()> {
-        match self.keys().into_iter().find(|key| !known.contains(&key.value)) {
-            None => Ok(()),
-            Some(At { value, span }) => {
-                let problem = format!("unknown key {} in {}", quote(value), self.title);
-                let list = known.join(", ");
-                let homes = self.homes(value);
-                let fix = match nearest(value, known) {
-                    Some(near) if homes.is_empty() => format!("did you mean `{near}`? Valid keys: {list}"),
-                    Some(near) => format!("it belongs in {homes}, or did you mean `{near}`? Valid keys here: {list}"),
-                    None if homes.is_empty() => format!("valid keys: {list}"),
-                    None => format!("it belongs in {homes}; valid keys here: {list}"),
-                };
-                Err(Mistake::new(&span, problem, fix))
-            }
-        }
+        let unknown = self.keys().into_iter().find(|key| !known.contains(&key.value));
+        let Some(At { value, span }) = unknown else { return Ok(()) };
+        let problem = format!("unknown key {} in {}", quote(value), self.title);
+        let list = known.join(", ");
+        let homes = self.homes(value);
+        let fix = match nearest(value, known) {
+            Some(near) if homes.is_empty() => format!("did you mean `{near}`? Valid keys: {list}"),
+            Some(near) => format!("it belongs in {homes}, or did you mean `{near}`? Valid keys here: {list}"),
+            None if homes.is_empty() => format!("valid keys: {list}"),
+            None => format!("it belongs in {homes}; valid keys here: {list}"),
+        };
+        Err(Mistake::new(&span, problem, fix))
     }
 
     /// Finds the kind that the table's `kind` key names (`default` without one), and refuses keys that
@@ -148,18 +145,15 @@ impl<'t> Table<'t> {
         };
         let chosen = &kinds[named];
         let own = |key: &str| key == "kind" || common.contains(&key) || chosen.keys.contains(&key);
-        match self.keys().into_iter().find(|key| !own(key.value)) {
-            None => Ok(chosen),
-            Some(At { value, span }) => {
-                let owners: Vec<_> = kinds
-                    .iter()
-                    .filter(|kind| kind.keys.contains(&value))
-                    .map(|kind| format!("kind = \"{}\"", kind.name))
-                    .collect();
-                let problem = format!("`{value}` in {} has no meaning with kind = \"{}\"", self.title, chosen.name);
-                Err(Mistake::new(&span, problem, format!("remove it, or write {}", owners.join(" or "))))
-            }
-        }
+        let other = self.keys().into_iter().find(|key| !own(key.value));
+        let Some(At { value, span }) = other else { return Ok(chosen) };
+        let owners: Vec<_> = kinds
+            .iter()
+            .filter(|kind| kind.keys.contains(&value))
+            .map(|kind| format!("kind = \"{}\"", kind.name))
+            .collect();
+        let problem = format!("`{value}` in {} has no meaning with kind = \"{}\"", self.title, chosen.name);
+        Err(Mistake::new(&span, problem, format!("remove it, or write {}", owners.join(" or "))))
     }
 
     /// The value of `key`, if it is given.
@@ -252,6 +246,11 @@ impl<'t> Table<'t> {
     /// The mistake that `reason` makes of the value of `key`.
     pub fn blame(&self, key: &str, reason: Reason) -> Mistake {
         Mistake::new(&self.span_of(key), format!("`{key}` in {}: {}", self.title, reason.problem), reason.fix)
+    }
+
+    /// The mistake that the value of `key` is `problem`.
+    pub(super) fn wrong(&self, key: &str, problem: impl Into<String>, fix: impl Into<String>) -> Mistake {
+        self.blame(key, Reason::new(problem, fix))
     }
 
     /// The mistake that `key` is not there.

@@ -3,7 +3,6 @@
 use super::Preset;
 use super::cursor::Table;
 use super::error::Checked;
-use super::value::Reason;
 use crate::mac::{AccessParams, EdcaParams};
 use crate::packet::Category;
 use crate::units::Duration;
@@ -54,7 +53,7 @@ fn category(table: &Table, base: AccessParams, title: &str) -> Checked<AccessPar
         let key = if table.has("cw_min") { "cw_min" } else { "cw_max" };
         let problem =
             format!("the smallest window in {title}, {}, is above the largest, {}", access.cw_min, access.cw_max);
-        return Err(table.blame(key, Reason { problem, fix: "write cw_min and cw_max with cw_min <= cw_max".into() }));
+        return Err(table.wrong(key, problem, "write cw_min and cw_max with cw_min <= cw_max"));
     }
     Ok(access)
 }
@@ -67,5 +66,5 @@ fn window(table: &Table, key: &str, base: u32) -> Checked<u32> {
     }
     let above = (window + 1).next_power_of_two() - 1;
     let problem = format!("{window} is no contention window of EDCA: they are one less than a power of two");
-    Err(table.blame(key, Reason { problem, fix: format!("write {} or {above}", above / 2) }))
+    Err(table.wrong(key, problem, format!("write {} or {above}", above / 2)))
 }

@@ -149,6 +149,5 @@ fn check_bounds(table: &Table, min: Bitrate, max: Bitrate) -> Checked<()> {
         return Ok(());
     }
     let key = if table.has("min") { "min" } else { "max" };
-    let problem = format!("the smallest capacity, {min}, is above the largest, {max}");
-    Err(table.blame(key, Reason { problem, fix: "write min <= max".into() }))
+    Err(table.wrong(key, format!("the smallest capacity, {min}, is above the largest, {max}"), "write min <= max"))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use miette::{Diagnostic, LabeledSpan};
 use thiserror::Error;
 
-use super::excerpt::Excerpt;
+use super::excerpt::{Excerpt, ends_line};
 
 /// Bytes of the file that a value or a key covers.
 pub type Span = Range<usize>;
@@ -137,12 +137,9 @@ fn quoted(text: &str) -> String {
 
 /// `span` inside `text`, on character boundaries: a parser's span may point just behind the end.
 fn clamp(text: &str, span: &Span) -> Span {
-    let floor = |mut at: usize| {
-        at = at.min(text.len());
-        while !text.is_char_boundary(at) || text[..at].ends_with('\r') && text[at..].starts_with('\n') {
-            at -= 1;
-        }
-        at
+    let floor = |at: usize| {
+        let at = text.floor_char_boundary(at);
+        at - usize::from(text[..at].ends_with('\r') && text[at..].starts_with('\n'))
     };
     let start = floor(span.start);
     start..floor(span.end).max(start)
@@ -150,16 +147,8 @@ fn clamp(text: &str, span: &Span) -> Span {
 
 /// Line and column of a byte, both from 1, counted as miette counts them so that both places agree.
 pub(super) fn position(text: &str, offset: usize) -> (usize, usize) {
-    let bytes = text.as_bytes();
-    let ends_line = |at: usize| bytes[at] == b'\n' || (bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
-    let mut lines = 1;
-    let mut start = 0;
-    for at in 0..offset {
-        if ends_line(at) {
-            lines += 1;
-            start = at + 1;
-        }
-    }
+    let ends = (0..offset).filter(|at| ends_line(text, *at));
+    let (lines, start) = ends.fold((1, 0), |(lines, _), at| (lines + 1, at + 1));
     (lines, offset - start + 1)
 }
 

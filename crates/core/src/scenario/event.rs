@@ -4,7 +4,7 @@ use super::cursor::{Kind, Table};
 use super::error::{Checked, Mistake};
 use super::modulation::phy_rate;
 use super::modulation::{self, ModulationDefaults};
-use super::value::{Reason, nearest};
+use super::value::nearest;
 use super::{Action, Radio, Run, Station, TimedEvent, qos};
 use crate::mac::{Band, Modulation, TxVector};
 use crate::units::{Duration, quote};
@@ -40,8 +40,7 @@ pub(super) fn events(root: &Table, run: &Run, radio: &Radio, stations: &[Station
         let at = table.required::<Duration>("at", "at = \"57 s\"")?.value;
         if at >= run.duration {
             let problem = format!("{at} is not before the run's end at {}", run.duration);
-            let fix = format!("write a time below {}", run.duration);
-            return Err(table.blame("at", Reason { problem, fix }));
+            return Err(table.wrong("at", problem, format!("write a time below {}", run.duration)));
         }
         events.extend(read(&table, &around)?.into_iter().map(|action| TimedEvent { at, action }));
     }
@@ -58,9 +57,8 @@ fn rate(table: &Table, around: &Around) -> Checked<Vec<Action>> {
     let phy_of = |station: usize| around.radio.station_tx(&around.stations[station]).phy();
     let phy = stations.first().map_or(around.radio.phy, |first| phy_of(*first));
     if stations.iter().any(|station| phy_of(*station) != phy) {
-        let problem = "no rate is one of 802.11b and of 802.11g".to_owned();
-        let fix = "name stations of one PHY in `station`, and write an [[event]] for each PHY".to_owned();
-        return Err(table.blame("rate", Reason { problem, fix }));
+        let fix = "name stations of one PHY in `station`, and write an [[event]] for each PHY";
+        return Err(table.wrong("rate", "no rate is one of 802.11b and of 802.11g", fix));
     }
     let Some(rate) = phy_rate(table, "rate", phy)? else {
         return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
@@ -95,8 +93,7 @@ fn modulations(table: &Table, around: &Around, band: Band) -> Checked<Vec<Action
 fn rate_without_mcs(table: &Table, before: TxVector) -> Checked<TxVector> {
     if let Some(key) = modulation::KEYS.iter().find(|key| table.has(key)) {
         let problem = format!("`{key}` for a station of {}, which has rates only", before.phy().name());
-        let fix = "write `rate`, or name stations of 802.11n, ac or ax in `station`".to_owned();
-        return Err(table.blame(key, Reason { problem, fix }));
+        return Err(table.wrong(key, problem, "write `rate`, or name stations of 802.11n, ac or ax in `station`"));
     }
     let Some(rate) = phy_rate(table, "rate", before.phy())? else {
         return Err(table.lacks("rate", "rate = \"2 Mbit/s\""));
@@ -121,7 +118,7 @@ fn sleep(table: &Table, around: &Around) -> Checked<Vec<Action>> {
     let longest = table.or("longest", Duration::from_millis(300))?;
     if shortest > longest {
         let problem = format!("the shortest delay, {shortest}, is above the longest, {longest}");
-        return Err(table.blame("shortest", Reason { problem, fix: "write shortest <= longest".into() }));
+        return Err(table.wrong("shortest", problem, "write shortest <= longest"));
     }
     Ok(vec![Action::Sleep { stations: chosen(table, around)?, shortest, longest }])
 }

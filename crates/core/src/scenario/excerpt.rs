@@ -33,7 +33,8 @@ impl Excerpt {
         let mut excerpt = Excerpt { file: file.to_owned(), shown: String::new(), lines: Vec::new() };
         let mut begin = 0;
         while begin < text.len() {
-            let whole = begin..end_of_line(text, begin);
+            let end = (begin..text.len()).find(|at| ends_line(text, *at)).map_or(text.len(), |at| at + 1);
+            let whole = begin..end;
             begin = whole.end;
             let line = &text[whole.clone()];
             let ending = line.len() - line.trim_end_matches(['\n', '\r']).len();
@@ -57,11 +58,10 @@ impl Excerpt {
     }
 }
 
-/// Where the line that begins at `begin` ends, as miette counts lines: behind `\n`, `\r\n` or a lone `\r`.
-fn end_of_line(text: &str, begin: usize) -> usize {
+/// Whether a line ends with the byte at `at`, as miette counts lines: with `\n`, `\r\n` or a lone `\r`.
+pub(super) fn ends_line(text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
-    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-    (begin..text.len()).find(ends).map_or(text.len(), |at| at + 1)
+    bytes[at] == b'\n' || bytes[at] == b'\r' && bytes.get(at + 1) != Some(&b'\n')
 }
 
 /// The part of the line at `line` that is shown.
@@ -69,15 +69,9 @@ fn kept(text: &str, line: Range<usize>, mistake: usize) -> Range<usize> {
     if line.len() <= MOST {
         return line;
     }
-    let floor = |mut at: usize| {
-        while !text.is_char_boundary(at) {
-            at -= 1;
-        }
-        at
-    };
     let start = if line.contains(&mistake) { mistake.saturating_sub(BEFORE).max(line.start) } else { line.start };
     let end = (start + MOST).min(line.end);
-    floor(start)..floor(end)
+    text.floor_char_boundary(start)..text.floor_char_boundary(end)
 }
 
 impl SourceCode for Excerpt {

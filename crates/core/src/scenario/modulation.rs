@@ -2,7 +2,6 @@
 
 use super::cursor::{At, Table};
 use super::error::{Checked, Mistake};
-use super::value::Reason;
 use crate::mac::{Band, Mcs, McsError, Phy, TxVector, Width};
 use crate::units::{Bitrate, Duration};
 
@@ -87,7 +86,7 @@ pub(super) fn modulation(table: &Table, phy: Phy, band: Band, usual: ModulationD
             Some((index, _)) => format!("write mcs = {index}, the nearest that exists with these"),
             None => format!("write mcs, streams and width that {} has", phy.name()),
         };
-        table.blame(key, Reason { problem, fix })
+        table.wrong(key, problem, fix)
     })
 }
 
@@ -96,15 +95,13 @@ fn given(table: &Table, phy: Phy, band: Band) -> Checked<Given> {
     let width = table.optional::<Width>("width")?.map(|width| width.value);
     if width.is_some_and(|width| width > phy.widest(band)) {
         let problem = format!("{}: {}", phy.name(), McsError::Width(phy.widest(band)));
-        return Err(
-            table.blame("width", Reason { problem, fix: format!("write at most \"{}\"", phy.widest(band).name()) })
-        );
+        return Err(table.wrong("width", problem, format!("write at most \"{}\"", phy.widest(band).name())));
     }
     let guard_interval = table.optional::<Duration>("guard_interval")?.map(|guard| guard.value);
     let (known, names) = phy.guard_intervals();
     if let Some(guard) = guard_interval.filter(|guard| !known.contains(&guard.as_nanos())) {
         let problem = format!("{} has no guard interval of {guard}", phy.name());
-        return Err(table.blame("guard_interval", Reason { problem, fix: format!("write one of {names}") }));
+        return Err(table.wrong("guard_interval", problem, format!("write one of {names}")));
     }
     let mut streams = table.optional_within("streams", 1..=4)?.map(|streams: u32| streams as u8);
     // 802.11n numbers its MCSs through: 8 to 15 are 0 to 7 with two streams.
@@ -113,9 +110,8 @@ fn given(table: &Table, phy: Phy, band: Band) -> Checked<Given> {
     if let Some(number) = index.filter(|index| phy == Phy::N && *index > 7) {
         let own = number / 8 + 1;
         if let Some(other) = streams.filter(|streams| *streams != own) {
-            let problem = format!("MCS {number} of 802.11n has {own} streams, not {other}");
             let fix = format!("write mcs = {} for {other} streams, or remove `streams`", number % 8);
-            return Err(table.blame("mcs", Reason { problem, fix }));
+            return Err(table.wrong("mcs", format!("MCS {number} of 802.11n has {own} streams, not {other}"), fix));
         }
         (index, streams) = (Some(number % 8), Some(own));
     }
@@ -155,12 +151,12 @@ fn by_rate(
                 Some(nearest) => format!("the nearest is {}; write it, or mcs, streams and width", list(&[nearest])),
                 None => "write mcs, streams and width".to_owned(),
             };
-            Err(table.blame("rate", Reason { problem, fix }))
+            Err(table.wrong("rate", problem, fix))
         }
         several => {
             let problem = format!("{} modulations of {} have {}", several.len(), phy.name(), rate.value);
             let fix = format!("add streams, width or guard_interval, or write mcs: {}", list(several));
-            Err(table.blame("rate", Reason { problem, fix }))
+            Err(table.wrong("rate", problem, fix))
         }
     }
 }
@@ -189,5 +185,5 @@ pub(super) fn phy_rate(table: &Table, key: &str, phy: Phy) -> Checked<Option<Bit
     }
     let rates: Vec<_> = phy.rates_kbps().iter().map(|kbps| Bitrate::from_bps(kbps * 1000).to_string()).collect();
     let problem = format!("{} does not have {}", phy.name(), rate.value);
-    Err(table.blame(key, Reason { problem, fix: format!("write one of {}", rates.join(", ")) }))
+    Err(table.wrong(key, problem, format!("write one of {}", rates.join(", "))))
 }

@@ -9,7 +9,7 @@ use toml::de::DeTable;
 use super::cursor::{KnownKeys, Table};
 use super::defaults::Defaults;
 use super::error::{Checked, Mistake, ScenarioError};
-use super::{Scenario, access_point, ap, enforce, event, name, sections, station, tcp, traffic};
+use super::{Scenario, access_point, ap, enforce, event, name, qos, sections, station, tcp, traffic};
 
 /// The largest file that is read; a scenario is a page of text, and this keeps `/dev/zero` out of memory.
 const LARGEST_FILE: usize = 4 << 20;
@@ -18,6 +18,7 @@ const LARGEST_FILE: usize = 4 << 20;
 const KNOWN_KEYS: KnownKeys = &[
     ("[run]", sections::RUN),
     ("[radio]", sections::RADIO),
+    ("[radio]", qos::KEYS),
     ("[tcp], or in tcp = { .. } of a flow", tcp::KEYS),
     ("[[station]]", station::KEYS),
     ("[ap]", ap::AP),

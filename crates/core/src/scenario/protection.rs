@@ -4,7 +4,6 @@ use super::Preset;
 use super::cursor::Table;
 use super::error::Checked;
 use super::modulation::phy_rate;
-use super::value::Reason;
 use crate::mac::{Band, Phy};
 use crate::units::Bitrate;
 
@@ -22,21 +21,19 @@ pub(super) fn protection_rate(
     if !is_ofdm || !stations.iter().any(|station| station.is("phy", Phy::B.name())) {
         if radio.has("protection_rate") {
             let problem = format!("`protection_rate` in a cell of {} without stations of 802.11b", phy.name());
-            let fix =
-                "remove it, or write phy = \"802.11g\" in [radio] and phy = \"802.11b\" in a [[station]]".to_owned();
-            return Err(radio.blame("protection_rate", Reason { problem, fix }));
+            let fix = "remove it, or write phy = \"802.11g\" in [radio] and phy = \"802.11b\" in a [[station]]";
+            return Err(radio.wrong("protection_rate", problem, fix));
         }
         return Ok(None);
     }
     if preset != Preset::Standard {
-        let problem = match preset {
-            Preset::Ns2 => {
-                "`preset = \"ns2\"` with 802.11b and 802.11g in one cell, which ns-2 does not have".to_owned()
-            }
-            _ => format!("`preset = \"ns3\"` with 802.11b and {} in one cell, which was not compared", phy.name()),
+        let problem = if preset == Preset::Ns2 {
+            "`preset = \"ns2\"` with 802.11b and 802.11g in one cell, which ns-2 does not have".to_owned()
+        } else {
+            format!("`preset = \"ns3\"` with 802.11b and {} in one cell, which was not compared", phy.name())
         };
-        let fix = "leave `preset` out, or leave `phy = \"802.11b\"` out".to_owned();
-        return Err(root.table("run", "[run]")?.blame("preset", Reason { problem, fix }));
+        let fix = "leave `preset` out, or leave `phy = \"802.11b\"` out";
+        return Err(root.table("run", "[run]")?.wrong("preset", problem, fix));
     }
     Ok(Some(phy_rate(radio, "protection_rate", Phy::B)?.unwrap_or(Bitrate::mbps(2))))
 }

@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 
 use super::cursor::Table;
-use super::defaults::{RATES_OF_ERROR, RadioSection};
+use super::defaults::RadioSection;
 use super::edca::edca;
 use super::error::Checked;
 use super::modulation::{self, ModulationDefaults, phy_rate};
@@ -11,7 +11,7 @@ use super::protection::protection_rate;
 use super::value::{FromToml, Reason};
 use super::{Preset, QosRadio, Radio};
 use crate::mac::{Aggregation, Band, LONGEST_PPDU, Modulation, Phy, Preamble, TxVector};
-use crate::units::{Bitrate, Bytes, Duration, Probability};
+use crate::units::{Bitrate, Bytes, Duration};
 
 /// Keys of `[radio]` that the other PHYs have not.
 pub(super) const KEYS: &[&str] = &[
@@ -63,20 +63,23 @@ impl FromToml for Rts {
 }
 
 /// Reads `[radio]` with `phy`, which has MCSs. The keys are known to be good.
-pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Checked<RadioSection> {
+pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Checked<Radio> {
     if preset == Preset::Ns2 {
         let problem = format!("`preset = \"ns2\"` with {}, which ns-2 does not have", phy.name());
-        return Err(table.blame("phy", Reason { problem, fix: "write preset = \"ns3\", or leave `preset` out".into() }));
+        return Err(table.wrong("phy", problem, "write preset = \"ns3\", or leave `preset` out"));
     }
     let band = table.or("band", phy.usual_band())?;
     if !phy.is_in(band) {
         let problem = format!("{} is not in this band", phy.name());
-        return Err(table.blame("band", Reason { problem, fix: "write \"5 GHz\", or phy = \"802.11ax\"".into() }));
+        return Err(table.wrong("band", problem, "write \"5 GHz\", or phy = \"802.11ax\""));
     }
     let protection_rate = protection_rate(root, table, (phy, band), preset)?;
     if protection_rate.is_none() && table.has("preamble") {
-        let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
-        return Err(table.blame("preamble", Reason { problem, fix: "remove it".into() }));
+        return Err(table.wrong(
+            "preamble",
+            format!("an 802.11b preamble, but the PHY is {}", phy.name()),
+            "remove it",
+        ));
     }
     let data = modulation::modulation(table, phy, band, ModulationDefaults::of(phy, band))?;
     let Modulation::Mcs(mcs) = data.modulation() else { unreachable!("{} has MCSs", phy.name()) };
@@ -101,7 +104,7 @@ pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Ch
         retry_limit,
         lifetime,
     };
-    let radio = Radio {
+    Ok(Radio {
         phy,
         rate: data.rate(),
         basic_rate: phy_rate(table, "basic_rate", phy)?.unwrap_or(Bitrate::mbps(24)),
@@ -112,12 +115,6 @@ pub(super) fn radio(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Ch
         cw_min: None,
         cw_max: None,
         qos: Some(qos),
-    };
-    Ok(RadioSection {
-        radio,
-        mcs_named: table.has("mcs") || table.has("rate"),
-        frame_error: table.or("frame_error", Probability::ZERO)?,
-        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
     })
 }
 
@@ -177,7 +174,7 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
             .map(|phy| format!("\"{}\"", phy.name()))
             .collect();
         let problem = format!("a station of {} in this cell of {}", phy.name(), radio.phy.name());
-        return Err(table.blame("phy", Reason { problem, fix: format!("write one of {}", fitting.join(", ")) }));
+        return Err(table.wrong("phy", problem, format!("write one of {}", fitting.join(", "))));
     }
     if !phy.has_mcs() {
         refuse_keys(table, modulation::KEYS, phy)?;
@@ -191,7 +188,7 @@ pub(super) fn station(table: &Table, section: &RadioSection) -> Checked<Option<T
             let problem =
                 format!("a channel of {}, but that of the cell has {}", mcs.width.name(), qos.mcs.width.name());
             let fix = format!("write at most \"{}\", or a wider channel in [radio]", qos.mcs.width.name());
-            Err(table.blame(key, Reason { problem, fix }))
+            Err(table.wrong(key, problem, fix))
         }
         Modulation::Mcs(_) | Modulation::Rate(_) => Ok(Some(tx)),
     }
@@ -222,7 +219,7 @@ fn without_mcs(table: &Table, phy: Phy, radio: &Radio) -> Checked<Option<TxVecto
             "stations may differ where [radio] has 802.11g (then: 802.11b), or 802.11n, ac or ax (then: older ones of these)"
         }
     };
-    Err(table.blame("phy", Reason { problem, fix: fix.into() }))
+    Err(table.wrong("phy", problem, fix))
 }
 
 /// Whether a station of `phy` may be in a cell of `cell`: it is in the same band and not newer.
@@ -233,12 +230,7 @@ fn fits(phy: Phy, cell: Phy, band: Band) -> bool {
 
 /// Refuses keys that only PHYs with MCSs have.
 pub(super) fn refuse_keys(table: &Table, keys: &[&str], phy: Phy) -> Checked<()> {
-    match keys.iter().find(|key| table.has(key)) {
-        None => Ok(()),
-        Some(key) => {
-            let problem = format!("`{key}` with {}, which does not have it", phy.name());
-            let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]".to_owned();
-            Err(table.blame(key, Reason { problem, fix }))
-        }
-    }
+    let Some(key) = keys.iter().find(|key| table.has(key)) else { return Ok(()) };
+    let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]";
+    Err(table.wrong(key, format!("`{key}` with {}, which does not have it", phy.name()), fix))
 }

@@ -2,11 +2,11 @@
 
 use super::cursor::Table;
 use super::defaults::{LARGEST_QUEUE, MOST_REPLICAS, RATES_OF_ERROR, RadioSection};
-use super::error::{Checked, Mistake};
+use super::error::Checked;
 use super::modulation::phy_rate;
 use super::protection::protection_rate;
 use super::qos;
-use super::value::{AnyPhy, Reason};
+use super::value::AnyPhy;
 use super::{Preset, Radio, Run, Wire};
 use crate::mac::{Phy, Preamble};
 use crate::units::{Bitrate, Duration, Probability};
@@ -27,18 +27,6 @@ pub(super) const RADIO: &[&str] = &[
     "cw_max",
     "frame_error",
     "bit_error_rate",
-    "band",
-    "mcs",
-    "streams",
-    "width",
-    "guard_interval",
-    "aggregation",
-    "amsdu",
-    "bar",
-    "rts",
-    "txop",
-    "lifetime",
-    "edca",
 ];
 /// Most samples of one time series: they are kept in memory.
 const MOST_SAMPLES: u64 = 10_000_000;
@@ -50,15 +38,14 @@ pub(super) fn run(root: &Table) -> Checked<Run> {
     let given = table.required::<Duration>("duration", "[run] with duration = \"180 s\"")?;
     let duration = given.value;
     if duration == Duration::ZERO {
-        let reason = Reason { problem: "a run of no length".into(), fix: "write for example \"180 s\"".into() };
-        return Err(table.blame("duration", reason));
+        return Err(table.wrong("duration", "a run of no length", "write for example \"180 s\""));
     }
     let part = |n: u64| Duration::from_nanos(duration.as_nanos() / n);
     let warmup = table.or("warmup", part(6))?;
     if warmup >= duration {
-        let problem = format!("`warmup` in [run]: {warmup} leaves nothing of a duration of {duration}");
+        let problem = format!("{warmup} leaves nothing of a duration of {duration}");
         let fix = format!("write a warm-up below the duration, such as \"{}\"", part(10));
-        return Err(Mistake::new(&table.span_of("warmup"), problem, fix).and(&given.span, "the run's end"));
+        return Err(table.wrong("warmup", problem, fix).and(&given.span, "the run's end"));
     }
     let start_spread = table.within("start_spread", Duration::ZERO..=duration, Duration::from_secs(1).min(part(10)))?;
     let shortest = Duration::from_nanos((duration.as_nanos() / MOST_SAMPLES).max(1));
@@ -76,36 +63,43 @@ pub(super) fn run(root: &Table) -> Checked<Run> {
 /// Reads `[radio]`.
 pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     let table = root.table("radio", "[radio]")?;
-    table.allow(RADIO)?;
+    table.allow(&[RADIO, qos::KEYS].concat())?;
     let phy = table.or("phy", AnyPhy(Phy::B))?.0;
-    if phy.has_mcs() {
-        return qos::radio(root, &table, phy, preset);
-    }
-    qos::refuse_keys(&table, qos::KEYS, phy)?;
+    let radio =
+        if phy.has_mcs() { qos::radio(root, &table, phy, preset)? } else { without_mcs(root, &table, phy, preset)? };
+    Ok(RadioSection {
+        radio,
+        mcs_named: phy.has_mcs() && (table.has("mcs") || table.has("rate")),
+        frame_error: table.or("frame_error", Probability::ZERO)?,
+        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
+    })
+}
+
+/// The radio of 802.11a, b or g.
+fn without_mcs(root: &Table, table: &Table, phy: Phy, preset: Preset) -> Checked<Radio> {
+    qos::refuse_keys(table, qos::KEYS, phy)?;
     if preset == Preset::Ns3 {
         let problem = format!("`preset = \"ns3\"` with {}", phy.name());
-        let fix = "write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\", or another preset".to_owned();
-        let (place, key) = if table.has("phy") { (&table, "phy") } else { (&root.table("run", "[run]")?, "preset") };
-        return Err(place.blame(key, Reason { problem, fix }));
+        let fix = "write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\", or another preset";
+        let (place, key) = if table.has("phy") { (table, "phy") } else { (&root.table("run", "[run]")?, "preset") };
+        return Err(place.wrong(key, problem, fix));
     }
     let highest = phy.rates_kbps().last().map_or(Bitrate::mbps(1), |kbps| Bitrate::from_bps(kbps * 1000));
-    let rate = phy_rate(&table, "rate", phy)?.unwrap_or(highest);
-    let basic_rate = phy_rate(&table, "basic_rate", phy)?;
+    let rate = phy_rate(table, "rate", phy)?.unwrap_or(highest);
+    let basic_rate = phy_rate(table, "basic_rate", phy)?;
     if let Some(basic) = basic_rate.filter(|basic| *basic > rate) {
-        let problem = format!("`basic_rate` in [radio]: {basic} is above the data rate of {rate}");
         let fix = format!("write at most \"{rate}\", or raise `rate`: every frame can be sent at a basic rate");
-        return Err(Mistake::new(&table.span_of("basic_rate"), problem, fix));
+        return Err(table.wrong("basic_rate", format!("{basic} is above the data rate of {rate}"), fix));
     }
     let usual_basic = match (phy, preset) {
         (Phy::B, Preset::Ns2) => Bitrate::mbps(1),
         (Phy::B, Preset::Standard | Preset::Ns3) => Bitrate::mbps(2),
         (Phy::A | Phy::G | Phy::N | Phy::Ac | Phy::Ax, _) => Bitrate::mbps(24),
     };
-    let protection_rate = protection_rate(root, &table, (phy, phy.usual_band()), preset)?;
+    let protection_rate = protection_rate(root, table, (phy, phy.usual_band()), preset)?;
     if phy != Phy::B && protection_rate.is_none() && table.has("preamble") {
-        let problem = format!("an 802.11b preamble, but the PHY is {}", phy.name());
         let fix = format!("remove it: {} has one preamble only; or write phy = \"802.11b\"", phy.name());
-        return Err(table.blame("preamble", Reason { problem, fix }));
+        return Err(table.wrong("preamble", format!("an 802.11b preamble, but the PHY is {}", phy.name()), fix));
     }
     let radio = Radio {
         phy,
@@ -123,14 +117,9 @@ pub(super) fn radio(root: &Table, preset: Preset) -> Checked<RadioSection> {
     if cw_min > cw_max {
         let key = if radio.cw_min.is_some() { "cw_min" } else { "cw_max" };
         let problem = format!("the smallest contention window, {cw_min}, is above the largest, {cw_max}");
-        return Err(table.blame(key, Reason { problem, fix: "write cw_min and cw_max with cw_min <= cw_max".into() }));
+        return Err(table.wrong(key, problem, "write cw_min and cw_max with cw_min <= cw_max"));
     }
-    Ok(RadioSection {
-        radio,
-        mcs_named: false,
-        frame_error: table.or("frame_error", Probability::ZERO)?,
-        bit_error_rate: table.within("bit_error_rate", RATES_OF_ERROR, 0.0)?,
-    })
+    Ok(radio)
 }
 
 /// Reads `[wire]`. Behind a modern AP is gigabit Ethernet; at 100 Mbit/s the wire, not the cell, would be what is shared.

@@ -8,7 +8,6 @@ use super::error::{Checked, Mistake, Span};
 use super::modulation::phy_rate;
 use super::name::checked_name;
 use super::qos;
-use super::value::Reason;
 use super::{Flow, Station, access_point, queue, traffic};
 
 /// Keys of `[[station]]`.
@@ -41,8 +40,7 @@ pub(super) fn stations(root: &Table, defaults: &Defaults) -> Checked<Vec<Station
     const EXAMPLE: &str = "[[station]] with name = \"sta1\" and flows = [{ direction = \"down\" }]";
     let tables = root.tables("station", "[[station]]", EXAMPLE)?.unwrap_or_default();
     if tables.is_empty() {
-        let fix = format!("add {EXAMPLE}");
-        return Err(Mistake::new(&root.span_of("station"), "the scenario has no station", fix));
+        return Err(Mistake::new(&root.span_of("station"), "the scenario has no station", format!("add {EXAMPLE}")));
     }
     let mut stations = Vec::new();
     let mut taken = BTreeMap::new();
@@ -66,14 +64,9 @@ pub(super) fn stations(root: &Table, defaults: &Defaults) -> Checked<Vec<Station
 
 /// Notes that `own` is taken, or refuses it if it was.
 fn claim(taken: &mut BTreeMap<String, Span>, own: &str, name: &At<String>) -> Checked<()> {
-    match taken.insert(own.to_owned(), name.span.clone()) {
-        None => Ok(()),
-        Some(first) => {
-            let problem = format!("two stations have the name `{own}`");
-            let fix = "give each a name of its own; `count = N` names stations name-1 to name-N";
-            Err(Mistake::new(&name.span, problem, fix).and(&first, "first one"))
-        }
-    }
+    let Some(first) = taken.insert(own.to_owned(), name.span.clone()) else { return Ok(()) };
+    let fix = "give each a name of its own; `count = N` names stations name-1 to name-N";
+    Err(Mistake::new(&name.span, format!("two stations have the name `{own}`"), fix).and(&first, "first one"))
 }
 
 fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)> {
@@ -123,9 +116,5 @@ fn flows(station: &Table, defaults: &Defaults) -> Checked<Vec<Flow>> {
 fn too_many(table: &Table, number: u64) -> Mistake {
     let problem = format!("this makes {number} stations or flows, more than {MOST_FLOWS}");
     let fix = format!("lower `count`: a scenario has at most {MOST_FLOWS} stations and {MOST_FLOWS} flows");
-    if table.has("count") {
-        table.blame("count", Reason { problem, fix })
-    } else {
-        Mistake::new(table.span(), problem, fix)
-    }
+    if table.has("count") { table.wrong("count", problem, fix) } else { Mistake::new(table.span(), problem, fix) }
 }

@@ -2,7 +2,6 @@
 
 use super::cursor::Table;
 use super::error::{Checked, Mistake};
-use super::value::Reason;
 use super::{Preset, Radio};
 use crate::tcp::{Profile, TcpParams, Variant};
 use crate::units::{Bytes, Duration};
@@ -98,18 +97,13 @@ fn profile(table: &Table, base: TcpParams) -> Checked<TcpParams> {
     if profile == Profile::Rfc {
         return Ok(base);
     }
-    let blame = |key: &str, problem: String, fix: String| Err(table.blame(key, Reason { problem, fix }));
     if base.preset == Preset::Ns2 {
-        let problem = "`profile = \"linux\"` with `preset = \"ns2\"`: they are different hosts".to_owned();
-        return blame("profile", problem, "leave one of them out".to_owned());
+        let problem = "`profile = \"linux\"` with `preset = \"ns2\"`: they are different hosts";
+        return Err(table.wrong("profile", problem, "leave one of them out"));
     }
-    match OF_RFC.iter().find(|key| table.has(key)) {
-        Some(key) => {
-            let problem = format!("`{key}` with `profile = \"linux\"`, which decides it");
-            blame(key, problem, format!("remove `{key}`, or write profile = \"rfc\""))
-        }
-        None => Ok(base),
-    }
+    let Some(key) = OF_RFC.iter().find(|key| table.has(key)) else { return Ok(base) };
+    let problem = format!("`{key}` with `profile = \"linux\"`, which decides it");
+    Err(table.wrong(key, problem, format!("remove `{key}`, or write profile = \"rfc\"")))
 }
 
 /// BBR needs the samples of rates that Linux' sender takes.
@@ -117,8 +111,8 @@ fn check_variant(table: &Table, params: &TcpParams) -> Checked<()> {
     if params.variant != Variant::Bbr || params.profile == Profile::Linux {
         return Ok(());
     }
-    let problem = "`variant = \"bbr\"` with `profile = \"rfc\"`, which measures no delivery rates".to_owned();
-    Err(table.blame("variant", Reason { problem, fix: "write profile = \"linux\" beside it".to_owned() }))
+    let problem = "`variant = \"bbr\"` with `profile = \"rfc\"`, which measures no delivery rates";
+    Err(table.wrong("variant", problem, "write profile = \"linux\" beside it"))
 }
 
 fn check_window(table: &Table, params: &TcpParams) -> Checked<()> {
@@ -129,7 +123,7 @@ fn check_window(table: &Table, params: &TcpParams) -> Checked<()> {
     let key = if table.has("window") { "window" } else { "mss" };
     let problem = format!("{} segments of {} B are more than TCP can announce, 1 GiB", params.window, params.mss);
     let fix = format!("write a window of at most {} packets", LARGEST_WINDOW / u64::from(params.mss));
-    Err(table.blame(key, Reason { problem, fix }))
+    Err(table.wrong(key, problem, fix))
 }
 
 fn check_timeouts(table: &Table, params: &TcpParams) -> Checked<()> {

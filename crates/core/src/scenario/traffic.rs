@@ -2,8 +2,7 @@
 
 use super::cursor::{Kind, Table};
 use super::defaults::{Defaults, MOST_FLOWS};
-use super::error::{Checked, Mistake};
-use super::value::Reason;
+use super::error::Checked;
 use super::{Flow, Traffic, sections, tcp};
 use crate::packet::{Category, Direction, QUIC_IP_HEADER, UDP_IP_HEADER};
 use crate::tcp::{TcpParams, Variant};
@@ -38,24 +37,24 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
     let start = table.or("start", Duration::ZERO)?;
     if start >= duration {
         let problem = format!("{start} is not before the run's end at {duration}");
-        return Err(table.blame("start", Reason { problem, fix: format!("write a start below {duration}") }));
+        return Err(table.wrong("start", problem, format!("write a start below {duration}")));
     }
-    let stop = table.optional::<Duration>("stop")?;
-    if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= start) {
-        let problem = format!("`stop` in a flow: {} is not after its start at {start}", stop.value);
-        return Err(Mistake::new(&stop.span, problem, format!("write a stop above {start}"))
-            .and(&table.span_of("start"), "the flow starts here"));
+    let stop = table.optional::<Duration>("stop")?.map(|stop| stop.value);
+    if let Some(stop) = stop.filter(|stop| *stop <= start) {
+        let problem = format!("{stop} is not after its start at {start}");
+        let mistake = table.wrong("stop", problem, format!("write a stop above {start}"));
+        return Err(mistake.and(&table.span_of("start"), "the flow starts here"));
     }
     let latest = start + defaults.run.start_spread;
-    if let Some(stop) = stop.as_ref().filter(|stop| stop.value <= latest) {
-        let problem = format!("`stop` in a flow: {} may come before its start, which is up to {latest}", stop.value);
+    if let Some(stop) = stop.filter(|stop| *stop <= latest) {
+        let problem = format!("{stop} may come before its start, which is up to {latest}");
         let fix = format!("write a stop above {latest}, or `start_spread = \"0 s\"` in [run]");
-        return Err(Mistake::new(&stop.span, problem, fix));
+        return Err(table.wrong("stop", problem, fix));
     }
     if defaults.radio.radio.qos.is_none() && table.has("category") {
         let problem = format!("{} has no access categories", defaults.radio.radio.phy.name());
-        let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]".to_owned();
-        return Err(table.blame("category", Reason { problem, fix }));
+        let fix = "remove it, or write phy = \"802.11n\", \"802.11ac\" or \"802.11ax\" in [radio]";
+        return Err(table.wrong("category", problem, fix));
     }
     let wire = table.table("wire", "the flow's wire")?;
     let traffic = (kind.read)(table)?;
@@ -67,7 +66,7 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
             _ => tcp::params(&table.table("tcp", "the flow's tcp")?, defaults.tcp)?,
         },
         start,
-        stop: stop.map(|stop| stop.value),
+        stop,
         wire: if table.has("wire") { Some(sections::wire_with(&wire, defaults.wire)?) } else { None },
         category: table.or("category", Category::BestEffort)?,
     };
@@ -90,8 +89,8 @@ fn files(table: &Table) -> Checked<Traffic> {
 fn quic(table: &Table) -> Checked<TcpParams> {
     let variant = table.or("variant", Variant::Cubic)?;
     if variant == Variant::Reno {
-        let problem = "`variant = \"reno\"` in a QUIC flow, whose recovery is that of NewReno (RFC 9002)".to_owned();
-        return Err(table.blame("variant", Reason { problem, fix: "write variant = \"newreno\"".to_owned() }));
+        let problem = "`variant = \"reno\"` in a QUIC flow, whose recovery is that of NewReno (RFC 9002)";
+        return Err(table.wrong("variant", problem, "write variant = \"newreno\""));
     }
     let payload = table.within("payload", LEAST_QUIC..=LARGEST_DATAGRAM, USUAL_DATAGRAM)?;
     Ok(TcpParams::quic(variant, (payload.0 - (QUIC_IP_HEADER - UDP_IP_HEADER)) as u32))
@@ -104,7 +103,7 @@ fn udp(table: &Table) -> Checked<Traffic> {
     if payload.time_at(rate.value) < Duration::from_micros(1) {
         let problem = format!("{} in datagrams of {payload} is more than one a microsecond", rate.value);
         let fix = "write a lower rate or a larger payload; leave `rate` out for a flow that always has a packet";
-        return Err(table.blame("rate", Reason { problem, fix: fix.into() }));
+        return Err(table.wrong("rate", problem, fix));
     }
     Ok(Traffic::UdpCbr { payload, rate: rate.value })
 }
