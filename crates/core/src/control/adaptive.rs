@@ -17,10 +17,10 @@ use super::descent::Descents;
 use super::drop::{CapacityDrop, Phase};
 use super::lowered::{RoundTrip, WATCHED};
 use super::occupancy::Occupancy;
-use super::prober::{Probe, Prober};
+use super::prober::Prober;
 use super::signal::{ONE_SIDED, Signal};
 use super::trial::Trials;
-use super::{ControlStats, Decision, Reason, State, StationView};
+use super::{Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
 /// The cell carries more than the largest C when that has held packets back for so long.
@@ -126,7 +126,7 @@ pub struct Adaptive {
     pub(super) ceiling: Option<Ceiling>,
     /// Since when C is the largest, packets wait for it all the same, and the cell has no queue.
     bound_since: Option<Instant>,
-    decisions: VecDeque<Decision>,
+    pub(super) decisions: VecDeque<Decision>,
 }
 
 impl Adaptive {
@@ -222,21 +222,6 @@ impl Adaptive {
         }
         self.newest_sent_at = self.newest_sent_at.max(sent_at);
         self.is_news = true;
-    }
-
-    /// A probe to send now.
-    pub fn poll_probe(&mut self) -> Option<Probe> {
-        self.prober.poll_probe()
-    }
-
-    /// What was decided.
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
-    }
-
-    /// Counters since the start.
-    pub const fn stats(&self) -> ControlStats {
-        self.prober.stats
     }
 
     fn decide(&mut self, now: Instant) {

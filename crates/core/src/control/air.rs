@@ -57,8 +57,8 @@ pub struct Air {
     per_byte: Option<f64>,
     /// Share of the air that went to bytes which bypass the box, lately.
     bypassing: f64,
-    stats: ControlStats,
-    decisions: VecDeque<Decision>,
+    pub(super) stats: ControlStats,
+    pub(super) decisions: VecDeque<Decision>,
 }
 
 /// Bytes of a station: through the box, and past it.
@@ -103,16 +103,6 @@ impl Air {
     pub fn grow(&mut self, stations: usize) {
         let stations = stations.max(self.counted.len());
         self.counted.resize(stations, Counted::default());
-    }
-
-    /// What was decided.
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
-    }
-
-    /// Counters since the start.
-    pub const fn stats(&self) -> ControlStats {
-        self.stats
     }
 
     /// Bytes of each station since the last look.

@@ -5,12 +5,11 @@
 //! that is a little lower lets a small queue drain. It does not where C is far above: then the first time, and each third, C goes down a step of a
 //! [descent](super::descent), and round trips tell.
 
-use super::Reason;
-use super::State;
 use super::adaptive::Adaptive;
 use super::descent::Cause;
 use super::signal::ONE_SIDED;
 use super::trial::PROVEN;
+use super::{Reason, State};
 use crate::units::{Duration, Instant};
 
 /// How often C is lower, for how long, and what it is then.

@@ -21,10 +21,10 @@ use super::lowered::{
 };
 use super::occupancy::Occupancy;
 use super::phase::Phase;
-use super::prober::{Probe, Prober};
+use super::prober::Prober;
 use super::room::{Next, Raised, Room};
 use super::signal::{ONE_SIDED, Signal};
-use super::{ControlStats, Decision, Reason, State, StationView};
+use super::{Decision, Reason, State, StationView};
 use crate::units::{Bitrate, Duration, Instant};
 
 /// Time between two looks, and while round trips are measured.
@@ -56,7 +56,7 @@ pub struct Guard {
     c: f64,
     phase: Phase,
     next_tick: Instant,
-    prober: Prober,
+    pub(super) prober: Prober,
     signal: Signal,
     delays: Delays,
     occupancy: Occupancy,
@@ -83,7 +83,7 @@ pub struct Guard {
     room: Room,
     /// What passed above the user's C in the trial at work, in seconds at that C.
     owed: f64,
-    decisions: VecDeque<Decision>,
+    pub(super) decisions: VecDeque<Decision>,
 }
 
 impl Guard {
@@ -128,21 +128,6 @@ impl Guard {
     /// When the next look is due.
     pub const fn poll_timeout(&self) -> Instant {
         self.next_tick
-    }
-
-    /// A probe to send now.
-    pub fn poll_probe(&mut self) -> Option<Probe> {
-        self.prober.poll_probe()
-    }
-
-    /// What was decided.
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
-    }
-
-    /// Counters since the start.
-    pub const fn stats(&self) -> ControlStats {
-        self.prober.stats
     }
 
     /// Makes room for more stations.

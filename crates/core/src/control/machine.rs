@@ -58,6 +58,19 @@ pub enum CapacityController {
     Air(Box<Air>),
 }
 
+/// Asks the machine at work; a C that never changes answers for itself.
+macro_rules! ask {
+    ($controller:expr, $rate:pat => $fixed:expr, $machine:ident => $answer:expr) => {
+        match $controller {
+            CapacityController::Fixed($rate) => $fixed,
+            CapacityController::Guarded($machine) => $answer,
+            CapacityController::Wce($machine) => $answer,
+            CapacityController::Adaptive($machine) => $answer,
+            CapacityController::Air($machine) => $answer,
+        }
+    };
+}
+
 impl CapacityController {
     /// The machine that `params` describe, for `stations` stations.
     pub fn new(params: &CapacityParams, stations: usize, rng: Rng) -> Self {
@@ -69,6 +82,10 @@ impl CapacityController {
             }
             CapacityParams::Air(params) => CapacityController::Air(Box::new(Air::new(*params, stations))),
         }
+    }
+
+    fn adaptive(&self) -> Option<&Adaptive> {
+        if let CapacityController::Adaptive(adaptive) = self { Some(adaptive) } else { None }
     }
 
     /// A C of `rate` that is watched over: see [`Guard`].
@@ -121,35 +138,17 @@ impl CapacityController {
 
     /// C.
     pub fn capacity(&self) -> Bitrate {
-        match self {
-            CapacityController::Fixed(rate) => *rate,
-            CapacityController::Guarded(guard) => guard.capacity(),
-            CapacityController::Wce(wce) => wce.capacity(),
-            CapacityController::Adaptive(adaptive) => adaptive.capacity(),
-            CapacityController::Air(air) => air.capacity(),
-        }
+        ask!(self, rate => *rate, machine => machine.capacity())
     }
 
     /// When to call [`Self::handle_timeout`]; `None`: never.
     pub fn poll_timeout(&self) -> Option<Instant> {
-        match self {
-            CapacityController::Fixed(_) => None,
-            CapacityController::Guarded(guard) => Some(guard.poll_timeout()),
-            CapacityController::Wce(wce) => Some(wce.poll_timeout()),
-            CapacityController::Adaptive(adaptive) => Some(adaptive.poll_timeout()),
-            CapacityController::Air(air) => Some(air.poll_timeout()),
-        }
+        ask!(self, _ => None, machine => Some(machine.poll_timeout()))
     }
 
     /// Does what is due at `now`.
     pub fn handle_timeout(&mut self, now: Instant, stations: &[StationView]) {
-        match self {
-            CapacityController::Fixed(_) => {}
-            CapacityController::Guarded(guard) => guard.handle_timeout(now, stations),
-            CapacityController::Wce(wce) => wce.handle_timeout(now, stations),
-            CapacityController::Adaptive(adaptive) => adaptive.handle_timeout(now, stations),
-            CapacityController::Air(air) => air.handle_timeout(now, stations),
-        }
+        ask!(self, _ => {}, machine => machine.handle_timeout(now, stations));
     }
 
     /// The reply to probe `id` is back. A reply that comes after its probe was given up is ignored.
@@ -166,48 +165,30 @@ impl CapacityController {
     pub fn poll_probe(&mut self) -> Option<Probe> {
         match self {
             CapacityController::Fixed(_) | CapacityController::Air(_) => None,
-            CapacityController::Guarded(guard) => guard.poll_probe(),
-            CapacityController::Wce(wce) => wce.poll_probe(),
-            CapacityController::Adaptive(adaptive) => adaptive.poll_probe(),
+            CapacityController::Guarded(guard) => guard.prober.poll_probe(),
+            CapacityController::Wce(wce) => wce.prober.poll_probe(),
+            CapacityController::Adaptive(adaptive) => adaptive.prober.poll_probe(),
         }
     }
 
     /// What was decided.
     pub fn poll_decision(&mut self) -> Option<Decision> {
-        match self {
-            CapacityController::Fixed(_) => None,
-            CapacityController::Guarded(guard) => guard.poll_decision(),
-            CapacityController::Wce(wce) => wce.poll_decision(),
-            CapacityController::Adaptive(adaptive) => adaptive.poll_decision(),
-            CapacityController::Air(air) => air.poll_decision(),
-        }
+        ask!(self, _ => None, machine => machine.decisions.pop_front())
     }
 
     /// Makes room for `stations` stations, if that is more than before; those that are known keep their positions.
     pub fn grow(&mut self, stations: usize) {
-        match self {
-            CapacityController::Fixed(_) => {}
-            CapacityController::Guarded(guard) => guard.grow(stations),
-            CapacityController::Wce(wce) => wce.grow(stations),
-            CapacityController::Adaptive(adaptive) => adaptive.grow(stations),
-            CapacityController::Air(air) => air.grow(stations),
-        }
+        ask!(self, _ => {}, machine => machine.grow(stations));
     }
 
     /// What the next machine of the same cell should know, if this one learns anything.
     pub fn keep(&self) -> Option<Kept> {
-        match self {
-            CapacityController::Adaptive(adaptive) => adaptive.keep(),
-            _ => None,
-        }
+        self.adaptive()?.keep()
     }
 
     /// What it would go on with, if it should forget what it is shown from now on; see [`recount`](Self::recount).
     pub fn settled(&self) -> Option<Kept> {
-        match self {
-            CapacityController::Adaptive(adaptive) => Some(adaptive.settled()),
-            _ => None,
-        }
+        Some(self.adaptive()?.settled())
     }
 
     /// The counters missed what passed for a while that ends `now`: rules or classes of the box had been taken away. `kept` is
@@ -239,23 +220,17 @@ impl CapacityController {
     /// Median over the stations of the last round-trip times above their baselines, as far as they are fresh at `now`.
     /// `None`: no answer is fresh, or the machine keeps no baselines.
     pub fn delay(&self, now: Instant) -> Option<Duration> {
-        match self {
-            CapacityController::Adaptive(adaptive) => adaptive.delay(now),
-            CapacityController::Fixed(_)
-            | CapacityController::Guarded(_)
-            | CapacityController::Wce(_)
-            | CapacityController::Air(_) => None,
-        }
+        self.adaptive()?.delay(now)
     }
 
     /// Counters since the start.
     pub fn stats(&self) -> ControlStats {
         match self {
             CapacityController::Fixed(_) => ControlStats::default(),
-            CapacityController::Guarded(guard) => guard.stats(),
-            CapacityController::Wce(wce) => wce.stats(),
-            CapacityController::Adaptive(adaptive) => adaptive.stats(),
-            CapacityController::Air(air) => air.stats(),
+            CapacityController::Guarded(guard) => guard.prober.stats,
+            CapacityController::Wce(wce) => wce.prober.stats,
+            CapacityController::Adaptive(adaptive) => adaptive.prober.stats,
+            CapacityController::Air(air) => air.stats,
         }
     }
 }

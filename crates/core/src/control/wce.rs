@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use super::prober::{Probe, Prober};
-use super::{ControlStats, Decision, Reason, State, StationView};
+use super::prober::Prober;
+use super::{Decision, Reason, State, StationView};
 use crate::rng::Rng;
 use crate::units::{Bitrate, Bytes, Duration, Instant};
 
@@ -63,7 +63,7 @@ pub struct Wce {
     params: WceParams,
     capacity: Bitrate,
     next_probe: Instant,
-    prober: Prober,
+    pub(super) prober: Prober,
     /// Seeded by [`Wce::reseed`] where the machine was read from a log.
     #[serde(skip)]
     rng: Rng,
@@ -74,7 +74,7 @@ pub struct Wce {
     /// Minimum of the current group of samples, and their number.
     group: (Duration, u32),
     base: Duration,
-    decisions: VecDeque<Decision>,
+    pub(super) decisions: VecDeque<Decision>,
 }
 
 impl Wce {
@@ -142,21 +142,6 @@ impl Wce {
         if let Some(probe) = self.prober.take(id) {
             self.sample(now, now - probe.sent_at, false);
         }
-    }
-
-    /// A probe to send now.
-    pub fn poll_probe(&mut self) -> Option<Probe> {
-        self.prober.poll_probe()
-    }
-
-    /// What was decided.
-    pub fn poll_decision(&mut self) -> Option<Decision> {
-        self.decisions.pop_front()
-    }
-
-    /// Counters since the start.
-    pub const fn stats(&self) -> ControlStats {
-        self.prober.stats
     }
 
     /// App. IV: the RTT of a station with greedy uplink UDP says nothing about C.

@@ -14,9 +14,9 @@ fn ms(ms: u64) -> Instant {
 fn ask(wce: &mut Wce, rtt: u64) -> Option<Decision> {
     let at = wce.poll_timeout();
     wce.handle_timeout(at, &[StationView::default()]);
-    let probe = wce.poll_probe().expect("due");
+    let probe = wce.prober.poll_probe().expect("due");
     wce.handle_reply(at + Duration::from_millis(rtt), probe.id);
-    wce.poll_decision()
+    wce.decisions.pop_front()
 }
 
 #[test]
@@ -38,12 +38,12 @@ fn thresholds_and_steps_are_the_published_ones() {
 fn a_probe_every_200_ms_one_at_a_time_and_a_lost_one_counts_as_a_second() {
     let mut wce = Wce::new(WceParams::default(), 1, Rng::fork(1, "wce"));
     wce.handle_timeout(ms(0), &[StationView::default()]);
-    assert!(wce.poll_probe().is_some());
+    assert!(wce.prober.poll_probe().is_some());
     assert_eq!(wce.poll_timeout(), ms(1000), "nothing before the reply or the loss");
     wce.handle_timeout(ms(1000), &[StationView::default()]);
-    assert_eq!(wce.poll_decision().unwrap().reason, Reason::ProbeLost);
+    assert_eq!(wce.decisions.pop_front().unwrap().reason, Reason::ProbeLost);
     assert_eq!(wce.capacity().as_bps(), 4_800_000);
-    assert!(wce.poll_probe().is_some());
+    assert!(wce.prober.poll_probe().is_some());
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_station_with_uplink_udp_is_not_asked() {
         views[0].totals = Totals { up: sent, up_bypassing: sent, ..Totals::default() };
         let at = wce.poll_timeout();
         wce.handle_timeout(at, &views);
-        let probe = wce.poll_probe().expect("the other station is asked");
+        let probe = wce.prober.poll_probe().expect("the other station is asked");
         assert_eq!(probe.station.station_index(), Some(1));
         wce.handle_reply(at + Duration::from_millis(20), probe.id);
     }
