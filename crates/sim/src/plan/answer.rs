@@ -227,7 +227,7 @@ fn row(scenario: &Scenario, outcome: &Outcome) -> Row {
     // The report was made in brief: this is what the proof ran.
     let ran = Scenario { run: outcome.run, ..changed.clone() };
     report.scenario = serde_json::to_value(&ran).unwrap_or_default();
-    report.fingerprint.clone_from(outcome.fingerprint());
+    report.fingerprint.clone_from(&outcome.fingerprint);
     Row {
         meets: outcome.meets,
         least: outcome.least.clone(),

@@ -7,6 +7,7 @@ use super::family::{
     MODERN_PAIRS, MODERN_WEIGHTS, ONE_WEIGHTED, PAIRS, SENDERS_AND_HELD, SOME_CAPPED, WEIGHED_AND_HELD,
     WEIGHED_AND_LEFT, WEIGHED_AND_LEFT_BESIDE_LINUX, WEIGHTS, WEIGHTS_BESIDE_LINUX,
 };
+use super::outcome::distinct;
 use super::ranges::Ranges;
 
 /// Points of a family along each diagonal of its cube that are looked at for one that can be deployed.
@@ -69,11 +70,6 @@ pub(crate) fn families(deploy: Option<Deploy>, ranges: &Ranges) -> (Vec<&'static
         }
     }
     // Two families have one name: of what a goal wants for the weak, and of what they keep without.
-    let mut named: Vec<&str> = tried.iter().map(|family: &&Family| family.name).collect();
-    left_out.retain(|name| {
-        let is_new = !named.contains(name);
-        named.push(name);
-        is_new
-    });
-    (tried, left_out)
+    left_out.retain(|name| !tried.iter().any(|family: &&Family| family.name == *name));
+    (tried, distinct(left_out, |a, b| a == b))
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::outcome::Outcome;
+use super::outcome::{Outcome, distinct};
 
 /// Differences below this share are none: simulation is not that sure.
 const ALIKE: f64 = 0.01;
@@ -70,19 +70,13 @@ fn distance(a: [f64; 3], b: [f64; 3]) -> f64 {
 pub(crate) fn best_of_families(all: &[Outcome]) -> Vec<&Outcome> {
     let mut ranked: Vec<&Outcome> = all.iter().collect();
     ranked.sort_by(|a, b| better_first(a, b));
-    let mut families: Vec<&str> = Vec::new();
-    ranked.retain(|outcome| {
-        let is_first = !families.contains(&outcome.family);
-        families.push(outcome.family);
-        is_first
-    });
-    ranked
+    distinct(ranked, |a, b| a.family == b.family)
 }
 
 /// A longer look counts before a short one, which flatters.
 fn better_first(a: &Outcome, b: &Outcome) -> Ordering {
     let class = |outcome: &Outcome| (!outcome.meets, !outcome.starved.is_nobody(), outcome.rung == 0);
-    let nearer = || if a.meets && b.meets { Ordering::Equal } else { a.shortfall().total_cmp(&b.shortfall()) };
+    let nearer = || if a.meets && b.meets { Ordering::Equal } else { a.shortfall.total_cmp(&b.shortfall) };
     class(a).cmp(&class(b)).then_with(nearer).then(b.utility().total_cmp(&a.utility()))
 }
 

@@ -47,6 +47,7 @@ pub(crate) struct Outcome {
     pub(crate) means_met: Vec<bool>,
     pub(super) seems_met: bool,
     pub(crate) meets: bool,
+    /// Sum of the misses, in tolerances; who starves counts ten.
     pub(super) shortfall: f64,
     /// How far a proof, whose intervals are narrower, may find it from the requirements.
     pub(super) may_lack: f64,
@@ -119,10 +120,6 @@ impl Outcome {
         self.own_time = Some(own.as_own_time());
     }
 
-    pub(crate) fn fingerprint(&self) -> &String {
-        &self.fingerprint
-    }
-
     /// Whether a proof, which has more replicas, may well find that it meets the requirements.
     pub(super) fn is_likely(&self) -> bool {
         self.meets || self.may_lack <= 0.0
@@ -132,11 +129,6 @@ impl Outcome {
     pub(crate) fn is_fragile(&self) -> bool {
         let is_wce = |own: &BoxChange| matches!(own.capacity, CapacityParams::Wce(_));
         self.change.enforce.as_ref().is_some_and(is_wce)
-    }
-
-    /// Sum of the misses, in tolerances; who starves counts ten.
-    pub(crate) fn shortfall(&self) -> f64 {
-        self.shortfall
     }
 
     /// What a plan is worth among those of about the same goodput: a fifth of the logarithm of Jain's index, 1 % for each
@@ -161,4 +153,15 @@ pub(super) fn deployable<'a>(first: &Outcome, proved: &'a [Outcome], gear: Gear)
     }
     let today = proved.iter().filter(|outcome| outcome.meets && can_be_had(outcome));
     today.max_by(|a, b| a.utility().total_cmp(&b.utility()))
+}
+
+/// The first of all that are the same.
+pub(super) fn distinct<T>(all: impl IntoIterator<Item = T>, same: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for one in all {
+        if !kept.iter().any(|known| same(known, &one)) {
+            kept.push(one);
+        }
+    }
+    kept
 }

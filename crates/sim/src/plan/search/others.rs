@@ -6,7 +6,7 @@ use super::proposals::{self, children, unseen};
 use super::rank::{CLOSEST, best_goodput, by_goodput, most_goodput_between, recommended};
 use super::rung::{PROOF, THIRD};
 use super::{Search, proposal, without};
-use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S, distinct};
 
 /// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
 const OTHERS: usize = 2;
@@ -55,7 +55,8 @@ impl Search<'_> {
                 if is_wanted(&best) || (is_tuned && has > f64::NEG_INFINITY) {
                     continue;
                 }
-                let known = latest(third.iter().chain(second).chain(seen));
+                // Each change once, as its longest look shows it.
+                let known = distinct(third.iter().chain(second).chain(seen), |a, b| a.change == b.change);
                 let mut known: Vec<&Outcome> = known.into_iter().filter(|o| seems(o) && is_wanted(o)).collect();
                 if is_tuned {
                     known.sort_by(|a, b| b.goodput.total_cmp(&a.goodput));
@@ -89,7 +90,7 @@ impl Search<'_> {
         self.look(&again[..again.len().min(LOOKED_AT)], THIRD, third)?;
         let mut closest = without(third, proved);
         closest.retain(|outcome| outcome.goodput >= CLOSEST * as_is && outcome.starved.is_nobody());
-        closest.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()));
+        closest.sort_by(|a, b| a.shortfall.total_cmp(&b.shortfall));
         let closest: Vec<Proposal> = closest.iter().take(OTHERS).map(proposal).collect();
         self.look(&closest, PROOF, proved)
     }
@@ -129,7 +130,8 @@ impl Search<'_> {
             let mut likely: Vec<Outcome> = third.iter().chain(second).filter(is_likely).cloned().collect();
             likely.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.fairness.total_cmp(&a.fairness)));
             if aggregates {
-                likely = without_copies(likely);
+                // Without those that behave like one before them in every packet.
+                likely = distinct(likely, |a, b| a.fingerprint == b.fingerprint);
                 let (certain, rest): (Vec<Outcome>, Vec<Outcome>) =
                     likely.into_iter().partition(|own| own.risk.is_none() && own.is_likely());
                 likely = most_goodput_between(certain).into_iter().chain(rest).collect();
@@ -165,7 +167,7 @@ impl Search<'_> {
         let first = known.len();
         for step in TUNED {
             let mut parents: Vec<Outcome> = known.iter().filter(|own| is_parent(own)).cloned().collect();
-            parents.sort_by(|a, b| a.shortfall().total_cmp(&b.shortfall()).then(b.goodput.total_cmp(&a.goodput)));
+            parents.sort_by(|a, b| a.shortfall.total_cmp(&b.shortfall).then(b.goodput.total_cmp(&a.goodput)));
             parents.truncate(OTHERS);
             let near = unseen(children(&parents, &self.ranges, CHILDREN, step, &mut rng), &known);
             self.look(&near, self.second(), &mut known)?;
@@ -179,26 +181,4 @@ impl Search<'_> {
 /// What seems to meet the requirements and leaves nobody near the floor.
 fn seems(outcome: &Outcome) -> bool {
     outcome.seems_met && outcome.starved.is_nobody() && outcome.risk.is_none()
-}
-
-/// Without those that behave like one before them in every packet.
-fn without_copies(mut of: Vec<Outcome>) -> Vec<Outcome> {
-    let mut known: Vec<String> = Vec::new();
-    of.retain(|own| {
-        let is_new = !known.contains(&own.fingerprint);
-        known.extend(is_new.then(|| own.fingerprint.clone()));
-        is_new
-    });
-    of
-}
-
-/// Each change once, as the first of `looks` shows it.
-fn latest<'a>(looks: impl Iterator<Item = &'a Outcome>) -> Vec<&'a Outcome> {
-    let mut known: Vec<&Outcome> = Vec::new();
-    for outcome in looks {
-        if !known.iter().any(|other| other.change == outcome.change) {
-            known.push(outcome);
-        }
-    }
-    known
 }

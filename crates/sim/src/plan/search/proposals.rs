@@ -4,7 +4,7 @@ use fairair_core::rng::Rng;
 
 use crate::plan::change::Change;
 use crate::plan::family::Family;
-use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S, distinct};
 use crate::plan::ranges::Ranges;
 
 /// The cell as it is, and `many` of each family's first number of points: one of each family, then the next of each.
@@ -150,12 +150,8 @@ fn design(family: &'static Family, count: usize, ranges: &Ranges) -> Vec<Proposa
 
 /// Proposals that differ from each other and from all that were simulated before.
 pub(super) fn unseen(proposals: Vec<Proposal>, seen: &[Outcome]) -> Vec<Proposal> {
-    let mut new: Vec<Proposal> = Vec::new();
-    for proposal in proposals {
-        if !new.iter().any(|other| other.2 == proposal.2) && !seen.iter().any(|other| other.change == proposal.2) {
-            new.push(proposal);
-        }
-    }
+    let mut new = distinct(proposals, |a, b| a.2 == b.2);
+    new.retain(|proposal| !seen.iter().any(|other| other.change == proposal.2));
     new
 }
 

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use super::proposals::proposal;
 use crate::plan::change::Gear;
-use crate::plan::outcome::{Outcome, Proposal, SHORT_S};
+use crate::plan::outcome::{Outcome, Proposal, SHORT_S, distinct};
 
 /// What may be worth a longer look: more goodput than the best that passed, by this factor.
 pub(super) const WORTH: f64 = 1.02;
@@ -55,13 +55,8 @@ pub(super) fn closest_first(all: &mut [Outcome], as_is: f64) {
 
 /// Of what is proved to meet the requirements, the best of each of the best families.
 pub(super) fn leaders(proved: &[Outcome]) -> Vec<Outcome> {
-    let mut best: Vec<Outcome> = Vec::new();
-    for outcome in by_goodput(proved).into_iter().filter(|outcome| outcome.meets) {
-        if best.len() < LEADERS && !best.iter().any(|known| known.family == outcome.family) {
-            best.push(outcome.clone());
-        }
-    }
-    best
+    let met = by_goodput(proved).into_iter().filter(|outcome| outcome.meets);
+    distinct(met, |a, b| a.family == b.family).into_iter().take(LEADERS).cloned().collect()
 }
 
 /// A miss by less than this many tolerances is a near one.
@@ -70,16 +65,11 @@ const NEAR_MISS: f64 = 1.5;
 /// Of what carries more than `best` and narrowly misses the requirements, the best of the families with most goodput: beside these may be what
 /// meets them.
 pub(super) fn near_misses(second: &[Outcome], proved: &[Outcome], best: f64) -> Vec<Outcome> {
-    let mut near: Vec<Outcome> = Vec::new();
     let all: Vec<Outcome> = proved.iter().chain(second).cloned().collect();
-    for outcome in by_goodput(&all) {
-        let is_near = !outcome.meets && outcome.starved.is_nobody() && outcome.shortfall < NEAR_MISS;
-        let promises = outcome.goodput > WORTH * best && !near.iter().any(|known| known.family == outcome.family);
-        if is_near && promises && near.len() < LEADERS {
-            near.push(outcome.clone());
-        }
-    }
-    near
+    let is_near =
+        |o: &&Outcome| !o.meets && o.starved.is_nobody() && o.shortfall < NEAR_MISS && o.goodput > WORTH * best;
+    let near = by_goodput(&all).into_iter().filter(is_near);
+    distinct(near, |a, b| a.family == b.family).into_iter().take(LEADERS).cloned().collect()
 }
 
 /// Those worth a longer look, no two of which behave alike in every packet: by turns the best by utility, the best by
@@ -96,13 +86,7 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
     // What sits on the floor has much goodput and is never recommended: it takes no turn of others.
     promising.sort_by(|a, b| a.risk.is_some().cmp(&b.risk.is_some()).then(b.goodput.total_cmp(&a.goodput)));
     let certain: Vec<Outcome> = promising.iter().filter(|outcome| has_room && outcome.meets).cloned().collect();
-    let mut others = ranked.clone();
-    let mut families: Vec<&str> = Vec::new();
-    others.retain(|outcome| {
-        let is_first = !families.contains(&outcome.family);
-        families.push(outcome.family);
-        is_first
-    });
+    let others = distinct(ranked.clone(), |a, b| a.family == b.family);
     let mut kept: Vec<Outcome> = Vec::new();
     let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
     while kept.len() < most {
@@ -218,13 +202,7 @@ pub(super) fn hopeful(mut of: Vec<Outcome>) -> Vec<Outcome> {
 /// In turns what carries most, and the next of `order`.
 pub(super) fn most_goodput_between(order: Vec<Outcome>) -> Vec<Outcome> {
     let most: Vec<Outcome> = by_goodput(&order).into_iter().cloned().collect();
-    let mut in_turns: Vec<Outcome> = Vec::new();
-    for next in most.into_iter().zip(order).flat_map(|(most, next)| [most, next]) {
-        if !in_turns.iter().any(|other| other.change == next.change) {
-            in_turns.push(next);
-        }
-    }
-    in_turns
+    distinct(most.into_iter().zip(order).flat_map(|(most, next)| [most, next]), |a, b| a.change == b.change)
 }
 
 /// `kept`, and of `from` the best of every family that is not among them, and the cell as it is.
@@ -245,12 +223,9 @@ const SAFE: usize = 2;
 
 /// What met the requirements in short looks and is fairest: who is far from starving starves in no replica.
 pub(super) fn safest<'a>(looked: impl Iterator<Item = &'a Outcome>, proved: &[Outcome]) -> Vec<Proposal> {
-    let mut safe: Vec<&Outcome> = Vec::new();
-    for outcome in looked.filter(|outcome| outcome.meets && outcome.of.is_some()) {
-        if !safe.iter().copied().chain(proved).any(|known| known.change == outcome.change) {
-            safe.push(outcome);
-        }
-    }
+    let is_new = |outcome: &&Outcome| !proved.iter().any(|known| known.change == outcome.change);
+    let met = looked.filter(|outcome| outcome.meets && outcome.of.is_some()).filter(is_new);
+    let mut safe = distinct(met, |a, b| a.change == b.change);
     safe.sort_by(|a, b| b.fairness.total_cmp(&a.fairness));
     safe.into_iter().take(SAFE).map(proposal).collect()
 }

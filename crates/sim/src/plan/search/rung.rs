@@ -28,36 +28,11 @@ pub(crate) struct Rung {
     is_own: bool,
 }
 
-pub(super) const FIRST: Rung = Rung {
-    number: 0,
-    replicas: 1,
-    measured_s: 30.0,
-    warmup_s: 8.0,
-    margin: 0.7,
-    until: 0.45,
-    least: 24,
-    is_own: false,
-};
-pub(super) const SECOND: Rung = Rung {
-    number: 1,
-    replicas: 3,
-    measured_s: 60.0,
-    warmup_s: 15.0,
-    margin: 0.8,
-    until: 0.75,
-    least: 6,
-    is_own: false,
-};
-pub(super) const THIRD: Rung = Rung {
-    number: 2,
-    replicas: 6,
-    measured_s: 100.0,
-    warmup_s: 15.0,
-    margin: 0.9,
-    until: 0.85,
-    least: 4,
-    is_own: false,
-};
+pub(super) const FIRST: Rung =
+    Rung { number: 0, replicas: 1, measured_s: 30.0, warmup_s: 8.0, margin: 0.7, until: 0.45, least: 24, ..PROOF };
+pub(super) const SECOND: Rung =
+    Rung { number: 1, replicas: 3, measured_s: 60.0, margin: 0.8, until: 0.75, least: 6, ..PROOF };
+pub(super) const THIRD: Rung = Rung { number: 2, replicas: 6, margin: 0.9, until: 0.85, least: 4, ..PROOF };
 pub(crate) const PROOF: Rung = Rung {
     number: 3,
     replicas: 24,

@@ -11,7 +11,7 @@ use super::Search;
 use super::proposals::unseen;
 use super::rung::{FIRST, Rung};
 use crate::plan::change::{BoxChange, Change};
-use crate::plan::outcome::{Outcome, Proposal};
+use crate::plan::outcome::{Outcome, Proposal, distinct};
 use crate::plan::ranges::Ranges;
 
 /// Distance at which a point has 60 % of the weight of one at the centre, in sides of the cube.
@@ -68,15 +68,8 @@ fn promise(outcome: &Outcome) -> f64 {
 fn centres<'a>(of: &[&'a Outcome], most: usize) -> Vec<&'a Outcome> {
     let mut ranked: Vec<&Outcome> = of.iter().copied().filter(|own| own.of.is_some()).collect();
     ranked.sort_by(|a, b| promise(b).total_cmp(&promise(a)));
-    let mut kept: Vec<&Outcome> = Vec::new();
-    for outcome in ranked {
-        if kept.len() == most {
-            break;
-        }
-        if !kept.iter().any(|other| other.family == outcome.family && is_of_kind(&other.change, &outcome.change)) {
-            kept.push(outcome);
-        }
-    }
+    let mut kept = distinct(ranked, |a, b| a.family == b.family && is_of_kind(&a.change, &b.change));
+    kept.truncate(most);
     kept
 }
 
