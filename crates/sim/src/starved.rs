@@ -1,14 +1,13 @@
 //! Who starves under a configuration, by name: one meaning for plans and comparisons.
 
-use fairair_core::metrics::{MaxMin, Period, Starved, judged, periods};
+use fairair_core::metrics::{Period, Starved, judged, periods};
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
-/// Goodputs of a replica in bit/s, and the max-min shares of them.
+/// Goodputs of a replica, and the max-min shares of them.
 pub(crate) struct Seen {
-    pub(crate) flows: Vec<f64>,
-    pub(crate) stations: Vec<f64>,
-    pub(crate) shares: MaxMin,
+    /// All of the measured time.
+    pub(crate) whole: Period,
     /// Periods in which the same flows are there; one where that is all of the measured time.
     pub(crate) periods: Vec<Period>,
     /// Those of them in which nobody may starve.
@@ -23,19 +22,15 @@ impl Seen {
     /// The same with the shares of `factor` times what was delivered.
     pub(crate) fn beside(scenario: &Scenario, record: &Record, factor: f64) -> Self {
         let periods = periods(scenario, record, factor);
-        let Period { flows, stations, shares, .. } = Period::together(&periods);
-        Seen { flows, stations, shares, judged: judged(scenario, &periods), periods }
+        Seen { whole: Period::together(&periods), judged: judged(scenario, &periods), periods }
     }
 }
 
 /// Who is below `floor` of the max-min share in any of the replicas, or in a period of it: flows that are alike may starve in turn.
 pub(crate) fn in_any(replicas: &[Seen], floor: f64) -> Starved {
     let mut all = Starved::default();
-    for Seen { flows, stations, shares, judged, .. } in replicas {
-        all.extend(shares.starved(floor, flows, stations));
-        for period in judged {
-            all.extend(period.starved(floor));
-        }
+    for period in replicas.iter().flat_map(|seen| std::iter::once(&seen.whole).chain(&seen.judged)) {
+        all.extend(period.starved(floor));
     }
     all
 }
@@ -55,6 +50,8 @@ pub(crate) fn names(scenario: &Scenario, starved: &Starved) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::metrics::MaxMin;
+
     use super::*;
 
     #[test]
@@ -65,12 +62,10 @@ mod tests {
         // In the first replica all of a starves, in the second the upload of b.
         let replicas: [([f64; 4], [f64; 2]); 2] =
             [([1e3, 1e3, 2e6, 2e6], [2e3, 4e6]), ([1e6, 1e6, 2e6, 1e3], [2e6, 2.001e6])];
-        let seen = replicas.map(|(flows, stations)| Seen {
-            shares: MaxMin::of(&scenario, flows.iter().sum()),
-            flows: flows.to_vec(),
-            stations: stations.to_vec(),
-            periods: Vec::new(),
-            judged: Vec::new(),
+        let seen = replicas.map(|(flows, stations)| {
+            let shares = MaxMin::of(&scenario, flows.iter().sum());
+            let whole = Period { seconds: 9.0, flows: flows.to_vec(), stations: stations.to_vec(), shares };
+            Seen { whole, periods: Vec::new(), judged: Vec::new() }
         });
         let starved = in_any(&seen, 0.05);
         assert_eq!(starved, Starved { flows: vec![0, 1, 3], stations: vec![0] });

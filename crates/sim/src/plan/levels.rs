@@ -76,7 +76,7 @@ impl Sample<'_> {
         };
         let satisfied = |index: usize| {
             let files = self.scenario.stations[index].flows.iter().any(is_files);
-            let pair = |Seen { stations, shares, .. }: &Seen| {
+            let pair = |Seen { whole: Period { stations, shares, .. }, .. }: &Seen| {
                 let asked = shares.stations[index].filter(|asked| *asked > 0.0)?;
                 let enough = if files { 0.5 * asked } else { asked };
                 Some((stations[index].min(enough), enough))
@@ -85,7 +85,7 @@ impl Sample<'_> {
         };
         // Who gets more than those who take all they can get, takes it from them.
         let over_greedy = |index: usize| {
-            let pair = |seen: &Seen| Some((seen.stations[index], mean(&seen.stations, always.iter())?));
+            let pair = |seen: &Seen| Some((seen.whole.stations[index], mean(&seen.whole.stations, always.iter())?));
             Estimate::of_ratio(self.seen.iter().map(pair))
         };
         let level = |index: usize| match over_others(index) {
@@ -112,7 +112,8 @@ impl Sample<'_> {
         Estimate::of_ratio(self.seen.iter().map(|seen| {
             let there = self.stations_compared(seen).zip(&seen.periods);
             let there = there.filter(|(_, period)| seen.periods.len() == 1 || period.shares.stations[0].is_some());
-            let others = || Some((seen.stations[0], mean(&seen.stations, with_flows.iter()).unwrap_or(0.0)));
+            let others =
+                || Some((seen.whole.stations[0], mean(&seen.whole.stations, with_flows.iter()).unwrap_or(0.0)));
             pooled(there.map(|(own, _)| own), sides).or_else(others)
         }))
     }
@@ -130,7 +131,7 @@ impl Sample<'_> {
             };
             let all: Vec<usize> = (0..directions.len()).collect();
             let side = |direction: Direction| {
-                mean(&seen.flows, all.iter().filter(|index| directions[**index] == direction)).unwrap_or(0.0)
+                mean(&seen.whole.flows, all.iter().filter(|index| directions[**index] == direction)).unwrap_or(0.0)
             };
             pooled(self.compared(seen, |own| &own.flows, greedy_flows), sides)
                 .or_else(|| Some((side(Direction::Down), side(Direction::Up))))

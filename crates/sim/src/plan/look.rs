@@ -60,7 +60,7 @@ impl<'a> Sample<'a> {
 
     /// Goodput of a station.
     pub(crate) fn station(&self, index: usize) -> Estimate {
-        Estimate::of_mean(self.seen.iter().map(|seen| seen.stations.get(index).copied()))
+        Estimate::of_mean(self.seen.iter().map(|seen| seen.whole.stations.get(index).copied()))
     }
 
     /// What a look that is shorter than a proof knows of the transfer time of a flow of which no file came to an end: the file took at least
@@ -112,11 +112,11 @@ impl<'a> Sample<'a> {
         let mean = |of: fn(&Seen) -> &Vec<f64>, index: usize| {
             self.seen.iter().map(|seen| of(seen)[index]).sum::<f64>() / self.seen.len().max(1) as f64
         };
-        let stations = parts(&self.shares.stations, &|index| mean(|seen| &seen.stations, index));
+        let stations = parts(&self.shares.stations, &|index| mean(|seen| &seen.whole.stations, index));
         let parts = if stations.len() > 1 {
             stations
         } else {
-            parts(&self.shares.flows, &|index| mean(|seen| &seen.flows, index))
+            parts(&self.shares.flows, &|index| mean(|seen| &seen.whole.flows, index))
         };
         jain_index(&parts).unwrap_or(1.0)
     }

@@ -1,6 +1,6 @@
 //! What each flow and station has of its max-min share, and whether another seed may show it below the floor.
 
-use fairair_core::metrics::Starved;
+use fairair_core::metrics::{Period, Starved};
 use fairair_core::scenario::{Flow, Scenario, Traffic};
 use fairair_core::units::Duration;
 use serde::Serialize;
@@ -44,41 +44,32 @@ pub(super) struct Share {
     at_random: bool,
 }
 
-/// Goodputs and shares of flows or stations, and of the periods in which nobody may starve.
-type Goodputs<'a> = (&'a [f64], &'a [Option<f64>], Vec<(&'a [f64], &'a [Option<f64>])>);
-
-fn of_flows(seen: &Seen) -> Goodputs<'_> {
-    let judged = seen.judged.iter().map(|period| (period.flows.as_slice(), period.shares.flows.as_slice()));
-    (&seen.flows, &seen.shares.flows, judged.collect())
-}
-
-fn of_stations(seen: &Seen) -> Goodputs<'_> {
-    let judged = seen.judged.iter().map(|period| (period.stations.as_slice(), period.shares.stations.as_slice()));
-    (&seen.stations, &seen.shares.stations, judged.collect())
-}
+/// Goodputs and shares of flows or stations.
+type Goodputs<'a> = (&'a [f64], &'a [Option<f64>]);
 
 /// What all flows and stations have of their shares.
 pub(super) fn of(scenario: &Scenario, seen: &[Seen]) -> Vec<Share> {
-    let parts = |of: fn(&Seen) -> Goodputs<'_>, index: usize, at_random: bool| -> Vec<f64> {
-        let part = |(goodputs, shares, judged): Goodputs<'_>| {
-            let part = |goodputs: &[f64], shares: &[Option<f64>]| {
-                Some(goodputs[index] / shares[index].filter(|share| *share > 0.0)?)
-            };
-            let periods = judged.iter().filter_map(|(goodputs, shares)| part(goodputs, shares));
-            let part = periods.fold(part(goodputs, shares)?, f64::min);
+    let parts = |of: fn(&Period) -> Goodputs<'_>, index: usize, at_random: bool| -> Vec<f64> {
+        let part = |period: &Period| {
+            let (goodputs, shares) = of(period);
+            Some(goodputs[index] / shares[index].filter(|share| *share > 0.0)?)
+        };
+        let of_replica = |seen: &Seen| {
+            let part = seen.judged.iter().filter_map(part).fold(part(&seen.whole)?, f64::min);
             // More than it asked for helps nobody in another replica.
             Some(if at_random { part.min(1.0) } else { part })
         };
-        seen.iter().map(of).filter_map(part).collect()
+        seen.iter().filter_map(of_replica).collect()
     };
+
     let flows = scenario.flows().enumerate().map(|(index, (_, flow))| {
         let at_random = pauses(flow);
-        let parts = parts(of_flows, index, at_random);
+        let parts = parts(|own| (&own.flows, &own.shares.flows), index, at_random);
         Share { who: Starved { flows: vec![index], stations: Vec::new() }, parts, at_random }
     });
     let stations = scenario.stations.iter().enumerate().map(|(index, station)| {
         let at_random = station.flows.iter().any(pauses) && !station.flows.iter().any(is_greedy);
-        let parts = parts(of_stations, index, at_random);
+        let parts = parts(|own| (&own.stations, &own.shares.stations), index, at_random);
         Share { who: Starved { flows: Vec::new(), stations: vec![index] }, parts, at_random }
     });
     // Where a station has one flow, the station is named.
