@@ -184,7 +184,6 @@ impl<'a> Search<'a> {
 
     /// Rung after rung; `None` when it was stopped. What is complete stands in `looked`.
     fn rungs(&mut self, families: &[&'static Family], looked: &mut Looked, met_already: &dyn Fn()) -> Option<()> {
-        let seen = &mut looked.first;
         // What a default search costs decides how many candidates it may look at: a scenario with a timetable of its own
         // is simulated whole.
         let first: usize = families.iter().map(|family| family.first).sum();
@@ -205,46 +204,45 @@ impl<'a> Search<'a> {
         if self.required.is_about_time_only() {
             self.kept = Some(plain[0].fairness * KEPT);
         }
-        self.look(&unseen(proposals, &[]), FIRST, seen)?;
-        let as_is = self.reference(&seen[0]);
+        self.look(&unseen(proposals, &[]), FIRST, &mut looked.first)?;
+        let as_is = self.reference(&looked.first[0]);
         for _ in 0..GENERATIONS[0].0 {
-            let parents = self.elites(seen, as_is, many(16));
+            let parents = self.elites(&looked.first, as_is, many(16));
             let children = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
-            self.look(&unseen(children, seen), FIRST, seen)?;
+            self.look(&unseen(children, &looked.first), FIRST, &mut looked.first)?;
         }
         for _ in 0..CROSSINGS.0 {
-            let proposals = cross::between(seen, &self.ranges, many(CROSSINGS.1), |outcome| outcome.side);
-            self.look(&proposals, FIRST, seen)?;
+            let proposals = cross::between(&looked.first, &self.ranges, many(CROSSINGS.1), |outcome| outcome.side);
+            self.look(&proposals, FIRST, &mut looked.first)?;
         }
-        self.better(FIRST, seen, &[], &mut rng)?;
-        let long = proposals::shorter(&self.elites(seen, as_is, many(16)), &self.ranges);
-        self.look(&unseen(long, seen), FIRST, seen)?;
-        let Looked { second, third, proved, .. } = looked;
-        self.deepen(seen, (second, third, proved), &many, &mut rng)?;
+        self.better(FIRST, &mut looked.first, &[], &mut rng)?;
+        let long = proposals::shorter(&self.elites(&looked.first, as_is, many(16)), &self.ranges);
+        self.look(&unseen(long, &looked.first), FIRST, &mut looked.first)?;
+        self.deepen(looked, &many, &mut rng)?;
         for _ in 0..ROUNDS {
-            let share = if best_goodput(proved) > 0.0 { SPENT } else { SPENT_IN_VAIN };
+            let share = if best_goodput(&looked.proved) > 0.0 { SPENT } else { SPENT_IN_VAIN };
             if self.spent > share * self.most() {
                 break;
             }
-            let parents = self.elites(seen, as_is, many(16));
+            let parents = self.elites(&looked.first, as_is, many(16));
             let mut more = children(&parents, &self.ranges, many(GENERATIONS[0].1), 0.12, &mut rng);
             if self.ranges.gear.aggregates {
-                more.extend(proposals::across(&leaders(proved), &self.ranges));
+                more.extend(proposals::across(&leaders(&looked.proved), &self.ranges));
             }
-            self.look(&unseen(more, seen), FIRST, seen)?;
-            self.deepen(seen, (second, third, proved), &many, &mut rng)?;
+            self.look(&unseen(more, &looked.first), FIRST, &mut looked.first)?;
+            self.deepen(looked, &many, &mut rng)?;
         }
         let mut fine = false;
         for _ in 0..CLIMBS {
             if self.spent > SPENT_CLIMBING * self.most() {
                 break;
             }
-            let (before, parents) = (best_goodput(proved), leaders(proved));
-            let known: Vec<Outcome> = seen.iter().chain(second.iter()).cloned().collect();
-            let mut near = cross::edges(second, &self.ranges, before, many(EDGES));
+            let (before, parents) = (best_goodput(&looked.proved), leaders(&looked.proved));
+            let known: Vec<Outcome> = looked.first.iter().chain(looked.second.iter()).cloned().collect();
+            let mut near = cross::edges(&looked.second, &self.ranges, before, many(EDGES));
             near.extend(proposals::beside(&parents, &self.ranges, fine));
             if self.ranges.gear.aggregates {
-                let missed = near_misses(second, proved, before);
+                let missed = near_misses(&looked.second, &looked.proved, before);
                 near.extend(proposals::beside(&missed, &self.ranges, false));
                 near.extend(proposals::across(&missed, &self.ranges));
             } else if before > 0.0 {
@@ -253,12 +251,12 @@ impl<'a> Search<'a> {
                         && o.goodput > AMPLY * before
                         && o.lean.is_some_and(|lean| lean.abs() < NEAR * self.required.tolerance.ln_1p())
                 };
-                let ample: Vec<Outcome> = second.iter().filter(is_ample).cloned().collect();
+                let ample: Vec<Outcome> = looked.second.iter().filter(is_ample).cloned().collect();
                 near.extend(cross::between(&ample, &self.ranges, many(AMPLE), |outcome| outcome.lean));
             }
-            self.look(&unseen(near, &known), self.second(), second)?;
-            self.prove((second, third, proved), &many)?;
-            match (best_goodput(proved) <= before, fine) {
+            self.look(&unseen(near, &known), self.second(), &mut looked.second)?;
+            self.prove(looked, &many)?;
+            match (best_goodput(&looked.proved) <= before, fine) {
                 (true, true) => break,
                 // A goal or the floor may be reached between two steps.
                 (true, false) => fine = true,
@@ -266,13 +264,13 @@ impl<'a> Search<'a> {
             }
         }
         // What everything is compared with is known as well.
-        self.look(&unseen(proposals::as_is().to_vec(), proved), PROOF, proved)?;
-        if !proved.iter().any(|outcome| outcome.meets) {
-            let safe = safest(third.iter().chain(second.iter()), proved);
-            self.look(&safe, PROOF, proved)?;
+        self.look(&unseen(proposals::as_is().to_vec(), &looked.proved), PROOF, &mut looked.proved)?;
+        if !looked.proved.iter().any(|outcome| outcome.meets) {
+            let safe = safest(looked.third.iter().chain(looked.second.iter()), &looked.proved);
+            self.look(&safe, PROOF, &mut looked.proved)?;
         }
-        let best = best_goodput(proved);
-        let doubtful: Vec<Proposal> = by_goodput(proved)
+        let best = best_goodput(&looked.proved);
+        let doubtful: Vec<Proposal> = by_goodput(&looked.proved)
             .into_iter()
             .filter(|o| !o.meets && o.seems_met && o.starved.is_nobody() && o.goodput > WORTH * best)
             .take(DOUBTFUL)
@@ -280,22 +278,18 @@ impl<'a> Search<'a> {
             .collect();
         let mut again = Vec::new();
         self.look(&doubtful, LONGER, &mut again)?;
-        replace(proved, again);
-        self.prove_likely((second, third, proved))?;
-        self.prove_others(as_is, seen, (second, third, proved))?;
-        self.confirm(as_is, proved)?;
-        let looked: Vec<Outcome> = third.iter().chain(second.iter()).chain(seen.iter()).cloned().collect();
-        self.prove_by_own_time(as_is, &looked, proved)
+        replace(&mut looked.proved, again);
+        self.prove_likely(looked)?;
+        self.prove_others(as_is, looked)?;
+        self.confirm(as_is, &mut looked.proved)?;
+        let Looked { first, second, third, proved } = looked;
+        let all: Vec<Outcome> = third.iter().chain(second.iter()).chain(first.iter()).cloned().collect();
+        self.prove_by_own_time(as_is, &all, proved)
     }
 
     /// Looks longer at what is worth it and has had no longer look yet, and proves the best.
-    fn deepen(
-        &mut self,
-        seen: &[Outcome],
-        (second, third, proved): (&mut Vec<Outcome>, &mut Vec<Outcome>, &mut Vec<Outcome>),
-        many: &impl Fn(usize) -> usize,
-        rng: &mut Rng,
-    ) -> Option<()> {
+    fn deepen(&mut self, looked: &mut Looked, many: &impl Fn(usize) -> usize, rng: &mut Rng) -> Option<()> {
+        let Looked { first: seen, second, .. } = looked;
         let as_is = self.reference(&seen[0]);
         let fresh = without(seen, second);
         let kept = hopeful(self.elites(&fresh, as_is, many(SECOND_KEPT)));
@@ -307,15 +301,12 @@ impl<'a> Search<'a> {
             self.look(&unseen(children, &known), self.second(), second)?;
         }
         self.better(self.second(), second, seen, rng)?;
-        self.prove((second, third, proved), many)
+        self.prove(looked, many)
     }
 
     /// Looks longer at the best of the second rung, and proves what promises more than is proved.
-    fn prove(
-        &mut self,
-        (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
-        many: &impl Fn(usize) -> usize,
-    ) -> Option<()> {
+    fn prove(&mut self, looked: &mut Looked, many: &impl Fn(usize) -> usize) -> Option<()> {
+        let Looked { second, third, proved, .. } = looked;
         let as_is = self.reference(&second[0]);
         // What a proof would doubt does not take the place of others of its kind.
         let (mut kept, doubted): (Vec<Outcome>, Vec<Outcome>) =

@@ -5,7 +5,7 @@ use fairair_core::rng::Rng;
 use super::proposals::{self, children, unseen};
 use super::rank::{CLOSEST, best_goodput, by_goodput, most_goodput_between, recommended};
 use super::rung::{PROOF, THIRD};
-use super::{Search, proposal, without};
+use super::{Looked, Search, proposal, without};
 use crate::plan::outcome::{Outcome, Proposal, SHORT_S, distinct};
 
 /// Most candidates of a kind that are proved for their own sake, and those of short looks that are looked at longer.
@@ -34,12 +34,9 @@ impl Search<'_> {
     /// Proves what the answer names beside the best: what has a short delay where the best has a long one, and what can be deployed today where
     /// the best cannot. Where nothing meets the requirements it looks beside what comes closest, then longer at what seems to meet them, and proves
     /// the closest.
-    pub(super) fn prove_others(
-        &mut self,
-        as_is: f64,
-        seen: &[Outcome],
-        (second, third, proved): (&[Outcome], &mut Vec<Outcome>, &mut Vec<Outcome>),
-    ) -> Option<()> {
+    pub(super) fn prove_others(&mut self, as_is: f64, looked: &mut Looked) -> Option<()> {
+        let Looked { first, second, third, proved } = looked;
+        let (seen, second) = (first.as_slice(), second.as_slice());
         let gear = self.ranges.gear;
         let can_be_had = |outcome: &Outcome| outcome.change.not_today(gear).is_none();
         let is_short = |outcome: &Outcome| outcome.delay_s <= SHORT_S;
@@ -115,12 +112,10 @@ impl Search<'_> {
     /// Proves what is likely to carry clearly more than the best, the fairest first: where what carries most turns out to be near the floor, it
     /// has taken the proofs of what carries a little less. Where frames aggregate much may carry a little more, so that there what carries most and
     /// what is fairest take turns.
-    pub(super) fn prove_likely(
-        &mut self,
-        (second, third, proved): (&[Outcome], &[Outcome], &mut Vec<Outcome>),
-    ) -> Option<()> {
+    pub(super) fn prove_likely(&mut self, looked: &mut Looked) -> Option<()> {
+        let Looked { second, third, proved, .. } = looked;
         let aggregates = self.ranges.gear.aggregates;
-        let (more, second) = if aggregates { (CLEARLY, second) } else { (HARDLY, [].as_slice()) };
+        let (more, second) = if aggregates { (CLEARLY, second.as_slice()) } else { (HARDLY, [].as_slice()) };
         for _ in 0..ATTEMPTS {
             let best = best_goodput(proved);
             if !aggregates && (best <= 0.0 || self.spent > PROOF.until * self.most()) {
