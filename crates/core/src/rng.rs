@@ -10,6 +10,14 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rng(Pcg64Mcg);
 
+/// The hash of no bytes.
+pub(crate) const FNV1A: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// Fowler-Noll-Vo hash, variant 1a, 64 bits (RFC 9923): that of more bytes after those of `hash`.
+pub(crate) fn fnv1a(hash: u64, bytes: impl IntoIterator<Item = u8>) -> u64 {
+    bytes.into_iter().fold(hash, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
 /// What stands where a stream is seeded later.
 impl Default for Rng {
     fn default() -> Self {
@@ -21,10 +29,7 @@ impl Rng {
     /// The stream that `label` names under `seed`.
     pub fn fork(seed: u64, label: &str) -> Self {
         // FNV-1a spreads the label; SplitMix64 (inside seed_from_u64) whitens the mix.
-        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-        for byte in label.bytes().chain(seed.to_le_bytes()) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        let hash = fnv1a(FNV1A, label.bytes().chain(seed.to_le_bytes()));
         Rng(Pcg64Mcg::seed_from_u64(hash ^ seed.rotate_left(32)))
     }
 

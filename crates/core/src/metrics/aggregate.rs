@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
 use super::rows::{ApReport, DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
-use super::starvation::Starved;
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::{Class, Direction};
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
@@ -83,7 +82,8 @@ impl Report {
             losses: cell.losses(),
             mac: MacSection {
                 ap: cell.mac(|record| Some(record.ap_mac)),
-                stations: cell.mac(|record| Some(sum(record.stations.iter().map(|station| &station.mac)))),
+                stations: cell
+                    .mac(|record| Some(record.stations.iter().fold(MacStats::default(), |sum, own| sum + own.mac))),
             },
             stations: cell.stations(),
             flows: cell.flows(),
@@ -163,13 +163,9 @@ impl Cell<'_> {
                 Some((goodputs[0], mean(&goodputs[1..])?))
             }),
             fairness_level: self.fairness_levels(),
-            starved_flows: self.mean(|replica| Some(self.starved(replica).flows.len() as f64)),
-            starved_stations: self.mean(|replica| Some(self.starved(replica).stations.len() as f64)),
+            starved_flows: self.mean(|replica| Some(replica.starved(self.scenario).flows.len() as f64)),
+            starved_stations: self.mean(|replica| Some(replica.starved(self.scenario).stations.len() as f64)),
         }
-    }
-
-    fn starved(&self, replica: &Replica) -> Starved {
-        replica.starved(self.scenario)
     }
 
     fn fairness_levels(&self) -> Option<Vec<Vec<Estimate>>> {
@@ -272,11 +268,6 @@ fn series(records: &[Record]) -> Option<SeriesReport> {
         ap_queue_packets: series.ap_queue_packets.clone(),
         cwnd_segments: series.cwnd.clone(),
     })
-}
-
-/// All counters added up.
-fn sum<'a>(stats: impl Iterator<Item = &'a MacStats>) -> MacStats {
-    stats.fold(MacStats::default(), |sum, one| sum + *one)
 }
 
 /// Of each station the name that it shares with neighbours of its kind, else its own.

@@ -4,6 +4,7 @@ use crate::control::{ControlStats, Decision};
 use crate::packet::Direction;
 use crate::qdisc::QueueStats;
 use crate::record::{ApRecord, EnforceRecord, FlowRecord, MacStats, QosStats, Record, Series, StationRecord};
+use crate::rng::{FNV1A, fnv1a};
 use crate::shaper::{StationStats, UdpChange};
 
 /// FNV-1a, 64 bits, of all records in replica order, as 16 hexadecimal digits.
@@ -11,39 +12,32 @@ use crate::shaper::{StationStats, UdpChange};
 /// Every field enters as its little-endian bits (floats by `to_bits`) and every list with its length, so two
 /// runs share a fingerprint when they agree to the last bit, whatever the machine or the number of threads.
 pub fn fingerprint(records: &[Record]) -> String {
-    let mut hash = Fnv1a::default();
+    let mut hash = Fingerprint(FNV1A);
     for record in records {
         hash.record(record);
     }
     format!("{:016x}", hash.0)
 }
 
-/// Fowler-Noll-Vo hash, variant 1a (RFC 9923).
-struct Fnv1a(u64);
-
-impl Default for Fnv1a {
-    fn default() -> Self {
-        Fnv1a(0xcbf2_9ce4_8422_2325)
-    }
-}
+struct Fingerprint(u64);
 
 // The records are taken apart without `..`: a counter that is added later cannot be forgotten here.
-impl Fnv1a {
+impl Fingerprint {
     fn bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        self.0 = fnv1a(self.0, bytes.iter().copied());
     }
 
     fn number(&mut self, number: u64) {
         self.bytes(&number.to_le_bytes());
     }
 
-    fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = u64>) {
+    fn each(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        numbers.into_iter().for_each(|number| self.number(number));
+    }
+
+    fn list(&mut self, numbers: impl ExactSizeIterator<Item = u64>) {
         self.number(numbers.len() as u64);
-        for number in numbers {
-            self.number(number);
-        }
+        self.each(numbers);
     }
 
     fn record(&mut self, record: &Record) {
@@ -93,11 +87,11 @@ impl Fnv1a {
         }
         // What waits by flow and the drops are for charts, and in no result.
         let Series { at, ap_queue_packets, cwnd, ap_queue_by_flow: _, ap_queue_drops: _ } = series;
-        self.numbers(at.iter().map(|at| at.as_nanos()));
-        self.numbers(ap_queue_packets.iter().map(|packets| u64::from(*packets)));
+        self.list(at.iter().map(|at| at.as_nanos()));
+        self.list(ap_queue_packets.iter().map(|packets| u64::from(*packets)));
         self.number(cwnd.len() as u64);
         for column in cwnd {
-            self.numbers(column.iter().map(|segments| u64::from(segments.to_bits())));
+            self.list(column.iter().map(|segments| u64::from(segments.to_bits())));
         }
     }
 
@@ -106,23 +100,17 @@ impl Fnv1a {
         let EnforceRecord { stations, trace, control, udp, pools: _ } = enforce;
         for StationStats { queue, passed, bypassed } in stations {
             self.queue(queue);
-            self.numbers(passed.iter().map(|bytes| bytes.0));
+            self.list(passed.iter().map(|bytes| bytes.0));
             self.number(bypassed.0);
         }
         self.number(trace.len() as u64);
         for Decision { at, capacity, state, reason } in trace {
-            for number in [at.as_nanos(), capacity.as_bps(), *state as u64, *reason as u64] {
-                self.number(number);
-            }
+            self.each([at.as_nanos(), capacity.as_bps(), *state as u64, *reason as u64]);
         }
         let ControlStats { probes, replies, lost, rises, falls } = control;
-        for count in [probes, replies, lost, rises, falls] {
-            self.number(*count);
-        }
+        self.each([*probes, *replies, *lost, *rises, *falls]);
         for UdpChange { at, since, flow, verdict } in udp.iter().flatten() {
-            for number in [at.as_nanos(), since.as_nanos(), flow.0.into(), *verdict as u64] {
-                self.number(number);
-            }
+            self.each([at.as_nanos(), since.as_nanos(), flow.0.into(), *verdict as u64]);
         }
     }
 
@@ -147,38 +135,32 @@ impl Fnv1a {
         self.number(u64::from(*tcp));
         // What an engine does not know counts as zero, as it did before a record could say so.
         let [timeouts, fast_retransmits] = [timeouts, fast_retransmits].map(|count| count.unwrap_or_default());
-        for count in [*delivered_bytes, *sent_packets, *retransmits, timeouts, fast_retransmits] {
-            self.number(count);
-        }
-        self.numbers(transfer_times.iter().map(|time| time.as_nanos()));
+        self.each([*delivered_bytes, *sent_packets, *retransmits, timeouts, fast_retransmits]);
+        self.list(transfer_times.iter().map(|time| time.as_nanos()));
     }
 
     fn mac(&mut self, mac: &MacStats) {
         let MacStats { attempts, collisions, frame_errors, delivered, discards, airtime, qos } = mac;
-        for count in [attempts, collisions, frame_errors, delivered, discards] {
-            self.number(*count);
-        }
+        self.each([*attempts, *collisions, *frame_errors, *delivered, *discards]);
         self.number(airtime.as_nanos());
         // Cells under DCF keep the fingerprints that they had before there was EDCA.
         if *qos != QosStats::default() {
             let QosStats { txops, ppdus, mpdus, mpdu_retries, answers_missed, bars, bars_missed, rts, rts_missed } =
                 qos;
-            for count in [txops, ppdus, mpdus, mpdu_retries, answers_missed, bars, bars_missed, rts, rts_missed] {
-                self.number(*count);
-            }
+            self.each([*txops, *ppdus, *mpdus, *mpdu_retries, *answers_missed, *bars, *bars_missed, *rts, *rts_missed]);
         }
     }
 
     fn queue(&mut self, queue: &QueueStats) {
         let QueueStats { arrivals, departures, drops, occupancy, sojourn, delays } = queue;
-        self.numbers(arrivals.iter().copied());
-        self.numbers(departures.iter().copied());
+        self.list(arrivals.iter().copied());
+        self.list(departures.iter().copied());
         for by_class in drops {
-            self.numbers(by_class.iter().copied());
+            self.list(by_class.iter().copied());
         }
         self.bytes(&occupancy.to_le_bytes());
         self.number(sojourn.as_nanos());
-        self.numbers(delays.counts().iter().copied());
+        self.list(delays.counts().iter().copied());
     }
 }
 
@@ -190,7 +172,7 @@ mod tests {
     #[test]
     fn the_hash_is_the_published_one() {
         // Test vectors of RFC 9923.
-        let mut hash = Fnv1a::default();
+        let mut hash = Fingerprint(FNV1A);
         hash.bytes(b"a");
         assert_eq!(hash.0, 0xaf63_dc4c_8601_ec8c);
         hash.bytes(b"bcde");

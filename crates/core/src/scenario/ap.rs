@@ -73,10 +73,7 @@ fn uplink_limiter(ap: &Table) -> Checked<UplinkLimiterParams> {
     let capacity = if table.is("capacity", "auto") {
         usual.capacity
     } else {
-        match table.optional::<Bitrate>("capacity")? {
-            Some(rate) => LimiterCapacity::Given(rate.value),
-            None => return Err(table.lacks("capacity", "capacity = \"4.6 Mbit/s\" or \"auto\"")),
-        }
+        LimiterCapacity::Given(table.required("capacity", "capacity = \"4.6 Mbit/s\" or \"auto\"")?.value)
     };
     let (LimiterCapacity::Given(r) | LimiterCapacity::Auto(r)) = capacity;
     if r < Bitrate::from_bps(1_000) {

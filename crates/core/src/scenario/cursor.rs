@@ -159,10 +159,8 @@ impl<'t> Table<'t> {
     /// The value of `key`, if it is given.
     pub fn optional<T: FromToml>(&self, key: &str) -> Checked<Option<At<T>>> {
         let Some(value) = self.entry(key) else { return Ok(None) };
-        match T::from_toml(value.get_ref()) {
-            Ok(read) => Ok(Some(At { value: read, span: value.span() })),
-            Err(reason) => Err(self.blame(key, reason)),
-        }
+        let read = T::from_toml(value.get_ref()).map_err(|reason| self.blame(key, reason))?;
+        Ok(Some(At { value: read, span: value.span() }))
     }
 
     /// The value of `key`, which must be given; `example` is a good line for it.

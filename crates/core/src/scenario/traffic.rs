@@ -74,11 +74,9 @@ pub(super) fn flow(table: &Table, defaults: &Defaults) -> Checked<(Flow, u64)> {
 }
 
 fn files(table: &Table) -> Checked<Traffic> {
-    if !table.has("size") {
-        return Err(table.lacks("size", "size = \"15 kB\""));
-    }
+    let size = table.optional_within("size", Bytes(1)..=LARGEST_FILE)?;
     Ok(Traffic::Files {
-        size: table.within("size", Bytes(1)..=LARGEST_FILE, Bytes(1))?,
+        size: size.ok_or_else(|| table.lacks("size", "size = \"15 kB\""))?,
         count: table.optional_within("files", 1..=u32::MAX)?,
         burst: table.or("burst", Duration::ZERO)?,
         idle: table.or("idle", Duration::ZERO)?,
