@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::cell::{Cell, Replica, mean_packets, sojourn_sides, total};
+use super::cell::{Cell, Replica, drop_sides, mean_packets, sojourn_sides, total};
 use super::report::{Directions, Indices, MacSection, Report, SCHEMA, SeriesReport, Totals, UntilCi};
 use super::rows::{ApReport, DirectionReport, FlowReport, SizeTransfers, StationReport, Transport};
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
-use crate::packet::{Class, Direction};
+use crate::packet::Direction;
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
 use crate::scenario::{Scenario, Station, Traffic};
 
@@ -33,11 +33,7 @@ impl Report {
     ///
     /// Records without measured time (or without the flow or station asked for) do not count.
     pub fn new(scenario: &Scenario, records: &[Record], provenance: Provenance) -> Report {
-        Report {
-            scenario: serde_json::to_value(scenario).unwrap_or_default(),
-            fingerprint: fingerprint(records),
-            ..Report::in_brief(scenario, records, provenance)
-        }
+        Report::in_brief(scenario, records, provenance).identified(scenario, records)
     }
 
     /// As [`Report::new`], without the scenario and the fingerprint: they take longer than all the rest when a sweep
@@ -50,11 +46,12 @@ impl Report {
     /// else the engine knows it adds itself; all the rest is null.
     pub fn of_goodputs(scenario: &Scenario, record: &Record, provenance: Provenance) -> Report {
         let records = std::slice::from_ref(record);
-        Report {
-            scenario: serde_json::to_value(scenario).unwrap_or_default(),
-            fingerprint: fingerprint(records),
-            ..Report::of_cell(&Cell::new(scenario, records, false), records, provenance)
-        }
+        Report::of_cell(&Cell::new(scenario, records, false), records, provenance).identified(scenario, records)
+    }
+
+    fn identified(self, scenario: &Scenario, records: &[Record]) -> Report {
+        let scenario = serde_json::to_value(scenario).unwrap_or_default();
+        Report { scenario, fingerprint: fingerprint(records), ..self }
     }
 
     fn of_cell(cell: &Cell, records: &[Record], provenance: Provenance) -> Report {
@@ -218,11 +215,8 @@ impl Cell<'_> {
                 .mean(|replica| Some(mean_packets(&replica.station_record(index)?.uplink_queue, replica))),
             uplink_queue_mean_sojourn_s: self
                 .ratio(|replica| Some(sojourn_sides(&replica.station_record(index)?.uplink_queue))),
-            uplink_queue_drop_probability: self.ratio(|replica| {
-                let queue = &replica.station_record(index)?.uplink_queue;
-                let drops: u64 = Class::ALL.into_iter().map(|class| queue.dropped(class)).sum();
-                Some((drops as f64, queue.arrivals.iter().sum::<u64>() as f64))
-            }),
+            uplink_queue_drop_probability: self
+                .ratio(|replica| Some(drop_sides(&replica.station_record(index)?.uplink_queue))),
             mac: self.mac(|record| Some(record.stations.get(index)?.mac)),
         }
     }

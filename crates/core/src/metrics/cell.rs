@@ -129,16 +129,14 @@ impl<'a> Cell<'a> {
         let of = |replica: &Replica<'a>| replica.record().and_then(&stats);
         let quantile = |q: f64| self.mean(|replica| of(replica)?.delays.quantile(q).map(Duration::as_secs_f64));
         let arrivals = |replica: &Replica<'a>, class: Class| Some(of(replica)?.arrivals[class.index()] as f64);
-        let is_counted = self.replicas.iter().any(|replica| replica.counted);
         QueueReport {
             mean_packets: self.mean(|replica| Some(mean_packets(of(replica)?, replica))),
             mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(of(replica)?))),
             p95_sojourn_s: quantile(0.95),
             p99_sojourn_s: quantile(0.99),
             arrivals: by_class(&|class| self.mean(|replica| arrivals(replica, class))),
-            drops: DropReason::ALL
-                .into_iter()
-                .filter(|_| is_counted || self.replicas.is_empty())
+            drops: self
+                .reasons()
                 .map(|reason| {
                     let drops = |replica: &Replica<'a>, class: Class| {
                         Some(of(replica)?.drops[reason.index()][class.index()] as f64)
@@ -169,11 +167,16 @@ impl<'a> Cell<'a> {
         ApDelay { mean_s, p95_s: quantile(0.95), p99_s: quantile(0.99) }
     }
 
+    /// Why packets are dropped: none where no engine counted them.
+    fn reasons(&self) -> impl Iterator<Item = DropReason> {
+        let is_counted = self.replicas.iter().any(|replica| replica.counted) || self.replicas.is_empty();
+        DropReason::ALL.into_iter().filter(move |_| is_counted)
+    }
+
     /// Packets lost anywhere, by reason.
     pub(super) fn losses(&self) -> BTreeMap<String, Estimate> {
-        let counted = |_: &DropReason| self.replicas.iter().any(|replica| replica.counted) || self.replicas.is_empty();
         let of = |reason: DropReason| self.mean(|replica| Some(lost(replica.record()?, reason) as f64));
-        DropReason::ALL.into_iter().filter(counted).map(|reason| (word(&reason), of(reason))).collect()
+        self.reasons().map(|reason| (word(&reason), of(reason))).collect()
     }
 
     /// A transmitter, by where a record has it.
@@ -234,4 +237,10 @@ pub(super) fn mean_packets(stats: &QueueStats, replica: &Replica) -> f64 {
 /// Sum of the waiting times in seconds, and packets served.
 pub(super) fn sojourn_sides(stats: &QueueStats) -> (f64, f64) {
     (stats.sojourn.as_secs_f64(), stats.departures.iter().sum::<u64>() as f64)
+}
+
+/// Both sides of the share of a queue's packets that it drops.
+pub(super) fn drop_sides(stats: &QueueStats) -> (f64, f64) {
+    let drops: u64 = Class::ALL.into_iter().map(|class| stats.dropped(class)).sum();
+    (drops as f64, stats.arrivals.iter().sum::<u64>() as f64)
 }

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Estimate;
-use super::cell::{Cell, Replica, mean_packets, sojourn_sides};
+use super::cell::{Cell, Replica, drop_sides, mean_packets, sojourn_sides};
 use crate::control::Decision;
-use crate::packet::{Class, Direction, FlowId};
+use crate::packet::{Direction, FlowId};
 use crate::scenario::{Flow, Traffic};
 use crate::shaper::StationStats;
 use crate::units::word;
@@ -152,11 +152,7 @@ impl Cell<'_> {
             bypassed_bps: bps(|stats| stats.bypassed.0),
             mean_packets: self.mean(|replica| stats(replica, index).map(|stats| mean_packets(&stats.queue, replica))),
             mean_sojourn_s: self.ratio(|replica| stats(replica, index).map(|stats| sojourn_sides(&stats.queue))),
-            drop_probability: self.ratio(|replica| {
-                let queue = &stats(replica, index)?.queue;
-                let drops: u64 = Class::ALL.into_iter().map(|class| queue.dropped(class)).sum();
-                Some((drops as f64, queue.arrivals.iter().sum::<u64>() as f64))
-            }),
+            drop_probability: self.ratio(|replica| stats(replica, index).map(|stats| drop_sides(&stats.queue))),
         }
     }
 }
