@@ -177,7 +177,7 @@ impl<P: Packet> Enforcer<P> {
         for (pool, (_, record, members)) in parts.into_iter().enumerate() {
             stations.extend(members.into_iter().zip(record.stations));
             decisions.extend(record.trace.iter().map(|decision| (pool, *decision)));
-            all.control = all.control + record.control;
+            all.control += record.control;
             all.udp = record.udp.map(|changes| [all.udp.take().unwrap_or_default(), changes].concat());
             all.pools.push(record.trace);
         }

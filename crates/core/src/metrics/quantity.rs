@@ -68,8 +68,9 @@ macro_rules! column {
     };
 }
 
-const fn swept_as<Row>(name: &'static str, quantity: Quantity<Row>) -> Quantity<Row> {
-    Quantity { swept_as: Some(name), ..quantity }
+const fn swept_as<Row>(name: &'static str, mut quantity: Quantity<Row>) -> Quantity<Row> {
+    quantity.swept_as = Some(name);
+    quantity
 }
 
 /// Which value of a quantity is the best one.
