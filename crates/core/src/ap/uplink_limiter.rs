@@ -93,11 +93,6 @@ impl UplinkLimiter {
         }
     }
 
-    /// The rate of the uplink.
-    pub const fn rate(&self) -> Bitrate {
-        self.pacer.rate()
-    }
-
     /// A packet crossed the radio either way. `backlogged`: others wait in the AP for the stations.
     pub fn observe<P: Packet>(&mut self, now: Instant, packet: &P, backlogged: bool) {
         self.mss = self.mss.max(self.flows.observe(now, packet).unwrap_or_default());
@@ -183,7 +178,7 @@ mod tests {
         for ms in 0..3000 {
             limiter.observe(at(ms), &data(0, Direction::Up), true);
         }
-        assert_eq!(limiter.rate(), Bitrate::mbps(2));
+        assert_eq!(limiter.pacer.rate(), Bitrate::mbps(2));
         limiter.charge(at(3000), Bytes(1500));
         limiter.charge(at(3000), Bytes(1500));
         assert_eq!(limiter.ready_at(), at(3006), "1500 B ahead, 1500 B last 6 ms");
@@ -196,7 +191,7 @@ mod tests {
             limiter.observe(at(ms), &data(0, Direction::Up), true);
         }
         // Uploads alone: all but the room for their ACKs.
-        assert!((limiter.rate().as_bps() as f64 / (4e6 * 1500.0 / 1540.0) - 1.0).abs() < 1e-6);
+        assert!((limiter.pacer.rate().as_bps() as f64 / (4e6 * 1500.0 / 1540.0) - 1.0).abs() < 1e-6);
         for ms in 1500..3000 {
             limiter.observe(
                 at(ms),
@@ -205,7 +200,7 @@ mod tests {
             );
         }
         let share = (1500.0 + 3.0 * 40.0) / (4.0 * 1540.0);
-        assert!((limiter.rate().as_bps() as f64 / (4e6 * share) - 1.0).abs() < 1e-6);
+        assert!((limiter.pacer.rate().as_bps() as f64 / (4e6 * share) - 1.0).abs() < 1e-6);
     }
 
     #[test]
@@ -215,11 +210,11 @@ mod tests {
         for ms in 0..20_000 {
             limiter.observe(at(ms), &data(0, Direction::Up), ms % 500 != 0);
         }
-        assert_eq!(limiter.rate(), Bitrate::mbps(2), "the queue was seen empty");
+        assert_eq!(limiter.pacer.rate(), Bitrate::mbps(2), "the queue was seen empty");
         // 1500 B a millisecond are 12 Mbit/s.
         for ms in 20_000..100_000 {
             limiter.observe(at(ms), &data(0, Direction::Up), true);
         }
-        assert!((limiter.rate().as_bps() as f64 / 6e6 - 1.0).abs() < 0.01, "{}", limiter.rate());
+        assert!((limiter.pacer.rate().as_bps() as f64 / 6e6 - 1.0).abs() < 0.01, "{}", limiter.pacer.rate());
     }
 }

@@ -24,20 +24,6 @@ pub struct Period {
 /// Who has next to nothing in a shorter period may have been unlucky.
 const LONG_S: f64 = 10.0;
 
-impl MaxMin {
-    /// The shares of what `record` says was delivered. Files with pauses are asked for at random, and how many are left of a given number
-    /// nobody knows: such a flow asks for no more than it could have had in the time in which a file was under way. Datagrams that were
-    /// not sent were not asked for.
-    pub fn of_replica(scenario: &Scenario, record: &Record) -> Self {
-        MaxMin::of_multiple(scenario, record, 1.0)
-    }
-
-    /// The shares of `factor` times what `record` says was delivered: a remedy that takes from everybody is judged by what there was.
-    pub fn of_multiple(scenario: &Scenario, record: &Record, factor: f64) -> Self {
-        Period::together(&periods(scenario, record, factor)).shares
-    }
-}
-
 impl Period {
     /// All periods of a replica as one.
     pub fn together(periods: &[Period]) -> Period {
@@ -96,8 +82,11 @@ pub fn starved(scenario: &Scenario, record: &Record, floor: f64) -> Starved {
     all
 }
 
-/// The periods of a replica ([`Scenario::periods`]) with the shares of `factor` times what was delivered in each; the whole measured time where
-/// the record has no periods.
+/// The periods of a replica ([`Scenario::periods`]) with the shares of `factor` times what was delivered in each: a remedy that takes from
+/// everybody is judged by what there was. The whole measured time where the record has no periods.
+///
+/// Files with pauses are asked for at random, and how many are left of a given number nobody knows: such a flow asks for no more than it could
+/// have had in the time in which a file was under way. Datagrams that were not sent were not asked for.
 pub fn periods(scenario: &Scenario, record: &Record, factor: f64) -> Vec<Period> {
     let periods = scenario.periods();
     let count = periods.len();

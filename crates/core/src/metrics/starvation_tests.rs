@@ -1,4 +1,4 @@
-use super::super::period::{periods, starved};
+use super::super::period::{Period, periods, starved};
 use super::*;
 use crate::record::{FlowRecord, PeriodRecord, Record};
 use crate::scenario::Flow;
@@ -98,6 +98,11 @@ fn nothing_to_share_starves_nobody_and_does_not_hang() {
     assert!(MaxMin::of(&scenario, 0.0).starved(FLOOR, &[0.0], &[0.0]).is_nobody());
 }
 
+/// The shares of what `record` says was delivered.
+fn of_replica(scenario: &Scenario, record: &Record) -> MaxMin {
+    Period::together(&periods(scenario, record, 1.0)).shares
+}
+
 fn record(scenario: &Scenario, seen: &[(f64, f64)]) -> Record {
     let flow = |((station, flow), (goodput, busy_s)): ((usize, &Flow), &(f64, f64))| FlowRecord {
         station,
@@ -131,7 +136,7 @@ fn a_quiet_user_of_the_web_does_not_starve_and_one_that_waits_in_vain_does() {
         "#,
     );
     let starved = |web: (f64, f64)| {
-        let shares = MaxMin::of_replica(&scenario, &record(&scenario, &[web, (4e6, 0.0)]));
+        let shares = of_replica(&scenario, &record(&scenario, &[web, (4e6, 0.0)]));
         shares.starved(FLOOR, &[web.0, 4e6], &[web.0, 4e6])
     };
     let who = Starved { flows: vec![0], stations: vec![0] };
@@ -153,14 +158,14 @@ fn a_quiet_user_of_the_web_does_not_starve_and_one_that_waits_in_vain_does() {
         "#,
     );
     let starved = |guest: (f64, f64)| {
-        let shares = MaxMin::of_replica(&counted, &record(&counted, &[guest, (4e6, 0.0)]));
+        let shares = of_replica(&counted, &record(&counted, &[guest, (4e6, 0.0)]));
         shares.starved(FLOOR, &[guest.0, 4e6], &[guest.0, 4e6])
     };
     assert_eq!(starved((66e3, 100.0)), who, "it waits for them all the time");
     assert!(starved((66e3, 1.5)).is_nobody(), "the last ones, in a second");
     assert!(starved((0.0, 0.0)).is_nobody(), "they are over");
     // What it asked for on average is the most that counts.
-    let full = MaxMin::of_replica(&scenario, &record(&scenario, &[(1e6, 100.0), (3e6, 0.0)]));
+    let full = of_replica(&scenario, &record(&scenario, &[(1e6, 100.0), (3e6, 0.0)]));
     assert_eq!(full.flows, MaxMin::of(&scenario, 4e6).flows);
 }
 
@@ -203,7 +208,7 @@ fn who_has_nothing_while_others_are_there_starves() {
     close(seen[0].shares.flows[0], 4e6);
     assert_eq!(seen[0].shares.flows[1], None, "not there yet");
     close(seen[1].shares.flows[0], 1e6);
-    close(MaxMin::of_replica(&scenario, &replica(1e6, 1e6)).flows[0], shares.flows[0].unwrap());
+    close(of_replica(&scenario, &replica(1e6, 1e6)).flows[0], shares.flows[0].unwrap());
     assert!(starved(&scenario, &replica(1e6, 1e6), FLOOR).is_nobody());
     let early = Starved { flows: vec![0], stations: vec![0] };
     assert_eq!(starved(&scenario, &replica(1e4, 1.33e6), FLOOR), early);

@@ -93,7 +93,8 @@ pub struct Vsb<P> {
     /// Classes with packets, the one in turn first.
     ring: VecDeque<usize>,
     stations: Vec<Station>,
-    backlog: usize,
+    /// Packets waiting in all classes.
+    pub(super) backlog: usize,
     /// With a `batch`: what the pool may owe before it stops; `None` while it pays.
     burst: Option<Bytes>,
     has_caps: bool,
@@ -282,19 +283,9 @@ impl<P: Packet> Vsb<P> {
         of_caps.min().map(|earliest| earliest.max(root))
     }
 
-    /// C.
-    pub const fn capacity(&self) -> Bitrate {
-        self.root.rate()
-    }
-
     /// Changes C. Packets stay where they are.
     pub fn set_capacity(&mut self, now: Instant, capacity: Bitrate) {
         self.root.set_rate(now, capacity);
-    }
-
-    /// Packets waiting in all classes.
-    pub const fn backlog(&self) -> usize {
-        self.backlog
     }
 
     /// Packets of a station that wait for C, not for the station's own cap.

@@ -27,16 +27,6 @@ impl Width {
     /// All widths, narrow ones first.
     pub const ALL: [Width; 4] = [Width::Mhz20, Width::Mhz40, Width::Mhz80, Width::Mhz160];
 
-    /// In MHz.
-    pub const fn mhz(self) -> u32 {
-        match self {
-            Width::Mhz20 => 20,
-            Width::Mhz40 => 40,
-            Width::Mhz80 => 80,
-            Width::Mhz160 => 160,
-        }
-    }
-
     /// Name in scenario files.
     pub const fn name(self) -> &'static str {
         match self {

@@ -15,7 +15,7 @@ fn with(radio: &str) -> Scenario {
 
 fn mcs(tx: TxVector) -> (u8, u8, u32, u64) {
     let Modulation::Mcs(mcs) = tx.modulation() else { panic!("{tx} has no MCS") };
-    (mcs.index, mcs.streams, mcs.width.mhz(), mcs.guard_interval.as_nanos())
+    (mcs.index, mcs.streams, 20 << mcs.width as u32, mcs.guard_interval.as_nanos())
 }
 
 /// Problem and fix of a bad `[radio]`.
