@@ -59,9 +59,7 @@ impl Family {
         let change = self.change(ranges, &at);
         change.enforce.is_some_and(|own| own.queue.is_none()).then_some((at, change))
     }
-}
 
-impl Family {
     /// The same box with the policy per station, which a live box has in any cell.
     pub(crate) fn per_station(&self, ranges: &Ranges, at: &[f64]) -> Option<(Vec<f64>, Change)> {
         let own = self.change(ranges, at).enforce?;
@@ -100,8 +98,18 @@ fn cap(ranges: &Ranges, rule: f64, buffer: f64) -> (WindowRule, usize) {
     (pick(&[WindowRule::Lossless, WindowRule::BOverN], rule), ranges.packets(buffer))
 }
 
-fn limiter(ranges: &Ranges, share: LimiterShare, rate: Option<f64>) -> (LimiterShare, Option<Bitrate>) {
-    (share, rate.map(|x| ranges.rate(0.1, 1.5, x)))
+/// An uplink limiter that gives half of an R, from a range.
+fn given(ranges: &Ranges, rate: f64) -> (LimiterShare, Option<Bitrate>) {
+    (LimiterShare::Half, Some(ranges.rate(0.1, 1.5, rate)))
+}
+
+/// Such a one, or one that measures R and gives half of it or what flows have.
+fn limiter(ranges: &Ranges, kind: u8, rate: f64) -> (LimiterShare, Option<Bitrate>) {
+    match kind {
+        0 => (LimiterShare::Half, None),
+        1 => (LimiterShare::Flows, None),
+        _ => given(ranges, rate),
+    }
 }
 
 const POLICIES: [Policy; 4] = [Policy::PerStation, Policy::PerFlow, Policy::PerDirection, Policy::Airtime];
@@ -202,11 +210,7 @@ pub(super) const AP: &[Family] = &[
     }),
     family("window-cap", 2, 14, |r, x| Change { window_cap: Some(cap(r, x[1], x[0])), ..Change::default() }),
     family("uplink-limiter", 2, 8, |r, x| Change {
-        limiter: Some(match pick(&[0, 1, 2], x[1]) {
-            0 => limiter(r, LimiterShare::Half, None),
-            1 => limiter(r, LimiterShare::Flows, None),
-            _ => limiter(r, LimiterShare::Half, Some(x[0])),
-        }),
+        limiter: Some(limiter(r, pick(&[0, 1, 2], x[1]), x[0])),
         ..Change::default()
     }),
     family("queue + window-cap", 3, 22, |r, x| Change {
@@ -230,21 +234,17 @@ pub(super) const AP: &[Family] = &[
     }),
     family("queue + uplink-limiter", 3, 30, |r, x| Change {
         queue: Some(companion(r, x[0], r.packets(x[1]))),
-        limiter: Some(match pick(&[0, 1, 2, 2], (x[2] * 1.25).min(1.0)) {
-            0 => limiter(r, LimiterShare::Half, None),
-            1 => limiter(r, LimiterShare::Flows, None),
-            _ => limiter(r, LimiterShare::Half, Some(((x[2] - 0.4) / 0.6).clamp(0.0, 1.0))),
-        }),
+        limiter: Some(limiter(r, pick(&[0, 1, 2, 2], (x[2] * 1.25).min(1.0)), ((x[2] - 0.4) / 0.6).clamp(0.0, 1.0))),
         ..Change::default()
     }),
     family("Linux' queue + uplink-limiter", 3, 24, |r, x| Change {
         queue: Some(short_of_linux(r, x[0], x[1])),
-        limiter: Some(limiter(r, LimiterShare::Half, Some(x[2]))),
+        limiter: Some(given(r, x[2])),
         ..Change::default()
     }),
     family("window-cap + uplink-limiter", 2, 8, |r, x| Change {
         window_cap: Some((WindowRule::Lossless, r.packets(x[0]))),
-        limiter: Some(limiter(r, LimiterShare::Half, Some(x[1]))),
+        limiter: Some(given(r, x[1])),
         ..Change::default()
     }),
 ];
@@ -291,21 +291,33 @@ pub(super) const PAIRS: &[Family] = &[family("box + AP queue", 4, 16, |r, x| Cha
     ..of_either_kind(r, policy(r, x[0]), x[1], adaptive(r, 0.3))
 })];
 
+/// A box whose policy knows weights and caps; `x` begins with its policy, queue and capacity.
+fn by_station(r: &Ranges, x: &[f64]) -> Change {
+    of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+}
+
 /// A box with weights.
 fn weighted(r: &Ranges, x: &[f64]) -> Change {
-    let capacity = followed_or_known(r, x[2]);
     let (policy, weight) = (pick(&BY_STATION, x[0]), between(0.05, 20.0, x[3]));
     let part = |own: &Weighed| if policy == Policy::Airtime { own.part_of_air } else { own.part };
     let of = |own: &Weighed| (own.name.clone(), hundredths(weight * part(own)).max(0.01));
-    Change { weights: r.classes.weighed.iter().map(of).collect(), ..of_either_kind(r, policy, x[1], capacity) }
+    Change { weights: r.classes.weighed.iter().map(of).collect(), ..by_station(r, x) }
 }
 
 /// A box with one cap.
 fn capped(r: &Ranges, x: &[f64]) -> Change {
-    Change {
-        caps: r.classes.capped.iter().map(|name| (name.clone(), r.rate(0.01, 0.6, x[3]))).collect(),
-        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
-    }
+    let cap = |name: &String| (name.clone(), r.rate(0.01, 0.6, x[3]));
+    Change { caps: r.classes.capped.iter().map(cap).collect(), ..by_station(r, x) }
+}
+
+/// Caps that are each so many times a rate.
+fn caps(rates: &[(String, Bitrate)], factor: f64) -> impl Iterator<Item = (String, Bitrate)> + '_ {
+    rates.iter().map(move |(name, rate)| (name.clone(), rounded(rate.as_bps() as f64 * factor)))
+}
+
+/// Caps of the weak, from little more than a goal wants for them.
+fn held(r: &Ranges, x: f64) -> Vec<(String, Bitrate)> {
+    caps(&r.classes.held, between(1.03, 4.0, x)).collect()
 }
 
 /// Only where a goal tells stations apart; half of the looks at aggregates are at what the live box has.
@@ -315,7 +327,7 @@ pub(super) const MODERN_WEIGHTS: &[Family] = &[family("box with weights", 4, 32,
 /// A box that gives one of several classes that goals name a weight: the others may have what they want as it is.
 pub(super) const ONE_WEIGHTED: &[Family] = &[family("box, one weighted", 5, 20, |r, x| Change {
     weights: vec![(pick_name(&r.classes.weighed, x[4], |own| &own.name), hundredths(between(0.05, 20.0, x[3])))],
-    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+    ..by_station(r, x)
 })
 .usually(BY_STATIONS)];
 
@@ -330,11 +342,10 @@ pub(super) const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r
     let caps = if classes.lesser.is_empty() {
         vec![(pick_name(&classes.capped, x[4], |name| name), rate)]
     } else {
-        let near = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.05, 3.0, x[4]));
-        let lesser = classes.lesser.iter().map(|(name, least)| (name.clone(), near(*least)));
+        let lesser = caps(&classes.lesser, between(1.05, 3.0, x[4]));
         classes.capped.iter().map(|name| (name.clone(), rate)).chain(lesser).collect()
     };
-    Change { caps, ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2])) }
+    Change { caps, ..by_station(r, x) }
 })
 .usually(BY_STATIONS)];
 
@@ -342,15 +353,10 @@ pub(super) const SOME_CAPPED: &[Family] = &[family("box, some capped", 5, 16, |r
 const HARDLY_MORE: &[f64] = &[0.05, 0.1, 0.2];
 
 /// A box with a cap of weak stations, near the least goodput that a goal wants for them.
-pub(super) const HELD: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| {
-    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
-    Change {
-        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
-        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
-    }
-})
-.usually(HARDLY_MORE)
-.queue_at(2)];
+pub(super) const HELD: &[Family] =
+    &[family("box, the weak capped", 4, 24, |r, x| Change { caps: held(r, x[0]), ..by_station(r, &x[1..]) })
+        .usually(HARDLY_MORE)
+        .queue_at(2)];
 
 /// A box with weights, and a cap of weak stations near the least goodput that a goal wants for them: who is weak is not helped by a weight, and who
 /// is named is not by caps of all others.
@@ -373,27 +379,23 @@ pub(super) const SENDERS_AND_HELD: &[Family] = &[family("box with weights, the w
 
 /// Weights of those that are not held, and caps of those that are; `x`: cap, policy, queue and capacity.
 fn with_weights(r: &Ranges, weights: impl Iterator<Item = (String, f64)>, x: &[f64]) -> Change {
-    let cap = |least: Bitrate| rounded(least.as_bps() as f64 * between(1.03, 4.0, x[0]));
     let weights = weights.filter(|(name, _)| !r.classes.is_held(name));
     Change {
         weights: weights.map(|(name, weight)| (name, hundredths(weight).max(0.01))).collect(),
-        caps: r.classes.held.iter().map(|(name, least)| (name.clone(), cap(*least))).collect(),
-        ..of_either_kind(r, pick(&BY_STATION, x[1]), x[2], followed_or_known(r, x[3]))
+        caps: held(r, x[0]),
+        ..by_station(r, &x[1..])
     }
 }
 
 /// What a cap of the weak that no goal names leaves them.
 fn left(r: &Ranges, x: f64) -> Vec<(String, Bitrate)> {
-    let cap = |part: Bitrate| rounded(part.as_bps() as f64 * between(1.0, 8.0, x));
-    r.classes.weak.iter().map(|(name, part)| (name.clone(), cap(*part))).collect()
+    caps(&r.classes.weak, between(1.0, 8.0, x)).collect()
 }
 
 /// A box with a cap of weak stations that no goal names: what they send and receive costs the others much air.
-pub(super) const LEFT: &[Family] = &[family("box, the weak capped", 4, 24, |r, x| Change {
-    caps: left(r, x[3]),
-    ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
-})
-.usually(BY_STATIONS)];
+pub(super) const LEFT: &[Family] =
+    &[family("box, the weak capped", 4, 24, |r, x| Change { caps: left(r, x[3]), ..by_station(r, x) })
+        .usually(BY_STATIONS)];
 
 /// The same with weights.
 pub(super) const WEIGHED_AND_LEFT: &[Family] =
@@ -404,11 +406,11 @@ pub(super) const WEIGHED_AND_LEFT: &[Family] =
 pub(super) const ANY: &[Family] = &[
     family("box, a class weighted", 5, 16, |r, x| Change {
         weights: vec![(pick_name(&r.classes.any, x[4], |name| name), hundredths(between(0.05, 20.0, x[3])))],
-        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+        ..by_station(r, x)
     }),
     family("box, a class capped", 5, 16, |r, x| Change {
         caps: vec![(pick_name(&r.classes.any, x[4], |name| name), r.rate(0.01, 0.6, x[3]))],
-        ..of_either_kind(r, pick(&BY_STATION, x[0]), x[1], followed_or_known(r, x[2]))
+        ..by_station(r, x)
     }),
 ];
 
