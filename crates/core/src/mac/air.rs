@@ -91,6 +91,19 @@ pub struct AirFrame<P> {
 }
 
 impl<P> AirFrame<P> {
+    /// A frame without EDCA, from one to the other, that is a PPDU by itself and that its receiver decodes.
+    pub(super) const fn alone(
+        at: Instant,
+        duration: Duration,
+        nav: Duration,
+        [transmitter, receiver]: [NodeId; 2],
+        tx: TxVector,
+        body: AirBody<P>,
+    ) -> Self {
+        let (place, category, reception) = (Place::Alone, None, Reception::Decoded);
+        AirFrame { at, duration, nav, place, transmitter, receiver, tx, category, reception, body }
+    }
+
     /// The same frame with the packets as `show` makes them.
     pub fn map<Q>(self, show: impl FnMut(P) -> Q) -> AirFrame<Q> {
         let AirFrame { at, duration, nav, place, transmitter, receiver, tx, category, reception, body } = self;

@@ -176,17 +176,11 @@ impl<P: Packet + Clone> Bss<P> {
         }
         let reception = if collision { Reception::Collided } else { Reception::Decoded };
         let first_shown = air.as_mut().map(|air| {
-            air.extend(params.protection_tx(tx).map(|cts_tx| AirFrame {
-                at: now,
-                duration: protection - params.sifs,
-                nav: params.sifs + duration + params.sifs + answer,
-                place: Place::Alone,
-                transmitter,
-                receiver: transmitter,
-                tx: cts_tx,
-                category: Some(function.category),
-                reception,
-                body: AirBody::CtsToSelf,
+            let category = Some(function.category);
+            air.extend(params.protection_tx(tx).map(|tx| {
+                let (cts, nav) = (protection - params.sifs, params.sifs + duration + params.sifs + answer);
+                let frame = AirFrame::alone(now, cts, nav, [transmitter; 2], tx, AirBody::CtsToSelf);
+                AirFrame { category, reception, ..frame }
             }));
             let first = air.len();
             let mut nav = params.sifs + answer;
@@ -202,7 +196,7 @@ impl<P: Packet + Clone> Bss<P> {
                 transmitter,
                 receiver,
                 tx,
-                category: Some(function.category),
+                category,
                 reception,
                 body: AirBody::Data { packet: packet.clone(), more: more.cloned().collect(), sequence, retry },
             }));
@@ -362,19 +356,9 @@ impl<P: Packet + Clone> Bss<P> {
 
     /// A queue that does not pick stations fills the place of what has gone.
     fn refill(&mut self, now: Instant, index: usize) {
-        let Bss { edca: Some(edca), nodes, links, .. } = self else { return };
-        let node = &mut nodes[index];
-        if !node.picks_stations {
-            edca.drain(now, node, index);
-        }
-        for id in edca.of_node(index) {
-            let access = &self.medium.accesses[id];
-            if !edca.functions[id].busy && !access.wants && edca.has_traffic(id, node) {
-                self.medium.request(now, id);
-            }
-        }
+        self.supply(now, index);
         if let Some(fetched) = &mut self.fetched {
-            fetched.push(NodeId::at_position(index, links.len()));
+            fetched.push(NodeId::at_position(index, self.links.len()));
         }
     }
 

@@ -1,6 +1,6 @@
 //! What goes out as one, what becomes of it, what answers it: under DCF a single frame and its MAC ACK.
 
-use super::air::{AirBody, AirFrame, Place, Reception};
+use super::air::{AirBody, AirFrame, Reception};
 use super::bss::Bss;
 use super::link::Link;
 use super::medium::{AccessId, State};
@@ -44,31 +44,15 @@ impl<P: Packet + Clone> Bss<P> {
             if let Some(tx) = self.params.protection_tx(link.tx) {
                 let cts = link.protection - self.params.sifs;
                 let nav = duration - cts + self.params.sifs + link.ack_time;
-                air.push(AirFrame {
-                    at: now,
-                    duration: cts,
-                    nav,
-                    place: Place::Alone,
-                    transmitter: sender,
-                    receiver: sender,
-                    tx,
-                    category: None,
-                    reception: if collision { Reception::Collided } else { Reception::Decoded },
-                    body: AirBody::CtsToSelf,
-                });
+                let reception = if collision { Reception::Collided } else { Reception::Decoded };
+                let frame = AirFrame::alone(now, cts, nav, [sender; 2], tx, AirBody::CtsToSelf);
+                air.push(AirFrame { reception, ..frame });
             }
-            air.push(AirFrame {
-                at: now + link.protection,
-                duration: duration - link.protection,
-                nav: self.params.sifs + link.ack_time,
-                place: Place::Alone,
-                transmitter: sender,
-                receiver: if sender.is_ap() { peer } else { link.ap },
-                tx: link.tx,
-                category: None,
-                reception,
-                body: AirBody::Data { packet: packet.clone(), more: Vec::new(), sequence: node.sequence, retry },
-            });
+            let (start, duration) = (now + link.protection, duration - link.protection);
+            let nav = self.params.sifs + link.ack_time;
+            let ends = [sender, if sender.is_ap() { peer } else { link.ap }];
+            let body = AirBody::Data { packet: packet.clone(), more: Vec::new(), sequence: node.sequence, retry };
+            air.push(AirFrame { reception, ..AirFrame::alone(start, duration, nav, ends, link.tx, body) });
         }
         self.queue_of_ap(station).observe_airtime(now, peer, direction, duration);
         duration
@@ -92,18 +76,8 @@ impl<P: Packet + Clone> Bss<P> {
             self.airtime_down[station] += answer;
         }
         if let Some(air) = &mut self.air {
-            air.push(AirFrame {
-                at: now + self.params.sifs,
-                duration: link.ack_time,
-                nav: Duration::ZERO,
-                place: Place::Alone,
-                transmitter: receiver,
-                receiver: sender,
-                tx: link.ack_tx,
-                category: None,
-                reception: Reception::Decoded,
-                body: AirBody::Ack,
-            });
+            let (start, ends) = (now + self.params.sifs, [receiver, sender]);
+            air.push(AirFrame::alone(start, link.ack_time, Duration::ZERO, ends, link.ack_tx, AirBody::Ack));
         }
         let direction = if sender.is_ap() { Direction::Down } else { Direction::Up };
         let ap = self.queue_of_ap(station);
