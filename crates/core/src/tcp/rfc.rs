@@ -52,7 +52,7 @@ pub(super) struct RfcSender {
     max: u64,
     /// `max` when the last recovery began.
     recover: u64,
-    control: Controller,
+    pub(super) control: Controller,
     /// Segments by which duplicate ACKs inflate the congestion window.
     inflation: f64,
     /// The peer's window in bytes, and in segments.
@@ -80,7 +80,7 @@ pub(super) struct RfcSender {
     echoed: bool,
     reduced_up_to: u64,
     tells_reduced: bool,
-    stats: SenderStats,
+    pub(super) stats: SenderStats,
 }
 
 impl RfcSender {
@@ -104,14 +104,6 @@ impl RfcSender {
 
     pub(super) fn is_done(&self) -> bool {
         self.una >= self.size && !matches!(self.phase, Phase::SynSent(_))
-    }
-
-    pub(super) fn cwnd(&self) -> f64 {
-        self.control.cwnd()
-    }
-
-    pub(super) fn stats(&self) -> &SenderStats {
-        &self.stats
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Instant> {
@@ -289,7 +281,7 @@ impl RfcSender {
             } else if self.inflation > segments {
                 self.inflation -= segments - 1.0;
             } else {
-                self.control.set_cwnd((self.cwnd() - (segments - self.inflation)).max(1.0));
+                self.control.set_cwnd((self.control.cwnd() - (segments - self.inflation)).max(1.0));
                 self.inflation = 1.0;
             }
         }
@@ -370,7 +362,7 @@ impl RfcSender {
         self.control.on_ack(&Ack { now, segments, srtt: self.rto.srtt(), sample: None });
         // Beyond the receive window cwnd would be a number that was never tested.
         let most = f64::from(self.params.window);
-        if self.cwnd() > most {
+        if self.control.cwnd() > most {
             self.control.set_cwnd(most);
         }
     }
@@ -399,7 +391,7 @@ impl RfcSender {
         if self.deadline.is_none() || nothing_out {
             self.deadline = Some(now + self.rto.timeout());
         }
-        let cwnd = (self.cwnd() + self.inflation).min(self.peer_window) as u32;
+        let cwnd = (self.control.cwnd() + self.inflation).min(self.peer_window) as u32;
         Transmission { kind: Kind::Data, seq, payload: payload as u32, number: 0, cwnd, push: false, ecn }
     }
 }

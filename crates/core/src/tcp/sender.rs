@@ -64,12 +64,12 @@ impl Sender {
 
     /// Congestion window in segments.
     pub fn cwnd(&self) -> f64 {
-        ask!(&self.0, machine => machine.cwnd())
+        ask!(&self.0, machine => machine.control.cwnd())
     }
 
     /// Counters since the connection's start.
     pub fn stats(&self) -> &SenderStats {
-        ask!(&self.0, machine => machine.stats())
+        ask!(&self.0, machine => &machine.stats)
     }
 
     /// The retransmission timer, that of a probe, or the time when pacing lets the next segment go.

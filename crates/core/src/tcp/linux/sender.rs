@@ -47,7 +47,7 @@ pub(in crate::tcp) struct LinuxSender {
     una: u64,
     next: u64,
     board: Board,
-    control: Controller,
+    pub(in crate::tcp) control: Controller,
     peer_window: u64,
     largest_window: u64,
     /// End of the last segment with PSH.
@@ -78,7 +78,7 @@ pub(in crate::tcp) struct LinuxSender {
     pacer: Pacer,
     rto: LinuxRto,
     timer: Option<(Instant, Timer)>,
-    stats: SenderStats,
+    pub(in crate::tcp) stats: SenderStats,
 }
 
 impl LinuxSender {
@@ -102,14 +102,6 @@ impl LinuxSender {
 
     pub(in crate::tcp) fn is_done(&self) -> bool {
         self.una >= self.size && !matches!(self.state, State::SynSent(_))
-    }
-
-    pub(in crate::tcp) fn cwnd(&self) -> f64 {
-        self.control.cwnd()
-    }
-
-    pub(in crate::tcp) fn stats(&self) -> &SenderStats {
-        &self.stats
     }
 
     pub(in crate::tcp) fn poll_timeout(&self) -> Option<Instant> {

@@ -50,38 +50,22 @@ pub(super) struct Flight {
     sent: VecDeque<Sent>,
     /// Number of the first of `sent`.
     first: u64,
-    under_way: u32,
+    /// Datagrams that have neither arrived nor are lost.
+    pub(super) in_flight: u32,
     largest_acked: Option<u64>,
-    last_sent: Instant,
+    /// When the last one was sent.
+    pub(super) last_sent: Instant,
     /// When the next datagram becomes lost by time.
-    loss_at: Option<Instant>,
+    pub(super) loss_at: Option<Instant>,
     /// Data that has to go again.
     again: VecDeque<Chunk>,
-    rate: RateEstimator,
+    pub(super) rate: RateEstimator,
 }
 
 impl Flight {
-    pub(super) fn rate(&mut self) -> &mut RateEstimator {
-        &mut self.rate
-    }
-
-    /// Datagrams that have neither arrived nor are lost.
-    pub(super) fn in_flight(&self) -> u32 {
-        self.under_way
-    }
-
-    /// When the last one was sent.
-    pub(super) fn last_sent(&self) -> Instant {
-        self.last_sent
-    }
-
-    pub(super) fn loss_at(&self) -> Option<Instant> {
-        self.loss_at
-    }
-
     /// Whether all that was sent has arrived.
     pub(super) fn is_clear(&self) -> bool {
-        self.under_way == 0 && self.again.is_empty()
+        self.in_flight == 0 && self.again.is_empty()
     }
 
     /// Lost data that has to go again.
@@ -96,9 +80,9 @@ impl Flight {
 
     /// A datagram with `data` goes; its number.
     pub(super) fn push(&mut self, now: Instant, data: Chunk) -> u64 {
-        let snapshot = self.rate.sent(now, self.under_way == 0);
+        let snapshot = self.rate.sent(now, self.in_flight == 0);
         self.sent.push_back(Sent { at: now, data, is_over: false, snapshot });
-        self.under_way += 1;
+        self.in_flight += 1;
         self.last_sent = now;
         self.first + self.sent.len() as u64 - 1
     }
@@ -113,7 +97,7 @@ impl Flight {
                 if std::mem::replace(&mut sent.is_over, true) {
                     continue;
                 }
-                self.under_way -= 1;
+                self.in_flight -= 1;
                 self.rate.arrived(sent.at, number, sent.snapshot);
                 acked.datagrams += 1;
                 acked.after += u32::from(reduced.is_none_or(|reduced| sent.at > reduced));
@@ -145,7 +129,7 @@ impl Flight {
                 continue;
             }
             sent.is_over = true;
-            self.under_way -= 1;
+            self.in_flight -= 1;
             self.rate.lose();
             self.again.push_back(sent.data);
             lost.datagrams += 1;
@@ -189,11 +173,11 @@ mod tests {
         let delay = Duration::from_millis(50);
         assert_eq!(flight.acknowledge(&[(2, 4), (0, 1)], None).datagrams, 3);
         assert_eq!(flight.detect(at(20), delay, at(0)).datagrams, 0, "1 is overtaken by two");
-        assert_eq!(flight.loss_at(), Some(at(51)));
+        assert_eq!(flight.loss_at, Some(at(51)));
         flight.acknowledge(&[(2, 5)], None);
         let lost = flight.detect(at(21), delay, at(0));
         assert_eq!((lost.datagrams, lost.newest, flight.take_lost()), (1, at(1), Some((1000, 1000))));
-        assert_eq!((flight.loss_at(), flight.in_flight(), flight.oldest()), (None, 5, Some((5000, 1000))));
+        assert_eq!((flight.loss_at, flight.in_flight, flight.oldest()), (None, 5, Some((5000, 1000))));
         assert_eq!(flight.acknowledge(&[(1, 2)], None).datagrams, 0, "it is given up");
         flight.acknowledge(&[(6, 7)], None);
         assert_eq!(flight.detect(at(55), delay, at(0)).datagrams, 1, "5 by time");

@@ -11,11 +11,12 @@ const GRANULARITY: Duration = Duration::from_millis(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Rtt {
     latest: Duration,
-    /// `None` before the first sample.
-    smoothed: Option<Duration>,
+    /// The smoothed round trip; `None` before the first sample.
+    pub(super) smoothed: Option<Duration>,
     variation: Duration,
     least: Duration,
-    first_at: Instant,
+    /// When the first sample was taken.
+    pub(super) first_at: Instant,
 }
 
 impl Rtt {
@@ -34,16 +35,6 @@ impl Rtt {
         let differs = smoothed.saturating_sub(adjusted).max(adjusted.saturating_sub(smoothed));
         self.variation = part(self.variation, 3, 4) + part(differs, 1, 4);
         self.smoothed = Some(part(smoothed, 7, 8) + part(adjusted, 1, 8));
-    }
-
-    /// Smoothed round trip; `None` before the first sample.
-    pub(super) fn smoothed(&self) -> Option<Duration> {
-        self.smoothed
-    }
-
-    /// When the first sample was taken.
-    pub(super) fn first_at(&self) -> Instant {
-        self.first_at
     }
 
     /// For how long a datagram may be overtaken before it counts as lost (section 6.1.2).
@@ -77,11 +68,11 @@ mod tests {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.probe_timeout(ms(25)), ms(999), "333 ms + 4 * 166.5 ms");
         rtt.sample(Instant::ZERO, ms(80), ms(0));
-        assert_eq!((rtt.smoothed(), rtt.probe_timeout(ms(25))), (Some(ms(80)), ms(80 + 160 + 25)));
+        assert_eq!((rtt.smoothed, rtt.probe_timeout(ms(25))), (Some(ms(80)), ms(80 + 160 + 25)));
         rtt.sample(Instant::ZERO, ms(104), ms(24));
-        assert_eq!(rtt.smoothed(), Some(ms(80)), "24 ms of it were the receiver's");
+        assert_eq!(rtt.smoothed, Some(ms(80)), "24 ms of it were the receiver's");
         rtt.sample(Instant::ZERO, ms(88), ms(24));
-        assert_eq!(rtt.smoothed(), Some(ms(81)), "64 ms would be too short for this path");
+        assert_eq!(rtt.smoothed, Some(ms(81)), "64 ms would be too short for this path");
         assert_eq!(rtt.loss_delay(), ms(99), "9/8 of 88 ms");
     }
 }

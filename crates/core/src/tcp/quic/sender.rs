@@ -28,7 +28,7 @@ pub(in crate::tcp) struct QuicSender {
     /// When the Initial went, or `None`: it has to go (again).
     initial: Option<Instant>,
     is_established: bool,
-    control: Controller,
+    pub(in crate::tcp) control: Controller,
     flight: Flight,
     rtt: Rtt,
     pacer: Pacer,
@@ -40,7 +40,7 @@ pub(in crate::tcp) struct QuicSender {
     timeouts_in_row: u32,
     /// The window or pacing, not the application, ended the last burst.
     is_limited: bool,
-    stats: SenderStats,
+    pub(in crate::tcp) stats: SenderStats,
 }
 
 impl QuicSender {
@@ -61,16 +61,8 @@ impl QuicSender {
         self.is_established && self.next >= self.size && self.flight.is_clear()
     }
 
-    pub(in crate::tcp) fn cwnd(&self) -> f64 {
-        self.control.cwnd()
-    }
-
-    pub(in crate::tcp) fn stats(&self) -> &SenderStats {
-        &self.stats
-    }
-
     pub(in crate::tcp) fn poll_timeout(&self) -> Option<Instant> {
-        self.flight.loss_at().or(self.probe_at()).into_iter().chain(self.pacer.poll_timeout()).min()
+        self.flight.loss_at.or(self.probe_at()).into_iter().chain(self.pacer.poll_timeout()).min()
     }
 
     /// The microseconds that the ACK frame has waited stand in `window`, the ranges in `sack`, which say all of `ack`.
@@ -84,8 +76,8 @@ impl QuicSender {
         if kind != Kind::QuicAck {
             return;
         }
-        let prior_in_flight = self.flight.in_flight();
-        let prior_lost = self.flight.rate().lost();
+        let prior_in_flight = self.flight.in_flight;
+        let prior_lost = self.flight.rate.lost();
         let acked = self.flight.acknowledge(sack, self.reduced);
         let Some((newest, sent)) = acked.newest else { return };
         let rtt = now.saturating_since(sent);
@@ -99,19 +91,19 @@ impl QuicSender {
         }
         self.detect(now);
         if self.control.models_path() {
-            let losses = (self.flight.rate().lost() - prior_lost) as u32;
+            let losses = (self.flight.rate.lost() - prior_lost) as u32;
             self.model(now, acked, rtt, losses, prior_in_flight);
         } else if acked.after > 0 && self.is_limited {
-            self.control.on_ack(&Ack { now, segments: acked.after, srtt: self.rtt.smoothed(), sample: None });
+            self.control.on_ack(&Ack { now, segments: acked.after, srtt: self.rtt.smoothed, sample: None });
         }
     }
 
     pub(in crate::tcp) fn handle_timeout(&mut self, now: Instant) {
-        if self.flight.loss_at().is_some_and(|at| at <= now) {
+        if self.flight.loss_at.is_some_and(|at| at <= now) {
             self.detect(now);
             return;
         }
-        if self.flight.loss_at().is_some() || self.probe_at().is_none_or(|at| at > now) {
+        if self.flight.loss_at.is_some() || self.probe_at().is_none_or(|at| at > now) {
             return;
         }
         self.stats.timeouts += 1;
@@ -139,7 +131,7 @@ impl QuicSender {
             // Something has to go, whatever the window says.
             return self.transmit(now, true);
         }
-        self.is_limited = self.flight.in_flight() >= self.window() || self.pacing().is_some() && self.pacer.holds(now);
+        self.is_limited = self.flight.in_flight >= self.window() || self.pacing().is_some() && self.pacer.holds(now);
         if self.is_limited {
             return None;
         }
@@ -155,10 +147,10 @@ impl QuicSender {
         let (seq, payload) = data.or_else(|| self.flight.oldest().filter(|_| probe))?;
         if let Some(pacing) = self.pacing() {
             let most = match self.control.pacing() {
-                Some(pacing) => burst(pacing, self.params.mss, self.flight.rate().min_rtt()),
+                Some(pacing) => burst(pacing, self.params.mss, self.flight.rate.min_rtt()),
                 None => BURST,
             };
-            let room = self.window().saturating_sub(self.flight.in_flight());
+            let room = self.window().saturating_sub(self.flight.in_flight);
             self.pacer.sent(now, self.stats.sent + 1, self.params.mss, pacing, most.min(room));
         }
         let number = self.flight.push(now, (seq, payload));
@@ -183,13 +175,13 @@ impl QuicSender {
             self.rtt.sample(now, rtt, Duration::ZERO);
         }
         self.timeouts_in_row = 0;
-        self.flight.rate().established(now, rtt);
+        self.flight.rate.established(now, rtt);
         self.control.start(now, self.params.initial_cwnd, rtt);
     }
 
     /// Section 7.3.2: one reduction for a round trip's losses; section 7.6: a new beginning when all of several is lost.
     fn detect(&mut self, now: Instant) {
-        let lost = self.flight.detect(now, self.rtt.loss_delay(), self.rtt.first_at());
+        let lost = self.flight.detect(now, self.rtt.loss_delay(), self.rtt.first_at);
         if lost.datagrams == 0 {
             return;
         }
@@ -210,8 +202,8 @@ impl QuicSender {
 
     /// As Linux' sender does it: the rate of delivery is what the model is made of.
     fn model(&mut self, now: Instant, acked: Acked, rtt: Duration, losses: u32, prior_in_flight: u32) {
-        let in_flight = self.flight.in_flight();
-        let rate = self.flight.rate();
+        let in_flight = self.flight.in_flight;
+        let rate = &mut self.flight.rate;
         let sample = Sample {
             rate: rate.sample(now, true, Some(rtt)),
             rtt: Some(rtt),
@@ -224,17 +216,17 @@ impl QuicSender {
             repair: if self.is_repairing { Repair::Loss } else { Repair::Nothing },
             release: self.pacer.release(now),
         };
-        let srtt = self.rtt.smoothed();
+        let srtt = self.rtt.smoothed;
         self.control.on_ack(&Ack { now, segments: acked.datagrams, srtt, sample: Some(sample) });
         if self.control.holds_back() {
-            self.flight.rate().limit(in_flight);
+            self.flight.rate.limit(in_flight);
         }
     }
 
     /// Section 7.7: the window is spread over a round trip, with a quarter more so that it can grow.
     fn pacing(&self) -> Option<Pacing> {
         self.control.pacing().or_else(|| {
-            let srtt = self.rtt.smoothed()?.as_secs_f64().max(1e-6);
+            let srtt = self.rtt.smoothed?.as_secs_f64().max(1e-6);
             let rate = 1.25 * self.control.cwnd() * f64::from(self.params.mss) / srtt;
             Some(Pacing { rate: rate as u64, least: 1 })
         })
@@ -250,7 +242,7 @@ impl QuicSender {
         if !self.is_established {
             return self.initial.map(|sent| sent + self.timeout());
         }
-        (self.flight.in_flight() > 0).then(|| self.flight.last_sent() + self.timeout())
+        (self.flight.in_flight > 0).then(|| self.flight.last_sent + self.timeout())
     }
 
     /// The probe timeout, doubled for each one in a row.

@@ -41,7 +41,7 @@ impl RfcSender {
     /// RFC 6675 section 5 step C: what to send during SACK recovery.
     pub(super) fn sack_transmit(&mut self, now: Instant) -> Option<Transmission> {
         let mss = u64::from(self.params.mss);
-        if self.pipe() + mss > self.cwnd() as u64 * mss {
+        if self.pipe() + mss > self.control.cwnd() as u64 * mss {
             return None;
         }
         let hole = self.sacked.skip(self.high_rxt.max(self.una));

@@ -7,7 +7,7 @@ impl RfcSender {
     /// The window that a loss was found with: not more than is out, where the file's end leaves cwnd unused
     /// (RFC 5681 equation 4, RFC 9438 section 4.6). ns-2 takes the window.
     pub(super) fn congested_window(&self) -> f64 {
-        let window = self.cwnd().min(self.peer_window);
+        let window = self.control.cwnd().min(self.peer_window);
         match self.params.preset {
             Preset::Standard => window.min((self.max - self.una).div_ceil(u64::from(self.params.mss)) as f64),
             Preset::Ns2 => window,
@@ -34,7 +34,7 @@ impl RfcSender {
     pub(super) fn usable_window(&self) -> u64 {
         let limited_transmit = self.params.limited_transmit && self.dupacks < DUP_THRESH;
         let extra = if limited_transmit { f64::from(self.dupacks) } else { self.inflation };
-        (self.cwnd() + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
+        (self.control.cwnd() + extra).min(self.peer_window) as u64 * u64::from(self.params.mss)
     }
 
     pub(super) fn set_peer_window(&mut self, bytes: u32) {
