@@ -82,7 +82,7 @@ fn text(row: &Row) -> String {
 fn sides(record: &Record) -> [MacStats; 2] {
     let mut stations = MacStats::default();
     for station in &record.stations {
-        stations.qos = stations.qos + station.mac.qos;
+        stations.qos += station.mac.qos;
     }
     [record.ap_mac, stations]
 }
