@@ -61,7 +61,7 @@ struct Reply {
     excess: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct StationDelay {
     /// Least RTT since `since`, and in the period before.
     least: Duration,
@@ -80,6 +80,10 @@ struct StationDelay {
 }
 
 impl StationDelay {
+    fn new() -> Self {
+        StationDelay { least: LONGEST_BASELINE, least_before: LONGEST_BASELINE, ..StationDelay::default() }
+    }
+
     fn is_late_again(&mut self) {
         self.late += LATE_COUNTS;
         self.late = if self.late >= IS_LATE { STAYS_LATE } else { self.late };
@@ -95,29 +99,14 @@ impl StationDelay {
     }
 }
 
-impl Default for StationDelay {
-    fn default() -> Self {
-        StationDelay {
-            least: LONGEST_BASELINE,
-            least_before: LONGEST_BASELINE,
-            since: Instant::ZERO,
-            latest: None,
-            lost_in_row: 0,
-            ask_again: Instant::ZERO,
-            late: 0,
-            distrusted_until: None,
-        }
-    }
-}
-
 impl Delays {
     pub(super) fn new(stations: usize) -> Self {
-        Delays { stations: vec![StationDelay::default(); stations], ..Delays::default() }
+        Delays { stations: vec![StationDelay::new(); stations], ..Delays::default() }
     }
 
     pub(super) fn grow(&mut self, stations: usize) {
         let stations = stations.max(self.stations.len());
-        self.stations.resize(stations, StationDelay::default());
+        self.stations.resize(stations, StationDelay::new());
     }
 
     /// Number of stations.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::backlogs::{Backlogs, Slot};
 use super::{Drops, Qdisc};
-use crate::packet::{Direction, DropReason, NodeId, Packet};
+use crate::packet::{Direction, NodeId, Packet};
 use crate::units::{Duration, Instant};
 
 /// Parameters of [`AirtimeFq`].
@@ -81,14 +81,6 @@ impl<P: Packet> AirtimeFq<P> {
         }
     }
 
-    /// Drops the last packet of the longest queue.
-    fn shorten(&mut self, own: Slot, drops: &mut Drops<P>) {
-        let longest = self.backlogs.longest(own, |backlog| backlog.waiting.len() as u64);
-        let reason = if longest == own { DropReason::QueueFull } else { DropReason::PushedOut };
-        drops.extend(self.backlogs.pop_tail(longest).map(|packet| (packet, reason)));
-        self.leave_if_empty(longest);
-    }
-
     fn leave_if_empty(&mut self, slot: Slot) {
         if self.backlogs.get(slot).waiting.is_empty() {
             self.backlogs.release(slot);
@@ -108,7 +100,8 @@ impl<P: Packet + Send> Qdisc<P> for AirtimeFq<P> {
         }
         self.backlogs.push(slot, packet);
         if self.backlogs.len() > self.limit {
-            self.shorten(slot, drops);
+            let shortened = self.backlogs.shorten(slot, drops);
+            self.leave_if_empty(shortened);
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::packet::Packet;
+use super::Drops;
+use crate::packet::{DropReason, Packet};
 
 /// Position of a queue in [`Backlogs`], valid until it is released.
 pub(super) type Slot = usize;
@@ -95,6 +96,14 @@ impl<P: Packet, S: Default> Backlogs<P, S> {
             }
         }
         longest.1
+    }
+
+    /// Drops the packet that came last to the longest queue, for a packet that came to `own`.
+    pub(super) fn shorten(&mut self, own: Slot, drops: &mut Drops<P>) -> Slot {
+        let longest = self.longest(own, |backlog| backlog.waiting.len() as u64);
+        let reason = if longest == own { DropReason::QueueFull } else { DropReason::PushedOut };
+        drops.extend(self.pop_tail(longest).map(|packet| (packet, reason)));
+        longest
     }
 
     fn count_out(&mut self, slot: Slot, packet: Option<P>) -> Option<P> {

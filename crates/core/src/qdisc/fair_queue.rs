@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::backlogs::{Backlogs, Slot};
 use super::flow_table::FlowTable;
 use super::{Drops, Qdisc};
-use crate::packet::{Class, DropReason, Packet};
+use crate::packet::{Class, Packet};
 use crate::units::{Duration, Instant};
 
 /// Parameters of [`FairQueue`].
@@ -118,13 +118,6 @@ impl<P: Packet> FairQueue<P> {
         };
         bytes as i64
     }
-
-    /// Drops the last packet of the longest queue.
-    fn shorten(&mut self, own: Slot, drops: &mut Drops<P>) {
-        let longest = self.backlogs.longest(own, |backlog| backlog.waiting.len() as u64);
-        let reason = if longest == own { DropReason::QueueFull } else { DropReason::PushedOut };
-        drops.extend(self.backlogs.pop_tail(longest).map(|packet| (packet, reason)));
-    }
 }
 
 impl<P: Packet + Send> Qdisc<P> for FairQueue<P> {
@@ -136,7 +129,7 @@ impl<P: Packet + Send> Qdisc<P> for FairQueue<P> {
         }
         self.backlogs.push(slot, packet);
         if self.backlogs.len() > self.limit {
-            self.shorten(slot, drops);
+            self.backlogs.shorten(slot, drops);
         }
     }
 
