@@ -11,7 +11,7 @@ use crate::packet::Category;
 use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
 use crate::shaper::{LeafRule, Policy, PoolRule, UdpRule};
 use crate::tcp::{Profile, Variant};
-use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, clip, quote};
+use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, QuantityError, clip, quote};
 
 /// The longest time that a file may name: 31 years. Sums of a few of them fit in 64 bits of nanoseconds.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
@@ -19,19 +19,7 @@ const LONGEST: Duration = Duration::from_secs(1_000_000_000);
 const FASTEST: Bitrate = Bitrate::mbps(1_000_000);
 
 /// What is wrong with one value, before it is known which key it belongs to.
-pub struct Reason {
-    /// What is wrong.
-    pub problem: String,
-    /// How to mend it.
-    pub fix: String,
-}
-
-impl Reason {
-    /// A reason and its remedy.
-    pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
-        Reason { problem: problem.into(), fix: fix.into() }
-    }
-}
+pub type Reason = QuantityError;
 
 /// A type that a value of the file can be read as.
 pub trait FromToml: Sized {
@@ -151,7 +139,7 @@ impl FromToml for Probability {
 
 fn quantity<Q: Quantity>(value: &DeValue) -> Result<Q, Reason> {
     match value {
-        DeValue::String(text) => Q::read(text).map_err(|error| Reason::new(error.problem, error.fix)),
+        DeValue::String(text) => Q::read(text),
         DeValue::Integer(integer) => Err(without_unit::<Q>(integer.as_str())),
         DeValue::Float(float) if float.as_str().parse().is_ok_and(f64::is_finite) => {
             Err(without_unit::<Q>(float.as_str()))

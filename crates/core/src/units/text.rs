@@ -20,6 +20,13 @@ pub struct QuantityError {
     pub fix: String,
 }
 
+impl QuantityError {
+    /// A problem and its remedy.
+    pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> Self {
+        QuantityError { problem: problem.into(), fix: fix.into() }
+    }
+}
+
 /// What the grammar knows of a unit type.
 pub(crate) trait Quantity: Sized {
     /// With its article: "a duration".
@@ -34,21 +41,19 @@ pub(crate) trait Quantity: Sized {
     const ALIASES: &'static [(&'static str, &'static str)];
 
     /// From nanoseconds, bytes or bit/s.
-    fn from_base(base: u64) -> Self;
+    const OF_BASE: fn(u64) -> Self;
 
     /// Reads `text` by the grammar above.
     fn read(text: &str) -> Result<Self, QuantityError> {
         let (number, unit) = split(text.trim(), Self::EXAMPLE)?;
         if unit.is_empty() {
-            return Err(QuantityError {
-                problem: format!("{} has no unit", quote(number)),
-                fix: format!("write \"{} {}\"", clip(number), Self::USUAL),
-            });
+            let fix = format!("write \"{} {}\"", clip(number), Self::USUAL);
+            return Err(QuantityError::new(format!("{} has no unit", quote(number)), fix));
         }
         let Some(&(_, factor)) = Self::UNITS.iter().find(|(name, _)| *name == unit) else {
             return Err(unknown_unit::<Self>(number, unit));
         };
-        scale(number, factor, unit).map(Self::from_base)
+        scale(number, factor, unit).map(Self::OF_BASE)
     }
 }
 
@@ -72,10 +77,7 @@ impl Quantity for Duration {
         ("m mins minute minutes", "min"),
         ("hr hrs hour hours", "h"),
     ];
-
-    fn from_base(base: u64) -> Self {
-        Duration::from_nanos(base)
-    }
+    const OF_BASE: fn(u64) -> Self = Duration::from_nanos;
 }
 
 impl Quantity for Bytes {
@@ -91,10 +93,7 @@ impl Quantity for Bytes {
         ("m mb mbyte mbytes", "MB"),
         ("mib", "MiB"),
     ];
-
-    fn from_base(base: u64) -> Self {
-        Bytes::new(base)
-    }
+    const OF_BASE: fn(u64) -> Self = Bytes::new;
 }
 
 impl Quantity for Bitrate {
@@ -109,10 +108,7 @@ impl Quantity for Bitrate {
         ("m mb mbps mb/s mbit mbit/sec mb/sec", "Mbit/s"),
         ("g gb gbps gb/s gbit", "Gbit/s"),
     ];
-
-    fn from_base(base: u64) -> Self {
-        Bitrate::from_bps(base)
-    }
+    const OF_BASE: fn(u64) -> Self = Bitrate::from_bps;
 }
 
 /// `text` for a message: without control characters and not longer than a line.
@@ -132,9 +128,9 @@ pub(crate) fn quote(text: &str) -> String {
 
 /// The number and the unit of `text`.
 fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), QuantityError> {
-    let fail = |problem: String, fix: String| Err(QuantityError { problem, fix });
     if text.starts_with('-') {
-        return fail(format!("{} is negative", quote(text)), format!("write a positive value such as \"{example}\""));
+        let fix = format!("write a positive value such as \"{example}\"");
+        return Err(QuantityError::new(format!("{} is negative", quote(text)), fix));
     }
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -146,10 +142,8 @@ fn split<'a>(text: &'a str, example: &str) -> Result<(&'a str, &'a str), Quantit
     if !digits_both_sides || goes_on {
         let has_exponent = digits_both_sides && unit.starts_with(['e', 'E']);
         let problem = if has_exponent { "has an exponent" } else { "does not begin with a number" };
-        return fail(
-            format!("{} {problem}", quote(text)),
-            format!("write digits, at most one decimal point and a unit, such as \"{example}\""),
-        );
+        let fix = format!("write digits, at most one decimal point and a unit, such as \"{example}\"");
+        return Err(QuantityError::new(format!("{} {problem}", quote(text)), fix));
     }
     Ok((number, unit.trim_start()))
 }
@@ -179,11 +173,10 @@ fn scale(number: &str, factor: u64, unit: &str) -> Result<u64, QuantityError> {
     // Longer numbers cannot be exact or cannot fit; below, nothing overflows 128 bits.
     const MOST_DIGITS: usize = 20;
     let shown = format!("`{} {unit}`", clip(number));
-    let too_large =
-        || QuantityError { problem: format!("{shown} is too large"), fix: "write a smaller value".to_owned() };
-    let too_fine = || QuantityError {
-        problem: format!("{shown} has more digits than can be kept"),
-        fix: "write fewer decimals: times are whole nanoseconds, sizes whole bytes, rates whole bit/s".to_owned(),
+    let too_large = || QuantityError::new(format!("{shown} is too large"), "write a smaller value");
+    let too_fine = || {
+        let fix = "write fewer decimals: times are whole nanoseconds, sizes whole bytes, rates whole bit/s";
+        QuantityError::new(format!("{shown} has more digits than can be kept"), fix)
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
