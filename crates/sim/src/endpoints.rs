@@ -187,7 +187,7 @@ impl<'a> Simulation<'a> {
         let room = linux.as_ref().map_or(*uplink_queue, |params| params.limit);
         let unacknowledged = self.scenario.uplink_counts_unacknowledged();
         let Sources { flows, busy, fill } = &mut self.refill[station];
-        flows.retain(|flow| !self.flows[flow.index()].is_stopped());
+        flows.retain(|flow| !self.flows[flow.index()].stopped);
         let enough = (*busy).max(2 * flows.len());
         let mut have_enough = 0;
         while have_enough < flows.len() {

@@ -48,7 +48,7 @@ pub(crate) struct Flow {
     connected_at: Instant,
     burst_until: Instant,
     files_left: Option<u32>,
-    stopped: bool,
+    pub(crate) stopped: bool,
     rng: Rng,
     /// Datagrams sent.
     datagrams: u64,
@@ -150,11 +150,6 @@ impl Flow {
         if let Some(sender) = &mut self.sender {
             sender.stop();
         }
-    }
-
-    /// Nothing new is sent any more.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped
     }
 
     /// Payload and distance of UDP datagrams; greedy downloads offer twice what the radio could carry, greedy uploads

@@ -151,14 +151,4 @@ impl CellPacket for Parcel {
     fn probe(&self) -> Option<u64> {
         self.0.probe()
     }
-
-    #[inline]
-    fn is_traffic(&self) -> bool {
-        self.0.is_traffic()
-    }
-
-    #[inline]
-    fn is_for_stations(&self) -> bool {
-        self.0.is_for_stations()
-    }
 }

@@ -13,10 +13,16 @@ pub trait CellPacket: Packet + Clone + Send + 'static {
 
     /// Whether it is traffic of its station. What only keeps the network going (ICMP, ARP) is not: the box must not take who
     /// answers a ping for a sender of UDP.
-    fn is_traffic(&self) -> bool;
+    #[inline]
+    fn is_traffic(&self) -> bool {
+        self.probe().is_none()
+    }
 
     /// A packet from a station: whether it is for other stations too, or for them alone.
-    fn is_for_stations(&self) -> bool;
+    #[inline]
+    fn is_for_stations(&self) -> bool {
+        false
+    }
 }
 
 impl CellPacket for Segment {
@@ -26,14 +32,6 @@ impl CellPacket for Segment {
 
     fn probe(&self) -> Option<u64> {
         matches!(self.kind, Kind::Echo | Kind::EchoReply).then_some(self.seq)
-    }
-
-    fn is_traffic(&self) -> bool {
-        self.probe().is_none()
-    }
-
-    fn is_for_stations(&self) -> bool {
-        false
     }
 }
 

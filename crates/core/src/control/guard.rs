@@ -318,7 +318,7 @@ impl Guard {
     }
 
     fn raise(&mut self, now: Instant, mut raised: Raised) {
-        let over = (self.c / self.fixed - 1.0) * now.saturating_since(raised.step_began()).as_secs_f64();
+        let over = (self.c / self.fixed - 1.0) * now.saturating_since(raised.step_began).as_secs_f64();
         let next = self.room.follow(now, &mut raised, &self.trips, self.occupancy.span(Room::step(PROBE)), self.c);
         if next != Next::Wait {
             self.owed += over;

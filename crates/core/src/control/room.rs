@@ -50,14 +50,8 @@ pub(super) struct Room {
 pub(super) struct Raised {
     began: Instant,
     step: usize,
-    step_began: Instant,
-}
-
-impl Raised {
     /// Since when C is what it is.
-    pub(super) const fn step_began(&self) -> Instant {
-        self.step_began
-    }
+    pub(super) step_began: Instant,
 }
 
 /// What comes next in a trial.

@@ -126,7 +126,7 @@ pub(super) struct Session<P> {
     /// MPDUs on the air are among the first `span`.
     span: usize,
     /// Packets that were not handed up or given up yet.
-    held: usize,
+    pub(super) held: usize,
     /// Given up for their age since the last [`Self::take_expired`].
     expired: Settled,
 }
@@ -167,11 +167,6 @@ impl<P: Packet> Session<P> {
         let fate = Fate::Waiting;
         self.mpdus.push_back(Mpdu { packet: Some(packet), entered, len, amsdu, more: 0, fails: 0, fate });
         false
-    }
-
-    /// Packets that were not handed up or given up yet.
-    pub(super) fn held(&self) -> usize {
-        self.held
     }
 
     /// MPDUs that are not acknowledged.

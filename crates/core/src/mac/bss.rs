@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use super::access::Access;
 use super::air::AirFrame;
 use super::backoff::Windows;
-use super::block_ack::Session;
 use super::counters::{Delays, MacStats, StationRecord};
 use super::edca::Edca;
 use super::link::{Link, StationLink};
@@ -243,7 +242,7 @@ impl<P: Packet + Clone> Bss<P> {
         let node = &self.nodes[id];
         let sessions =
             self.edca.iter().flat_map(|edca| edca.functions[edca.of_node(id)].iter().flat_map(|f| &f.sessions));
-        node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(Session::held).sum::<usize>()
+        node.queue.len() + usize::from(node.in_service.is_some()) + sessions.map(|session| session.held).sum::<usize>()
     }
 
     /// Packets of at least `len` at a node that keep it busy from one fetch to the next: those of two PPDUs.

@@ -111,7 +111,8 @@ pub struct UdpFlow {
 #[derive(Clone, Debug, Default)]
 pub(super) struct UdpFlows {
     flows: BTreeMap<FlowId, (UdpFlow, UdpSeen)>,
-    changes: Vec<UdpChange>,
+    /// Every change of what was held of a flow.
+    pub(super) changes: Vec<UdpChange>,
     cleaned: Instant,
 }
 
@@ -148,11 +149,6 @@ impl UdpFlows {
         {
             seen.dropped += 1;
         }
-    }
-
-    /// What has changed since the start.
-    pub(super) fn changes(&self) -> &[UdpChange] {
-        &self.changes
     }
 }
 
@@ -237,7 +233,7 @@ mod tests {
     fn what_is_acknowledged_is_shaped_and_what_is_not_passes_by() {
         let mut flows = UdpFlows::default();
         assert_eq!(talk(&mut flows, 0, 2, 5, 0), [Verdict::Answers; 2]);
-        assert_eq!(flows.changes()[0].at, Instant::ZERO + LOOK);
+        assert_eq!(flows.changes[0].at, Instant::ZERO + LOOK);
         let mut flows = UdpFlows::default();
         assert_eq!(talk(&mut flows, 0, 3, 0, 0), [Verdict::Open, Verdict::Unanswered, Verdict::Unanswered]);
         assert_eq!(talk(&mut flows, 3, 2, 5, 0), [Verdict::Answers; 2], "it begins to hear");
@@ -264,7 +260,7 @@ mod tests {
         let mut flows = UdpFlows::default();
         talk(&mut flows, 0, 260, 5, 4);
         let halves = |change: &UdpChange| (change.at.as_secs_f64() * 2.0).round() as u64;
-        let calls: Vec<_> = flows.changes().iter().filter(|change| change.verdict.is_unresponsive()).collect();
+        let calls: Vec<_> = flows.changes.iter().filter(|change| change.verdict.is_unresponsive()).collect();
         assert_eq!(
             calls.iter().map(|change| halves(change)).collect::<Vec<_>>(),
             [141, 302, 483],

@@ -169,7 +169,7 @@ impl<P: Packet> Vsb<P> {
 
     /// With [`UdpRule::Auto`], every change of what was held of a flow, since the box was built.
     pub fn udp_changes(&self) -> &[UdpChange] {
-        self.udp.changes()
+        &self.udp.changes
     }
 
     /// A packet passed by the box.
