@@ -8,7 +8,7 @@ use super::rows::{ApReport, DirectionReport, FlowReport, SizeTransfers, StationR
 use super::{Estimate, fingerprint, jain_index, mean, sigma_over_mean};
 use crate::packet::Direction;
 use crate::record::{FlowRecord, MacStats, Record, StationRecord};
-use crate::scenario::{Scenario, Station, Traffic};
+use crate::scenario::{Flow, Scenario, Station, Traffic};
 
 /// Most stations for which the matrix of fairness levels is given.
 const MATRIX_STATIONS: usize = 32;
@@ -92,7 +92,7 @@ impl Report {
     }
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
     fn totals(&self) -> Totals {
         Totals {
             goodput_bps: self.mean(|replica| Some(replica.total())),
@@ -141,11 +141,8 @@ impl Cell<'_> {
 
     fn indices(&self) -> Indices {
         let scenario = self.scenario;
-        let mut with_flows: Vec<usize> = scenario
-            .flows()
-            .zip(scenario.measured_flows())
-            .filter_map(|((own, _), there)| there.then_some(own))
-            .collect();
+        let measured = scenario.flows().zip(scenario.measured_flows());
+        let mut with_flows: Vec<usize> = measured.filter_map(|((own, _), there)| there.then_some(own)).collect();
         with_flows.dedup();
         let of = |replica: &Replica, direction: Direction| mean(&self.goodputs_of(replica, Some(direction)));
         let stations = |replica: &Replica| -> Option<Vec<f64>> {
@@ -190,14 +187,15 @@ impl Cell<'_> {
     }
 
     fn stations(&self) -> Vec<StationReport> {
-        let groups = groups(self.scenario);
-        let rows = self.scenario.stations.iter().zip(groups).enumerate();
+        let rows = self.scenario.stations.iter().zip(groups(self.scenario)).enumerate();
         rows.map(|(index, (station, group))| self.station(index, &station.name, group)).collect()
     }
 
     fn station(&self, index: usize, name: &str, group: String) -> StationReport {
         let goodput =
             |direction: Direction| self.mean(move |replica| Some(replica.stations.get(index)?[direction as usize]));
+        let own = |replica: &Replica<'a>| replica.station_record(index);
+        let uplink = |replica: &Replica<'a>| own(replica).map(|own| &own.uplink_queue);
         let seconds_of_air = |station: &StationRecord| (station.mac.airtime + station.airtime_down).as_secs_f64();
         StationReport {
             name: name.to_owned(),
@@ -206,45 +204,38 @@ impl Cell<'_> {
             goodput_down_bps: goodput(Direction::Down),
             goodput_bps: self.mean(|replica| replica.station(index)),
             goodput_share: self.ratio(|replica| Some((replica.station(index)?, replica.total()))),
-            airtime_share: self.mean(|replica| Some(seconds_of_air(replica.station_record(index)?) / replica.seconds)),
-            airtime_down_share: self
-                .mean(|replica| Some(replica.station_record(index)?.airtime_down.as_secs_f64() / replica.seconds)),
-            ap_delay_p95_s: self
-                .mean(|replica| Some(replica.station_record(index)?.ap_delays.quantile(0.95)?.as_secs_f64())),
-            uplink_queue_mean_packets: self
-                .mean(|replica| Some(mean_packets(&replica.station_record(index)?.uplink_queue, replica))),
-            uplink_queue_mean_sojourn_s: self
-                .ratio(|replica| Some(sojourn_sides(&replica.station_record(index)?.uplink_queue))),
-            uplink_queue_drop_probability: self
-                .ratio(|replica| Some(drop_sides(&replica.station_record(index)?.uplink_queue))),
+            airtime_share: self.mean(|replica| Some(seconds_of_air(own(replica)?) / replica.seconds)),
+            airtime_down_share: self.mean(|replica| Some(own(replica)?.airtime_down.as_secs_f64() / replica.seconds)),
+            ap_delay_p95_s: self.mean(|replica| Some(own(replica)?.ap_delays.quantile(0.95)?.as_secs_f64())),
+            uplink_queue_mean_packets: self.mean(|replica| Some(mean_packets(uplink(replica)?, replica))),
+            uplink_queue_mean_sojourn_s: self.ratio(|replica| uplink(replica).map(sojourn_sides)),
+            uplink_queue_drop_probability: self.ratio(|replica| uplink(replica).map(drop_sides)),
             mac: self.mac(|record| Some(record.stations.get(index)?.mac)),
         }
     }
 
     fn flows(&self) -> Vec<FlowReport> {
-        let flows = self.scenario.flows().enumerate();
-        flows
-            .map(|(index, (station, flow))| {
-                let count = |counter: fn(&FlowRecord) -> Option<u64>| {
-                    self.mean(|replica| counter(replica.record()?.flows.get(index)?).map(|count| count as f64))
-                };
-                FlowReport {
-                    station: self.scenario.stations[station].name.clone(),
-                    direction: flow.direction,
-                    transport: match flow.traffic {
-                        Traffic::Bulk | Traffic::Files { .. } => Transport::Tcp,
-                        Traffic::Quic => Transport::Quic,
-                        Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. } => Transport::Udp,
-                    },
-                    goodput_bps: self.mean(|replica| replica.flows.get(index).copied()),
-                    sent_packets: count(|flow| Some(flow.sent_packets)),
-                    retransmits: count(|flow| Some(flow.retransmits)),
-                    timeouts: count(|flow| flow.timeouts),
-                    fast_retransmits: count(|flow| flow.fast_retransmits),
-                    transfers: self.transfers(|record| record.flows.get(index).into_iter()),
-                }
-            })
-            .collect()
+        let row = |(index, (station, flow)): (usize, (usize, &Flow))| {
+            let count = |counter: fn(&FlowRecord) -> Option<u64>| {
+                self.mean(|replica| counter(replica.record()?.flows.get(index)?).map(|count| count as f64))
+            };
+            FlowReport {
+                station: self.scenario.stations[station].name.clone(),
+                direction: flow.direction,
+                transport: match flow.traffic {
+                    Traffic::Bulk | Traffic::Files { .. } => Transport::Tcp,
+                    Traffic::Quic => Transport::Quic,
+                    Traffic::UdpGreedy { .. } | Traffic::UdpCbr { .. } => Transport::Udp,
+                },
+                goodput_bps: self.mean(|replica| replica.flows.get(index).copied()),
+                sent_packets: count(|flow| Some(flow.sent_packets)),
+                retransmits: count(|flow| Some(flow.retransmits)),
+                timeouts: count(|flow| flow.timeouts),
+                fast_retransmits: count(|flow| flow.fast_retransmits),
+                transfers: self.transfers(|record| record.flows.get(index).into_iter()),
+            }
+        };
+        self.scenario.flows().enumerate().map(row).collect()
     }
 }
 

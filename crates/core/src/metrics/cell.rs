@@ -121,29 +121,24 @@ impl<'a> Cell<'a> {
 
     /// A queue, by where a record has it.
     pub(super) fn queue(&self, stats: impl for<'r> Fn(&'r Record) -> Option<&'r QueueStats>) -> QueueReport {
-        let by_class = |estimate: &dyn Fn(Class) -> Estimate| ByClass {
-            data: estimate(Class::Data),
-            ack: estimate(Class::Ack),
-            other: estimate(Class::Other),
+        let by_class = |estimate: &dyn Fn(Class) -> Estimate| {
+            let [data, ack, other] = Class::ALL.map(estimate);
+            ByClass { data, ack, other }
         };
         let of = |replica: &Replica<'a>| replica.record().and_then(&stats);
         let quantile = |q: f64| self.mean(|replica| of(replica)?.delays.quantile(q).map(Duration::as_secs_f64));
         let arrivals = |replica: &Replica<'a>, class: Class| Some(of(replica)?.arrivals[class.index()] as f64);
+        let drops = |reason: DropReason| {
+            let of = |class: Class| self.mean(|replica| Some(of(replica)?.drops[reason.index()][class.index()] as f64));
+            (word(&reason), by_class(&of))
+        };
         QueueReport {
             mean_packets: self.mean(|replica| Some(mean_packets(of(replica)?, replica))),
             mean_sojourn_s: self.ratio(|replica| Some(sojourn_sides(of(replica)?))),
             p95_sojourn_s: quantile(0.95),
             p99_sojourn_s: quantile(0.99),
             arrivals: by_class(&|class| self.mean(|replica| arrivals(replica, class))),
-            drops: self
-                .reasons()
-                .map(|reason| {
-                    let drops = |replica: &Replica<'a>, class: Class| {
-                        Some(of(replica)?.drops[reason.index()][class.index()] as f64)
-                    };
-                    (word(&reason), by_class(&|class| self.mean(|replica| drops(replica, class))))
-                })
-                .collect(),
+            drops: self.reasons().map(drops).collect(),
             drop_probability: by_class(&|class| {
                 self.ratio(|replica| Some((of(replica)?.dropped(class) as f64, arrivals(replica, class)?)))
             }),

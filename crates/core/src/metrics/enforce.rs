@@ -86,7 +86,7 @@ pub struct CapacityTrace {
     pub reason: Vec<String>,
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
     /// The box, if the scenario has one.
     pub(super) fn enforce(&self) -> Option<EnforceReport> {
         self.scenario.enforce.as_ref()?;
@@ -139,20 +139,19 @@ impl Cell<'_> {
     }
 
     fn enforce_station(&self, index: usize) -> EnforceStation {
-        fn stats<'r>(replica: &'r Replica, index: usize) -> Option<&'r StationStats> {
-            replica.record()?.enforce.as_ref()?.stations.get(index)
-        }
+        let stats = |replica: &Replica<'a>| replica.record()?.enforce.as_ref()?.stations.get(index);
+        let queue = |replica: &Replica<'a>| stats(replica).map(|stats| &stats.queue);
         let bps = |bytes: fn(&StationStats) -> u64| {
-            self.mean(|replica| stats(replica, index).map(|stats| bytes(stats) as f64 * 8.0 / replica.seconds))
+            self.mean(|replica| stats(replica).map(|stats| bytes(stats) as f64 * 8.0 / replica.seconds))
         };
         EnforceStation {
             name: self.scenario.stations[index].name.clone(),
             passed_up_bps: bps(|stats| stats.passed[Direction::Up as usize].0),
             passed_down_bps: bps(|stats| stats.passed[Direction::Down as usize].0),
             bypassed_bps: bps(|stats| stats.bypassed.0),
-            mean_packets: self.mean(|replica| stats(replica, index).map(|stats| mean_packets(&stats.queue, replica))),
-            mean_sojourn_s: self.ratio(|replica| stats(replica, index).map(|stats| sojourn_sides(&stats.queue))),
-            drop_probability: self.ratio(|replica| stats(replica, index).map(|stats| drop_sides(&stats.queue))),
+            mean_packets: self.mean(|replica| queue(replica).map(|queue| mean_packets(queue, replica))),
+            mean_sojourn_s: self.ratio(|replica| queue(replica).map(sojourn_sides)),
+            drop_probability: self.ratio(|replica| queue(replica).map(drop_sides)),
         }
     }
 }
