@@ -16,15 +16,10 @@ pub(crate) fn front(all: &[Outcome]) -> Vec<&Outcome> {
     let least = u64::from(all.iter().any(|outcome| outcome.rung > 0 && outcome.of.is_some()));
     let looked: Vec<&Outcome> =
         all.iter().filter(|outcome| outcome.rung >= least && outcome.starved.is_nobody()).collect();
-    let mut front: Vec<&Outcome> = Vec::new();
     let mut sorted: Vec<&Outcome> =
         looked.iter().copied().filter(|own| !looked.iter().any(|other| beats(of(other), of(own)))).collect();
     sorted.sort_by(|a, b| b.rung.cmp(&a.rung).then(b.utility().total_cmp(&a.utility())));
-    for outcome in sorted {
-        if !front.iter().any(|other| distance(of(other), of(outcome)) < ALIKE) {
-            front.push(outcome);
-        }
-    }
+    let mut front = distinct(sorted, |a, b| distance(of(a), of(b)) < ALIKE);
     while front.len() > POINTS {
         let crowded = |index: &usize| {
             let others = front.iter().enumerate().filter(|(other, _)| other != index);

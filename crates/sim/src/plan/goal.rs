@@ -55,11 +55,8 @@ impl Goal {
 
     /// Positions of the stations that it names; all for a goal without a name.
     pub(crate) fn stations(&self, scenario: &Scenario) -> Vec<usize> {
-        let (Goal::Goodput { who, .. } | Goal::Delay { who, .. } | Goal::Files { who, .. }) = self else {
-            return (0..scenario.stations.len()).collect();
-        };
-        let all = scenario.stations.iter().enumerate();
-        all.filter(|(_, station)| who.is_empty() || is_meant(who, &station.name)).map(|(index, _)| index).collect()
+        let is_named = |name: &str| self.who().is_none_or(|who| is_meant(who, name));
+        (0..scenario.stations.len()).filter(|index| is_named(&scenario.stations[*index].name)).collect()
     }
 
     /// The station or group that it names.

@@ -157,7 +157,7 @@ impl<'a> Search<'a> {
         let mut looked = Looked::default();
         let finished = self.rungs(families, &mut looked, met_already).is_some();
         let Looked { first, second, mut third, mut proved } = looked;
-        if self.second().is_in_own_time() {
+        if self.second().is_own {
             // A longer look knows nothing of the scenario's own time, in which the second one was.
             for outcome in third.iter_mut().chain(&mut proved).filter(|outcome| outcome.own_time.is_none()) {
                 let own = second.iter().find(|own| own.change == outcome.change);
@@ -337,7 +337,7 @@ impl<'a> Search<'a> {
 
     /// Whether the cell as it is meets the requirements in the second rung as well, where that is one of its own.
     fn meets_in_second_look(&mut self) -> Option<bool> {
-        if !self.second().is_in_own_time() {
+        if !self.second().is_own {
             return Some(true);
         }
         let mut own = Vec::new();

@@ -41,16 +41,20 @@ pub(super) fn as_is() -> [Proposal; 1] {
 /// Points beside the parents along each coordinate, near and not so near; `fine`: nearer than that, where the best is between.
 pub(super) fn beside(parents: &[Outcome], ranges: &Ranges, fine: bool) -> Vec<Proposal> {
     let steps = if fine { [0.02, -0.02, 0.01, -0.01] } else { [0.04, -0.04, 0.1, -0.1] };
-    moved(parents, ranges, &|x| steps.map(|step| (x + step).clamp(0.0, 1.0)))
+    moved(parents.iter(), ranges, |x| steps.map(|step| (x + step).clamp(0.0, 1.0)))
 }
 
 /// Points that differ from the parents in one coordinate, which is anywhere: kinds of queues and policies have no near ones.
 pub(super) fn across(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
-    moved(parents, ranges, &|_| [0.1, 0.35, 0.6, 0.9])
+    moved(parents.iter(), ranges, |_| [0.1, 0.35, 0.6, 0.9])
 }
 
 /// Points that differ from the parents in one coordinate, each in turn, with what `places` makes of it.
-fn moved(parents: &[Outcome], ranges: &Ranges, places: &dyn Fn(f64) -> [f64; 4]) -> Vec<Proposal> {
+fn moved<'a, const N: usize>(
+    parents: impl Iterator<Item = &'a Outcome>,
+    ranges: &Ranges,
+    places: impl Fn(f64) -> [f64; N],
+) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for parent in parents {
         let Some(family) = parent.of else { continue };
@@ -58,7 +62,8 @@ fn moved(parents: &[Outcome], ranges: &Ranges, places: &dyn Fn(f64) -> [f64; 4])
             for place in places(parent.at[axis]) {
                 let mut at = parent.at.clone();
                 at[axis] = place;
-                proposals.push((Some(family), at.clone(), family.change(ranges, &at)));
+                let change = family.change(ranges, &at);
+                proposals.push((Some(family), at, change));
             }
         }
     }
@@ -92,18 +97,7 @@ pub(super) fn shorter(parents: &[Outcome], ranges: &Ranges) -> Vec<Proposal> {
     const PARENTS: usize = 4;
     const STEPS: [f64; 3] = [0.06, 0.12, 0.2];
     let long = |o: &&Outcome| o.delay_s > SHORT_S && (o.meets || o.seems_met) && o.starved.is_nobody();
-    let mut proposals = Vec::new();
-    for parent in parents.iter().filter(long).take(PARENTS) {
-        for own in 0..parent.at.len() {
-            for step in STEPS {
-                let (Some(family), mut at) = (parent.of, parent.at.clone()) else { continue };
-                at[own] = (at[own] - step).max(0.0);
-                let change = family.change(ranges, &at);
-                proposals.push((Some(family), at, change));
-            }
-        }
-    }
-    proposals
+    moved(parents.iter().filter(long).take(PARENTS), ranges, |x| STEPS.map(|step| (x - step).max(0.0)))
 }
 
 /// One point for each combination of kinds, `count` of them at most, spread over all.

@@ -91,21 +91,17 @@ pub(super) fn elites(all: &[Outcome], as_is: f64, most: usize, has_room: bool) -
     let mut lists = [ranked, promising, certain, others].map(Vec::into_iter);
     while kept.len() < most {
         let before = kept.len();
-        let mut exhausted = 0;
         for list in &mut lists {
-            let is_new = |outcome: &Outcome| {
-                !kept.iter().any(|other| other.fingerprint == outcome.fingerprint || other.change == outcome.change)
-            };
-            match list.find(is_new) {
-                Some(outcome) if kept.len() < most => kept.push(outcome),
-                Some(_) => {}
-                None => exhausted += 1,
-            }
+            let is_known =
+                |own: &Outcome| kept.iter().any(|o| o.fingerprint == own.fingerprint || o.change == own.change);
+            let next = list.find(|outcome| !is_known(outcome));
+            kept.extend(next);
         }
-        if exhausted == lists.len() && kept.len() == before {
+        if kept.len() == before {
             break;
         }
     }
+    kept.truncate(most);
     kept
 }
 
@@ -143,28 +139,16 @@ fn leave_alone(ranked: &mut [Outcome]) {
 /// What can be deployed goes before what exists in simulation only from this share of its goodput on.
 const AS_GOOD: f64 = 0.99;
 
-/// Where what goes first cannot be deployed, what can and is as good does.
-fn prefer_deployable(ranked: &mut [Outcome], gear: Gear) {
-    let can_be_had = |outcome: &Outcome| outcome.change.not_today(gear).is_none();
-    let Some(first) = ranked.first().filter(|first| first.meets && !can_be_had(first)) else { return };
-    let is_as_good = |o: &Outcome| {
-        o.meets && can_be_had(o) && o.goodput >= AS_GOOD * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
-    };
-    if let Some(place) = ranked.iter().position(is_as_good) {
-        ranked[..=place].rotate_right(1);
-    }
-}
-
 /// What stations mislead by sleeping goes behind what has this share of its goodput.
 const AS_SOUND: f64 = 0.9;
 
-/// Where what goes first is fragile, what is not and has about as much does.
-fn prefer_sound(ranked: &mut [Outcome]) {
-    let Some(first) = ranked.first().filter(|first| first.meets && first.is_fragile()) else { return };
-    let is_sound = |o: &Outcome| {
-        o.meets && !o.is_fragile() && o.goodput >= AS_SOUND * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
+/// Where what goes first is not wanted, what is and has the share `enough` of its goodput does.
+fn prefer(ranked: &mut [Outcome], is_wanted: impl Fn(&Outcome) -> bool, enough: f64) {
+    let Some(first) = ranked.first().filter(|first| first.meets && !is_wanted(first)) else { return };
+    let is_as_good = |o: &Outcome| {
+        o.meets && is_wanted(o) && o.goodput >= enough * first.goodput && o.delay_s <= first.delay_s.max(SHORT_S)
     };
-    if let Some(place) = ranked.iter().position(is_sound) {
+    if let Some(place) = ranked.iter().position(is_as_good) {
         ranked[..=place].rotate_right(1);
     }
 }
@@ -173,8 +157,8 @@ fn prefer_sound(ranked: &mut [Outcome]) {
 pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, gear: Gear) {
     rank(ranked, as_is);
     prefer_useful(ranked);
-    prefer_deployable(ranked, gear);
-    prefer_sound(ranked);
+    prefer(ranked, |outcome| outcome.change.not_today(gear).is_none(), AS_GOOD);
+    prefer(ranked, |outcome| !outcome.is_fragile(), AS_SOUND);
     leave_alone(ranked);
 }
 

@@ -76,6 +76,8 @@ impl Search<'_> {
         let narrower = HOPE * rung.width_at_proof();
         let may_miss = required.goals.iter().map(|goal| miss(goal, narrower)).sum::<f64>();
         let unfair = misses.iter().skip(required.goals.len()).sum::<f64>();
+        let mut reached: Vec<String> = required.goals.iter().map(|goal| goal.reached(&sample)).collect();
+        reached.extend(self.kept.map(|_| format!("{fairness:.3}")));
         let harms = f64::from(u8::from(!starved.is_nobody() || risk.is_some()));
         Outcome {
             family: family.map_or("as it is", |family| family.name),
@@ -83,12 +85,7 @@ impl Search<'_> {
             of: *family,
             change: change.clone(),
             rung: rung.number,
-            reached: required
-                .goals
-                .iter()
-                .map(|goal| goal.reached(&sample))
-                .chain(self.kept.map(|_| format!("{fairness:.3}")))
-                .collect(),
+            reached,
             misses,
             seems_met: means_met.iter().all(|met| *met),
             means_met,

@@ -25,7 +25,7 @@ pub(crate) struct Rung {
     /// Candidates that are simulated all the same.
     pub(super) least: usize,
     /// Whether it has the scenario's own warm-up and measured time.
-    is_own: bool,
+    pub(super) is_own: bool,
 }
 
 pub(super) const FIRST: Rung =
@@ -121,9 +121,7 @@ impl Rung {
             }
         }
     }
-}
 
-impl Rung {
     /// How wide the intervals of a proof are, over its own.
     pub(super) fn width_at_proof(self) -> f64 {
         let width = |replicas: u32| student_t_975(replicas - 1) / f64::from(replicas).sqrt();
@@ -133,11 +131,6 @@ impl Rung {
     /// Whether it is as long as plans are proved.
     pub(super) fn is_proof(self) -> bool {
         self.number >= PROOF.number && !self.is_own
-    }
-
-    /// Whether it has the scenario's own time.
-    pub(super) fn is_in_own_time(self) -> bool {
-        self.is_own
     }
 
     /// Whether it looks at what is proved in another time.

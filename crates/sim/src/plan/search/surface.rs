@@ -44,19 +44,16 @@ fn is_of_kind(a: &Change, b: &Change) -> bool {
     let cap = |own: &Change| own.window_cap.map(|(rule, _)| rule);
     let limiter = |own: &Change| own.limiter.map(|(share, rate)| (share, rate.is_some()));
     let of_box = |own: &BoxChange| (own.policy, discriminant(&own.capacity), own.queue.is_some(), own.batches);
-    let names = |own: &Change| {
-        own.weights
-            .iter()
-            .map(|(name, _)| name)
-            .chain(own.caps.iter().map(|(name, _)| name))
-            .cloned()
-            .collect::<Vec<_>>()
-    };
     queue(a) == queue(b)
         && cap(a) == cap(b)
         && limiter(a) == limiter(b)
         && a.enforce.as_ref().map(of_box) == b.enforce.as_ref().map(of_box)
-        && names(a) == names(b)
+        && names(a).eq(names(b))
+}
+
+/// Whose weights and caps it has.
+fn names(of: &Change) -> impl Iterator<Item = &String> {
+    of.weights.iter().map(|(name, _)| name).chain(of.caps.iter().map(|(name, _)| name))
 }
 
 /// What a candidate promises: its goodput, less what it costs to meet what it misses.
