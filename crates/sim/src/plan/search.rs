@@ -195,8 +195,7 @@ impl<'a> Search<'a> {
         let many = |count: usize| ((count as f64 * scale).round() as usize).max(2);
         let mut rng = Rng::fork(self.scenario.run.seed, "plan");
         let proposals = proposals::first(families, &self.ranges, many);
-        let mut plain = Vec::new();
-        self.look(&proposals[..1], SECOND, &mut plain)?;
+        let plain = self.looked(&proposals[..1], SECOND)?;
         self.as_is_bps = plain[0].goodput;
         if plain[0].meets && self.meets_in_second_look()? {
             met_already();
@@ -276,8 +275,7 @@ impl<'a> Search<'a> {
             .take(DOUBTFUL)
             .map(proposal)
             .collect();
-        let mut again = Vec::new();
-        self.look(&doubtful, LONGER, &mut again)?;
+        let again = self.looked(&doubtful, LONGER)?;
         replace(&mut looked.proved, again);
         self.prove_likely(looked)?;
         self.prove_others(as_is, looked)?;
@@ -340,8 +338,7 @@ impl<'a> Search<'a> {
         if !self.second().is_own {
             return Some(true);
         }
-        let mut own = Vec::new();
-        self.look(&proposals::as_is(), self.second(), &mut own)?;
+        let own = self.looked(&proposals::as_is(), self.second())?;
         Some(own.iter().all(|outcome| outcome.meets))
     }
 
@@ -390,6 +387,13 @@ impl<'a> Search<'a> {
             into.push(self.outcome(proposal, Sample::new(scenario, own, rung.is_proof()), rung));
         }
         (!stopped).then_some(())
+    }
+
+    /// The same, by themselves.
+    fn looked(&mut self, proposals: &[Proposal], rung: Rung) -> Option<Vec<Outcome>> {
+        let mut outcomes = Vec::new();
+        self.look(proposals, rung, &mut outcomes)?;
+        Some(outcomes)
     }
 
     /// Goodput by which remedies are measured: that of the cell as it is, or what is left of it where slow stations get as much as fast

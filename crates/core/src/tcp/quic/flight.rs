@@ -51,7 +51,7 @@ pub(super) struct Flight {
     /// Number of the first of `sent`.
     first: u64,
     /// Datagrams that have neither arrived nor are lost.
-    pub(super) in_flight: u32,
+    pub(super) under_way: u32,
     largest_acked: Option<u64>,
     /// When the last one was sent.
     pub(super) last_sent: Instant,
@@ -65,7 +65,7 @@ pub(super) struct Flight {
 impl Flight {
     /// Whether all that was sent has arrived.
     pub(super) fn is_clear(&self) -> bool {
-        self.in_flight == 0 && self.again.is_empty()
+        self.under_way == 0 && self.again.is_empty()
     }
 
     /// Lost data that has to go again.
@@ -80,9 +80,9 @@ impl Flight {
 
     /// A datagram with `data` goes; its number.
     pub(super) fn push(&mut self, now: Instant, data: Chunk) -> u64 {
-        let snapshot = self.rate.sent(now, self.in_flight == 0);
+        let snapshot = self.rate.sent(now, self.under_way == 0);
         self.sent.push_back(Sent { at: now, data, is_over: false, snapshot });
-        self.in_flight += 1;
+        self.under_way += 1;
         self.last_sent = now;
         self.first + self.sent.len() as u64 - 1
     }
@@ -97,7 +97,7 @@ impl Flight {
                 if std::mem::replace(&mut sent.is_over, true) {
                     continue;
                 }
-                self.in_flight -= 1;
+                self.under_way -= 1;
                 self.rate.arrived(sent.at, number, sent.snapshot);
                 acked.datagrams += 1;
                 acked.after += u32::from(reduced.is_none_or(|reduced| sent.at > reduced));
@@ -129,7 +129,7 @@ impl Flight {
                 continue;
             }
             sent.is_over = true;
-            self.in_flight -= 1;
+            self.under_way -= 1;
             self.rate.lose();
             self.again.push_back(sent.data);
             lost.datagrams += 1;
@@ -177,7 +177,7 @@ mod tests {
         flight.acknowledge(&[(2, 5)], None);
         let lost = flight.detect(at(21), delay, at(0));
         assert_eq!((lost.datagrams, lost.newest, flight.take_lost()), (1, at(1), Some((1000, 1000))));
-        assert_eq!((flight.loss_at, flight.in_flight, flight.oldest()), (None, 5, Some((5000, 1000))));
+        assert_eq!((flight.loss_at, flight.under_way, flight.oldest()), (None, 5, Some((5000, 1000))));
         assert_eq!(flight.acknowledge(&[(1, 2)], None).datagrams, 0, "it is given up");
         flight.acknowledge(&[(6, 7)], None);
         assert_eq!(flight.detect(at(55), delay, at(0)).datagrams, 1, "5 by time");

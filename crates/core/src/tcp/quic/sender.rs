@@ -76,7 +76,7 @@ impl QuicSender {
         if kind != Kind::QuicAck {
             return;
         }
-        let prior_in_flight = self.flight.in_flight;
+        let prior_in_flight = self.flight.under_way;
         let prior_lost = self.flight.rate.lost();
         let acked = self.flight.acknowledge(sack, self.reduced);
         let Some((newest, sent)) = acked.newest else { return };
@@ -131,7 +131,7 @@ impl QuicSender {
             // Something has to go, whatever the window says.
             return self.transmit(now, true);
         }
-        self.is_limited = self.flight.in_flight >= self.window() || self.pacing().is_some() && self.pacer.holds(now);
+        self.is_limited = self.flight.under_way >= self.window() || self.pacing().is_some() && self.pacer.holds(now);
         if self.is_limited {
             return None;
         }
@@ -150,7 +150,7 @@ impl QuicSender {
                 Some(pacing) => burst(pacing, self.params.mss, self.flight.rate.min_rtt()),
                 None => BURST,
             };
-            let room = self.window().saturating_sub(self.flight.in_flight);
+            let room = self.window().saturating_sub(self.flight.under_way);
             self.pacer.sent(now, self.stats.sent + 1, self.params.mss, pacing, most.min(room));
         }
         let number = self.flight.push(now, (seq, payload));
@@ -202,7 +202,7 @@ impl QuicSender {
 
     /// As Linux' sender does it: the rate of delivery is what the model is made of.
     fn model(&mut self, now: Instant, acked: Acked, rtt: Duration, losses: u32, prior_in_flight: u32) {
-        let in_flight = self.flight.in_flight;
+        let in_flight = self.flight.under_way;
         let rate = &mut self.flight.rate;
         let sample = Sample {
             rate: rate.sample(now, true, Some(rtt)),
@@ -242,7 +242,7 @@ impl QuicSender {
         if !self.is_established {
             return self.initial.map(|sent| sent + self.timeout());
         }
-        (self.flight.in_flight > 0).then(|| self.flight.last_sent + self.timeout())
+        (self.flight.under_way > 0).then(|| self.flight.last_sent + self.timeout())
     }
 
     /// The probe timeout, doubled for each one in a row.

@@ -54,8 +54,7 @@ impl Search<'_> {
                 likely.push(outcome);
             }
         }
-        let mut own = Vec::new();
-        self.look(&unseen(likely.into_iter().map(proposal).collect(), proved), OWN, &mut own)?;
+        let mut own = self.looked(&unseen(likely.into_iter().map(proposal).collect(), proved), OWN)?;
         own.retain(holds);
         let best: Vec<Proposal> = by_goodput(&own).into_iter().take(OF_FAMILY).map(proposal).collect();
         self.look(&best, PROOF, proved)?;
@@ -75,17 +74,14 @@ impl Search<'_> {
         let holds = |o: &Outcome| if is_longer { is_met(o) && is_safe(o) } else { holds(o) };
         for _ in 0..if is_longer { CONFIRMED.0 } else { CONFIRMED.1 } {
             let Some(best) = next(proved) else { return Some(()) };
-            let mut whole = Vec::new();
-            self.look(&[proposal(&best)], rung, &mut whole)?;
+            let mut whole = self.looked(&[proposal(&best)], rung)?;
             if is_longer && whole.iter().any(|o| holds(o) && is_noisy(o)) {
-                whole.clear();
-                self.look(&[proposal(&best)], WHOLE_AGAIN, &mut whole)?;
+                whole = self.looked(&[proposal(&best)], WHOLE_AGAIN)?;
             }
             // A short time strays more than the proof, and in it a flow that is silent has less time to come back: more replicas of it tell.
             let is_clear = |o: &Outcome| holds(o) && !o.is_unclear;
             if !is_longer && !whole.iter().all(is_clear) && whole.iter().all(|o| o.seems_met && is_safe(o)) {
-                whole.clear();
-                self.look(&[proposal(&best)], OWN_AGAIN, &mut whole)?;
+                whole = self.looked(&[proposal(&best)], OWN_AGAIN)?;
             }
             let held = whole.iter().all(holds);
             if is_longer && !held {
@@ -111,8 +107,7 @@ impl Search<'_> {
     fn confirm_close(&mut self, proved: &mut Vec<Outcome>, next: impl Fn(&[Outcome]) -> Option<Outcome>) -> Option<()> {
         for _ in 0..CONFIRMED.0 {
             let Some(best) = next(proved).filter(|best| best.is_unclear && best.rung != LONGER.number) else { break };
-            let mut again = Vec::new();
-            self.look(&[proposal(&best)], LONGER, &mut again)?;
+            let again = self.looked(&[proposal(&best)], LONGER)?;
             if again.is_empty() {
                 break;
             }
@@ -127,8 +122,7 @@ impl Search<'_> {
         let is_longer = rung.number == WHOLE.number;
         let is_asked = |outcome: &&mut Outcome| outcome.of.is_none() && outcome.starved.is_nobody() != is_longer;
         let Some(outcome) = proved.iter_mut().find(is_asked) else { return Some(()) };
-        let mut own = Vec::new();
-        self.look(&proposals::as_is(), rung, &mut own)?;
+        let mut own = self.looked(&proposals::as_is(), rung)?;
         if let Some(own) = own.pop() {
             outcome.meets &= own.starved.is_nobody();
             outcome.own_time = Some(own.as_own_time()).filter(|_| !is_longer);
@@ -142,8 +136,7 @@ impl Search<'_> {
         let is_asked = |o: &&Outcome| o.seems_met && !o.meets && o.starved.is_nobody() && o.own_time.is_none();
         let asked: Vec<Outcome> = proved.iter().filter(is_asked).cloned().collect();
         let asked: Vec<Proposal> = by_goodput(&asked).into_iter().take(CONFIRMED.0).map(proposal).collect();
-        let mut own = Vec::new();
-        self.look(&asked, OWN, &mut own)?;
+        let own = self.looked(&asked, OWN)?;
         judge(proved, &own, false);
         Some(())
     }
