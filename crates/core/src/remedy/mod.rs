@@ -272,7 +272,7 @@ fn dual_queue(scenario: &mut Scenario, rule: ShareRule) {
 }
 
 /// detti2005 Eq. 1: room for all segments of downloads and all ACKs of uploads that the windows allow.
-fn lossless_buffer(scenario: &Scenario) -> usize {
+pub fn lossless_buffer(scenario: &Scenario) -> usize {
     let acks = |flow: &crate::scenario::Flow| match flow.direction {
         // A delayed ACK stands for two segments.
         Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),

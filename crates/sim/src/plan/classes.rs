@@ -7,7 +7,7 @@ use fairair_core::units::{Bitrate, Duration};
 
 use super::change::flow_passes_by;
 use super::goal::{alone, is_meant, rates_change};
-use super::ranges::{Classes, Weighed};
+use super::ranges::{Classes, Weighed, at_work, carries};
 use super::share::is_greedy;
 use super::{Goal, Requirements};
 
@@ -211,14 +211,6 @@ pub(super) fn grouped(scenario: &Scenario, required: &Requirements) -> Vec<Strin
 /// Share of the mean below which a link is weak.
 const WEAK: f64 = 0.7;
 
-fn carries(own: &Station) -> f64 {
-    own.rate.as_bps() as f64 * (1.0 - own.frame_error.get())
-}
-
-fn at_work(scenario: &Scenario) -> impl Iterator<Item = &Station> {
-    scenario.stations.iter().filter(|station| !station.flows.is_empty())
-}
-
 /// Whether a station's link carries clearly less than the others'.
 fn is_weak(scenario: &Scenario, own: &Station) -> bool {
     let mean = at_work(scenario).map(carries).sum::<f64>() / at_work(scenario).count().max(1) as f64;
@@ -234,7 +226,7 @@ fn weakest(scenario: &Scenario) -> Option<&str> {
 /// Names in the file of those with flows of which `is_meant` holds; of a counted group it has to hold of each station.
 fn named_in_file(scenario: &Scenario, is_meant: impl Fn(&Station) -> bool) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
-    for station in scenario.stations.iter().filter(|station| !station.flows.is_empty()) {
+    for station in at_work(scenario) {
         let name = station.name_in_file();
         let mut table = scenario.stations.iter().filter(|other| other.name_in_file() == name);
         if !names.iter().any(|known| known == name) && table.all(&is_meant) {

@@ -8,6 +8,7 @@ use fairair_core::qdisc::{Mac80211Params, QdiscSpec};
 use fairair_core::scenario::Scenario;
 use fairair_core::units::{Bytes, Duration};
 
+use super::ranges::at_work;
 use super::search::{is_steady, settled_s};
 
 /// Where nothing can be reckoned.
@@ -24,7 +25,7 @@ fn reckoned(scenario: &Scenario) -> f64 {
     let Ok(backoff) = Backoff::new(&params, 1.0) else { return UNKNOWN };
     let node = || Transmitter { backoff: backoff.clone(), count: 1.0, streams: Vec::new() };
     let mut mix = vec![node()];
-    for station in scenario.stations.iter().filter(|station| !station.flows.is_empty()) {
+    for station in at_work(scenario) {
         let stream = |ip_len| Stream { packets: 1.0, ip_len, rate: station.rate, error: 0.0 };
         mix[0].streams.push(stream(Bytes(1500)));
         mix.push(Transmitter { streams: vec![stream(Bytes(TCP_IP_HEADER))], ..node() });

@@ -1,8 +1,8 @@
 //! Between which values the parameters of remedies are tried.
 
-use fairair_core::packet::Direction;
 use fairair_core::qdisc::Mac80211Params;
-use fairair_core::scenario::{Enforce, Scenario};
+use fairair_core::remedy::lossless_buffer;
+use fairair_core::scenario::{Enforce, Scenario, Station};
 use fairair_core::units::Bitrate;
 
 use super::change::Gear;
@@ -76,14 +76,8 @@ const LONG_QUEUE: f64 = 0.8;
 impl Ranges {
     /// For `scenario`, whose AP and stations exchange `packets_per_s` when the cell is full.
     pub(crate) fn new(scenario: &Scenario, packets_per_s: f64, classes: Classes) -> Self {
-        let packets = |flow: &fairair_core::scenario::Flow| match flow.direction {
-            // A delayed ACK stands for two segments.
-            Direction::Up if flow.tcp.delayed_ack => flow.tcp.window.div_ceil(2),
-            _ => flow.tcp.window,
-        };
-        let lossless = scenario.flows().map(|(_, flow)| packets(flow) as usize).sum::<usize>();
         Ranges {
-            largest: lossless.max(scenario.ap.queue.limit()).clamp(10, 1500),
+            largest: lossless_buffer(scenario).max(scenario.ap.queue.limit()).clamp(10, 1500),
             window: scenario.flows().map(|(_, flow)| flow.tcp.window).max().unwrap_or(1),
             capacity_bps: packets_per_s / 2.0 * 1540.0 * 8.0,
             equal: equal(scenario),
@@ -129,12 +123,19 @@ pub(super) fn rounded(bps: f64) -> Bitrate {
     Bitrate::from_bps(((bps / step).round() * step).max(10_000.0) as u64)
 }
 
+/// What a station's link carries in bit/s, its errors left out.
+pub(super) fn carries(own: &Station) -> f64 {
+    own.rate.as_bps() as f64 * (1.0 - own.frame_error.get())
+}
+
+/// Stations with flows.
+pub(super) fn at_work(scenario: &Scenario) -> impl Iterator<Item = &Station> {
+    scenario.stations.iter().filter(|station| !station.flows.is_empty())
+}
+
 /// What the links carry where each station gets the same bytes, over what they carry where each has the same time.
 fn equal(scenario: &Scenario) -> f64 {
-    let rates = || {
-        let at_work = scenario.stations.iter().filter(|station| !station.flows.is_empty());
-        at_work.map(|station| station.rate.as_bps() as f64 * (1.0 - station.frame_error.get()))
-    };
+    let rates = || at_work(scenario).map(carries);
     let count = rates().count().max(1) as f64;
     let (mean, harmonic) = (rates().sum::<f64>() / count, count / rates().map(f64::recip).sum::<f64>());
     if mean > 0.0 && harmonic.is_finite() { (harmonic / mean).clamp(0.02, 1.0) } else { 1.0 }
