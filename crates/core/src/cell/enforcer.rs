@@ -19,14 +19,14 @@ use crate::units::{Bitrate, Instant};
 /// with [`poll_probe`](Self::poll_probe), and then [`settle`](Self::settle).
 #[derive(Debug)]
 pub(super) struct Enforcer<P> {
-    vsb: Vsb<P>,
+    pub(super) vsb: Vsb<P>,
     control: CapacityController,
     /// Stations of the pool, by their positions in the scenario, in its order. The controller counts these only.
     members: Vec<usize>,
     /// C at the start.
     first: Bitrate,
-    /// Whether it shapes; else all packets pass and nobody is probed.
-    on: bool,
+    /// Whether it shapes; else all packets pass, those that wait first, and nobody is probed.
+    pub(super) on: bool,
     views: Vec<StationView>,
     /// Whether UDP is judged.
     judges: bool,
@@ -73,11 +73,6 @@ impl<P: Packet> Enforcer<P> {
         Some(enforcer)
     }
 
-    /// It begins to shape, or lets all go that waits.
-    pub(super) fn switch(&mut self, on: bool) {
-        self.on = on;
-    }
-
     /// Data of stations are sent with `txs` from now on, in the scenario's order.
     pub(super) fn set_txs(&mut self, now: Instant, scenario: &Scenario, txs: &[TxVector]) {
         self.vsb.set_shares(now, &shares(scenario, &self.members, txs));
@@ -105,11 +100,6 @@ impl<P: Packet> Enforcer<P> {
     /// The next packet that may leave now.
     pub(super) fn dequeue(&mut self, now: Instant) -> Option<P> {
         if self.on { self.vsb.dequeue(now) } else { self.vsb.dequeue_unpaced(now) }
-    }
-
-    /// When the next packet may leave.
-    pub(super) fn shaper_timeout(&self) -> Option<Instant> {
-        self.vsb.poll_timeout()
     }
 
     /// When the controller wants to look.
@@ -145,11 +135,6 @@ impl<P: Packet> Enforcer<P> {
         if self.trace.len() > decided {
             self.vsb.set_capacity(now, self.control.capacity());
         }
-    }
-
-    /// Starts the counters afresh: the warm-up is over.
-    pub(super) fn reset_stats(&mut self, now: Instant) {
-        self.vsb.reset_stats(now);
     }
 
     /// What it has counted and decided. The decisions are taken out.
@@ -279,7 +264,7 @@ mod tests {
         assert_eq!(enforcer.control_timeout(), None);
         let packet = segment(Direction::Down, Kind::Data);
         assert!(enforcer.enter(Instant::ZERO, packet, true).is_some());
-        enforcer.switch(true);
+        enforcer.on = true;
         assert!(enforcer.control_timeout().is_some());
         assert!(enforcer.enter(Instant::ZERO, packet, true).is_none());
     }
@@ -292,7 +277,7 @@ mod tests {
         }
         assert!(enforcer.dequeue(Instant::ZERO).is_some());
         assert!(enforcer.dequeue(Instant::ZERO).is_none(), "10 kbit/s: 1.2 s a packet");
-        enforcer.switch(false);
+        enforcer.on = false;
         assert!(enforcer.dequeue(Instant::ZERO).is_some());
         assert!(enforcer.dequeue(Instant::ZERO).is_some());
         assert!(enforcer.dequeue(Instant::ZERO).is_none());
@@ -315,7 +300,7 @@ mod tests {
         let mut enforcer = Enforcer::<Segment>::new(&scenario, 1).expect("a box");
         let tx = |mbps| scenario.radio.tx(Bitrate::mbps(mbps));
         enforcer.set_txs(Instant::ZERO, &scenario, &[tx(2)]);
-        enforcer.switch(true);
+        enforcer.on = true;
         enforcer.handle_timeout(Instant::ZERO);
         enforcer.settle(Instant::ZERO);
         let slow = enforcer.record(Instant::ZERO).trace[0].capacity.as_bps();

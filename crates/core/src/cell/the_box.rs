@@ -53,7 +53,7 @@ impl<P: Packet> Pools<P> {
     }
 
     pub(super) fn reset_stats(&mut self, now: Instant) {
-        self.list.iter_mut().for_each(|pool| pool.enforcer.reset_stats(now));
+        self.list.iter_mut().for_each(|pool| pool.enforcer.vsb.reset_stats(now));
     }
 }
 
@@ -74,7 +74,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
     /// The box begins to shape, or lets all go that waits.
     pub(super) fn switch_enforce(&mut self, now: Instant, on: bool) {
         for number in 0..self.pools.list.len() {
-            self.pools.list[number].enforcer.switch(on);
+            self.pools.list[number].enforcer.on = on;
             self.pump_shaper(now, number);
             self.await_control_of(now, number);
         }
@@ -121,7 +121,7 @@ impl<P: CellPacket, T: Copy> Cell<'_, P, T> {
             self.beyond_box(now, packet);
         }
         let pool = &mut self.pools.list[number];
-        self.deadlines.arm(&mut pool.shaper, pool.enforcer.shaper_timeout(), Deadline::Shaper(number as u32));
+        self.deadlines.arm(&mut pool.shaper, pool.enforcer.vsb.poll_timeout(), Deadline::Shaper(number as u32));
     }
 
     pub(super) fn control_wakes(&mut self, now: Instant, number: usize) {

@@ -141,18 +141,20 @@ impl Occupancy {
 
     /// The looks of the last `length`; `None`: they do not reach so far back.
     pub(super) fn span(&self, length: Duration) -> Option<Span> {
-        let last = self.looks.back()?;
-        let first = self.looks.iter().rposition(|look| look.at + length <= last.at)?;
-        Some(self.between(first, self.looks.len() - 1))
+        Some(self.between(self.ago(length)?, self.looks.len() - 1))
+    }
+
+    /// The newest look that is so long before the last one.
+    fn ago(&self, time: Duration) -> Option<usize> {
+        let now = self.looks.back()?.at;
+        self.looks.iter().rposition(|look| look.at + time <= now)
     }
 
     /// The looks from `from` ago up to `to` ago, and whether about as much passed in their first half as in the second one; `None`: they do not
     /// reach so far back.
     pub(super) fn earlier(&self, from: Duration, to: Duration) -> Option<(Span, bool)> {
-        let now = self.looks.back()?.at;
-        let ago = |time: Duration| self.looks.iter().rposition(|look| look.at + time <= now);
-        let middle = ago(Duration::from_nanos(u64::midpoint(from.as_nanos(), to.as_nanos())))?;
-        let (first, last) = (ago(from)?, ago(to)?);
+        let middle = self.ago(Duration::from_nanos(u64::midpoint(from.as_nanos(), to.as_nanos())))?;
+        let (first, last) = (self.ago(from)?, self.ago(to)?);
         let is_steady = is_steady(self.between(first, middle).rate, self.between(middle, last).rate);
         Some((self.between(first, last), is_steady))
     }
@@ -160,7 +162,7 @@ impl Occupancy {
     /// What passed lately in bit/s, if about as much passed in the first second as in the second one.
     pub(super) fn steady_rate(&self) -> Option<f64> {
         let last = self.looks.len().checked_sub(1)?;
-        let middle = self.looks.iter().rposition(|look| look.at + HALF <= self.looks[last].at)?;
+        let middle = self.ago(HALF)?;
         let (before, after) = (self.between(0, middle), self.between(middle, last));
         let is_long = self.looks[last].at.saturating_since(self.looks[0].at) >= LONG_ENOUGH;
         (is_long && is_steady(before.rate, after.rate)).then_some(f64::midpoint(before.rate, after.rate))
@@ -169,12 +171,9 @@ impl Occupancy {
     /// What comes up and the box drops, in bit/s, as far as it goes on for both of the last two seconds: what passes beyond C. Senders that
     /// back off do not exceed C for so long by more than [`BEYOND`].
     pub(super) fn dropped(&self) -> f64 {
-        let Some(last) = self.looks.len().checked_sub(1) else { return 0.0 };
-        let Some(middle) = self.looks.iter().rposition(|look| look.at + HALF <= self.looks[last].at) else {
-            return 0.0;
-        };
+        let Some(middle) = self.ago(HALF) else { return 0.0 };
         let beyond = |span: Span| (span.rate - BEYOND * span.c).max(0.0);
-        beyond(self.between(0, middle)).min(beyond(self.between(middle, last)))
+        beyond(self.between(0, middle)).min(beyond(self.between(middle, self.looks.len() - 1)))
     }
 
     /// Stations that have traffic and nothing waiting in the last `length`, while others wait and get more. Either they ask
@@ -209,8 +208,7 @@ impl Occupancy {
 
     /// Bytes of each station in the last `length`, and the share of the looks in which packets of it wait.
     fn parts(&self, length: Duration) -> Option<Vec<(f64, f64)>> {
-        let last = self.looks.back()?;
-        let first = self.looks.iter().rposition(|look| look.at + length <= last.at)?;
+        let (last, first) = (self.looks.back()?, self.ago(length)?);
         let number = (self.looks.len() - 1 - first).max(1) as f64;
         let part = |(station, (bytes, _)): (usize, &(u64, bool))| {
             let before = self.looks[first].stations.get(station).map_or(*bytes, |(bytes, _)| *bytes);

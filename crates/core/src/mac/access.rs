@@ -36,17 +36,8 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// A contender under DCF.
-    pub(super) fn dcf(ifs: Duration, windows: Windows, rng: Rng) -> Self {
-        Access::new(ifs, 0, windows, rng)
-    }
-
-    /// An access function of EDCA.
-    pub(super) fn edca(ifs: Duration, windows: Windows, rng: Rng) -> Self {
-        Access::new(ifs, 1, windows, rng)
-    }
-
-    fn new(ifs: Duration, first_slot: u64, windows: Windows, rng: Rng) -> Self {
+    /// A contender under DCF, or an access function of EDCA.
+    pub(super) fn new(ifs: Duration, first_slot: u64, windows: Windows, rng: Rng) -> Self {
         Access {
             backoff: Backoff::None,
             wants: false,

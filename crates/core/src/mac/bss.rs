@@ -382,7 +382,7 @@ fn accesses(params: &MacParams, is_ap: bool, named: &(String, f64, u32), seed: u
     let (label, beta) = (format!("backoff/{name}"), *beta);
     let Some(qos) = &params.qos else {
         let windows = Windows::between(params, *cw_min, params.cw_max, beta);
-        return vec![Access::dcf(params.difs, windows, Rng::fork(seed, &label))];
+        return vec![Access::new(params.difs, 0, windows, Rng::fork(seed, &label))];
     };
     let rules = if is_ap { &qos.edca.ap } else { &qos.edca.stations };
     let used = Category::ALL.into_iter().filter(|category| qos.categories[category.index()]);
@@ -393,7 +393,8 @@ fn accesses(params: &MacParams, is_ap: bool, named: &(String, f64, u32), seed: u
             Category::Voice | Category::Video | Category::Background => format!("{label}/{category:?}"),
         };
         let windows = Windows::between(params, access.cw_min, access.cw_max, beta);
-        Access::edca(params.sifs + params.slot * u64::from(access.aifsn), windows, Rng::fork(seed, &label))
+        let aifs = params.sifs + params.slot * u64::from(access.aifsn);
+        Access::new(aifs, 1, windows, Rng::fork(seed, &label))
     })
     .collect()
 }

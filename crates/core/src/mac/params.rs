@@ -79,23 +79,14 @@ impl MacParams {
         let lowest = if radio.protection_rate.is_some() { Phy::B } else { phy }.rates_kbps()[0];
         let lowest = Bitrate::from_bps(lowest * 1_000);
         let eifs = sifs + params.ack_time(params.tx(lowest)) + difs;
-        match preset {
-            Preset::Standard | Preset::Ns3 => {
-                params.after_no_ack = match preset {
-                    Preset::Ns3 => sifs + slot + NS3_RX_START_DELAY,
-                    Preset::Standard | Preset::Ns2 => params.ack_timeout(phy).max(difs),
-                };
-                if radio.eifs {
-                    params.after_bad_frame = eifs;
-                }
-            }
-            Preset::Ns2 => {
-                // EIFS is set as a NAV, and after a NAV everybody waits DIFS once more.
-                params.after_no_ack = sifs + params.ack_time(params.tx(radio.rate)) + NS2_ACK_SLACK + difs;
-                if radio.eifs {
-                    params.after_bad_frame = eifs + difs;
-                }
-            }
+        params.after_no_ack = match preset {
+            Preset::Standard => params.ack_timeout(phy).max(difs),
+            Preset::Ns2 => sifs + params.ack_time(params.tx(radio.rate)) + NS2_ACK_SLACK + difs,
+            Preset::Ns3 => sifs + slot + NS3_RX_START_DELAY,
+        };
+        if radio.eifs {
+            // In ns-2 EIFS is set as a NAV, and after a NAV everybody waits DIFS once more.
+            params.after_bad_frame = if preset == Preset::Ns2 { eifs + difs } else { eifs };
         }
         params
     }

@@ -165,13 +165,10 @@ impl LinuxSender {
                 self.rearm(now);
             }
             Timer::Reordering => {
-                if self.detect(now).marked > 0 {
-                    let fresh = self.state != State::Recovery;
-                    if fresh {
-                        self.enter_recovery(now);
-                        if !self.control.models_path() {
-                            self.reduce(1, false);
-                        }
+                if self.detect(now).marked > 0 && self.state != State::Recovery {
+                    self.enter_recovery(now);
+                    if !self.control.models_path() {
+                        self.reduce(1, false);
                     }
                 }
                 if self.timer.is_none() {
