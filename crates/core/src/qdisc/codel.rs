@@ -48,11 +48,9 @@ impl CodelState {
         queue: &mut impl CodelQueue<P>,
         drops: &mut Drops<P>,
     ) -> Option<P> {
-        let (mut packet, mut ok_to_drop) = self.dodequeue(now, params, queue);
+        let (mut packet, ok_to_drop) = self.dodequeue(now, params, queue);
         if self.dropping {
-            if !ok_to_drop {
-                self.dropping = false;
-            }
+            self.dropping = ok_to_drop;
             while self.dropping && now >= self.drop_next {
                 self.count += 1;
                 if packet.as_mut().is_some_and(Packet::mark) {
@@ -60,11 +58,9 @@ impl CodelState {
                     return packet;
                 }
                 drops.extend(packet.map(|packet| (packet, DropReason::Codel)));
-                (packet, ok_to_drop) = self.dodequeue(now, params, queue);
-                if ok_to_drop {
+                (packet, self.dropping) = self.dodequeue(now, params, queue);
+                if self.dropping {
                     self.drop_next = control_law(params, self.drop_next, self.count);
-                } else {
-                    self.dropping = false;
                 }
             }
         } else if ok_to_drop {
