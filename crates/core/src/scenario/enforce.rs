@@ -3,7 +3,7 @@
 use super::cursor::{Kind, Table};
 use super::defaults::LARGEST_QUEUE;
 use super::error::{Checked, Mistake};
-use super::value::Reason;
+use super::value::{Reason, params};
 use super::{Enforce, Radio};
 use crate::control::{AdaptiveParams, AirParams, CapacityParams, WceParams};
 use crate::shaper::{Policy, PoolRule, QueueRule, UdpRule, VsbParams};
@@ -97,19 +97,10 @@ fn fixed(table: &Table, _max: Bitrate) -> Checked<CapacityParams> {
 
 fn wce(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
     let usual = WceParams { max, ..WceParams::default() };
-    let params = WceParams {
-        interval: table.within("interval", TIMES, usual.interval)?,
-        threshold: table.within("threshold", TIMES, usual.threshold)?,
-        high: table.within("high", TIMES, usual.high)?,
-        low: table.within("low", TIMES, usual.low)?,
-        step: table.or("step", usual.step)?,
-        back_off: table.within("back_off", 0.01..=1.0, usual.back_off)?,
-        speed_up: table.within("speed_up", 1.0..=100.0, usual.speed_up)?,
-        base_samples: table.within("base_samples", 1..=1_000_000, usual.base_samples)?,
-        timeout: table.within("timeout", TIMES, usual.timeout)?,
-        min: table.or("min", usual.min)?,
-        max: table.or("max", usual.max)?,
-    };
+    let params = params!(table, usual, WceParams {
+        interval in TIMES, threshold in TIMES, high in TIMES, low in TIMES, step, back_off in 0.01..=1.0,
+        speed_up in 1.0..=100.0, base_samples in 1..=1_000_000, timeout in TIMES, min, max,
+    });
     if !(params.low <= params.threshold && params.threshold <= params.high) {
         let problem = format!("thresholds out of order: {}, {}, {}", params.low, params.threshold, params.high);
         return Err(Mistake::new(table.span(), problem, "write low <= threshold <= high"));
@@ -120,26 +111,16 @@ fn wce(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
 
 fn adaptive(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
     let usual = AdaptiveParams { max, ..AdaptiveParams::default() };
-    let params = AdaptiveParams {
-        interval: table.within("interval", TIMES, usual.interval)?,
-        target: table.within("target", TIMES, usual.target)?,
-        rise: table.within("rise", 0.001..=1.0, usual.rise)?,
-        timeout: table.within("timeout", TIMES, usual.timeout)?,
-        min: table.or("min", usual.min)?,
-        max: table.or("max", usual.max)?,
-    };
+    let params = params!(table, usual, AdaptiveParams {
+        interval in TIMES, target in TIMES, rise in 0.001..=1.0, timeout in TIMES, min, max,
+    });
     check_bounds(table, params.min, params.max)?;
     Ok(CapacityParams::Adaptive(params))
 }
 
 fn air(table: &Table, max: Bitrate) -> Checked<CapacityParams> {
     let usual = AirParams { max, ..AirParams::default() };
-    let params = AirParams {
-        share: table.within("share", 0.01..=2.0, usual.share)?,
-        interval: table.within("interval", TIMES, usual.interval)?,
-        min: table.or("min", usual.min)?,
-        max: table.or("max", usual.max)?,
-    };
+    let params = params!(table, usual, AirParams { share in 0.01..=2.0, interval in TIMES, min, max });
     check_bounds(table, params.min, params.max)?;
     Ok(CapacityParams::Air(params))
 }

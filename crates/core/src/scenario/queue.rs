@@ -6,7 +6,7 @@ use super::Preset;
 use super::cursor::{Kind, Table};
 use super::defaults::LARGEST_QUEUE;
 use super::error::Checked;
-use super::value::{FromToml, Reason, choose};
+use super::value::{FromToml, Reason, params};
 use crate::qdisc::{
     AdaptiveBufferParams, AdmissionParams, AirtimeFqParams, DualQueueParams, FairQueueParams, FqCodelParams, LasParams,
     Mac80211Params, QdiscSpec, Share, ShareRule, SharedFifoParams, TlasParams, TlasSafParams,
@@ -16,6 +16,9 @@ use crate::units::{Bytes, Duration};
 /// Packets that a queue holds unless the file says otherwise.
 const USUAL_LIMIT: usize = 100;
 /// Control loops with a shorter or longer time are slips of a unit.
+const PACKETS: std::ops::RangeInclusive<usize> = 1..=LARGEST_QUEUE;
+/// Service in packets below which a connection has priority.
+const THRESHOLDS: std::ops::RangeInclusive<u64> = 0..=LARGEST_QUEUE as u64;
 const SOME_TIME: std::ops::RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_secs(3600);
 
 /// Keys of `mac80211`.
@@ -65,81 +68,51 @@ pub(super) fn uplink(station: &Table) -> Checked<Option<Mac80211Params>> {
     (table.kind(KIND, None, &[])?.read)(&table).map(Some)
 }
 
-/// A number of packets, at least 1.
-fn packets(table: &Table, key: &str, usual: usize) -> Checked<usize> {
-    table.within(key, 1..=LARGEST_QUEUE, usual)
-}
-
 fn droptail(table: &Table) -> Checked<QdiscSpec> {
-    Ok(QdiscSpec::Droptail { limit: packets(table, "limit", USUAL_LIMIT)? })
+    Ok(QdiscSpec::Droptail { limit: table.within("limit", PACKETS, USUAL_LIMIT)? })
 }
 
 fn las(table: &Table) -> Checked<QdiscSpec> {
-    Ok(QdiscSpec::Las(LasParams { limit: packets(table, "limit", LasParams::default().limit)? }))
+    Ok(QdiscSpec::Las(params!(table, LasParams::default(), LasParams { limit in PACKETS })))
 }
 
 fn tlas(table: &Table) -> Checked<QdiscSpec> {
     let usual = TlasParams::default();
-    Ok(QdiscSpec::Tlas(TlasParams {
-        limit: packets(table, "limit", usual.limit)?,
-        threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
-        victim: table.or("victim", usual.victim)?,
-    }))
+    Ok(QdiscSpec::Tlas(params!(table, usual, TlasParams { limit in PACKETS, threshold in THRESHOLDS, victim })))
 }
 
 fn tlas_saf(table: &Table) -> Checked<QdiscSpec> {
     let usual = TlasSafParams::default();
-    Ok(QdiscSpec::TlasSaf(TlasSafParams {
-        limit: packets(table, "limit", usual.limit)?,
-        threshold: table.within("threshold", 0..=LARGEST_QUEUE as u64, usual.threshold)?,
-        cwnd: table.or("cwnd", usual.cwnd)?,
-        victim: table.or("victim", usual.victim)?,
-    }))
+    let params = params!(table, usual, TlasSafParams { limit in PACKETS, threshold in THRESHOLDS, cwnd, victim });
+    Ok(QdiscSpec::TlasSaf(params))
 }
 
 fn dual_queue(table: &Table) -> Checked<QdiscSpec> {
     let usual = DualQueueParams::default();
-    Ok(QdiscSpec::DualQueue(DualQueueParams {
-        data: packets(table, "data", usual.data)?,
-        ack: packets(table, "ack", usual.ack)?,
-        other: packets(table, "other", usual.other)?,
-        p: table.or("p", usual.p)?,
-        window: table.within("window", 1..=1 << 30, usual.window)?,
-        flow_timeout: table.within("flow_timeout", SOME_TIME, usual.flow_timeout)?,
-    }))
+    Ok(QdiscSpec::DualQueue(params!(table, usual, DualQueueParams {
+        data in PACKETS, ack in PACKETS, other in PACKETS, p, window in 1..=1 << 30, flow_timeout in SOME_TIME,
+    })))
 }
 
 fn fair(table: &Table) -> Checked<FairQueueParams> {
-    let usual = FairQueueParams::default();
-    Ok(FairQueueParams { limit: packets(table, "limit", usual.limit)?, charge: table.or("charge", usual.charge)? })
+    Ok(params!(table, FairQueueParams::default(), FairQueueParams { limit in PACKETS, charge }))
 }
 
 fn fq_codel(table: &Table) -> Checked<QdiscSpec> {
-    let usual = FqCodelParams::default();
-    Ok(QdiscSpec::FqCodel(FqCodelParams {
-        limit: packets(table, "limit", usual.limit)?,
-        quantum: table.within("quantum", 1..=1 << 30, usual.quantum)?,
-        target: table.within("target", SOME_TIME, usual.target)?,
-        interval: table.within("interval", SOME_TIME, usual.interval)?,
-    }))
+    Ok(QdiscSpec::FqCodel(params!(table, FqCodelParams::default(), FqCodelParams {
+        limit in PACKETS, quantum in 1..=1 << 30, target in SOME_TIME, interval in SOME_TIME,
+    })))
 }
 
 fn airtime_fq(table: &Table) -> Checked<QdiscSpec> {
-    let usual = AirtimeFqParams::default();
-    Ok(QdiscSpec::AirtimeFq(AirtimeFqParams {
-        limit: packets(table, "limit", usual.limit)?,
-        quantum: table.within("quantum", SOME_TIME, usual.quantum)?,
-        max_debt: table.within("max_debt", SOME_TIME, usual.max_debt)?,
-    }))
+    Ok(QdiscSpec::AirtimeFq(params!(table, AirtimeFqParams::default(), AirtimeFqParams {
+        limit in PACKETS, quantum in SOME_TIME, max_debt in SOME_TIME,
+    })))
 }
 
 fn admission(table: &Table) -> Checked<QdiscSpec> {
     let usual = AdmissionParams::default();
-    Ok(QdiscSpec::Admission(AdmissionParams {
-        limit: packets(table, "limit", usual.limit)?,
-        p_b: table.or("p_b", usual.p_b)?,
-        applies_to: table.or("applies_to", usual.applies_to)?,
-    }))
+    Ok(QdiscSpec::Admission(params!(table, usual, AdmissionParams { limit in PACKETS, p_b, applies_to })))
 }
 
 fn adaptive_buffer(table: &Table) -> Checked<QdiscSpec> {
@@ -148,39 +121,26 @@ fn adaptive_buffer(table: &Table) -> Checked<QdiscSpec> {
         t: table.within("target", SOME_TIME, usual.t)?,
         a: table.within("a", 0..=LARGEST_QUEUE, usual.a)?,
         alpha: table.within("alpha", 0.0..=0.999_999_999, usual.alpha)?,
-        b_max: packets(table, "b_max", usual.b_max)?,
+        b_max: table.within("b_max", PACKETS, usual.b_max)?,
     }))
 }
 
 fn shared_fifo(table: &Table) -> Checked<QdiscSpec> {
     let usual = SharedFifoParams::default();
-    Ok(QdiscSpec::SharedFifo(SharedFifoParams {
-        limit: packets(table, "limit", usual.limit)?,
-        count_unacknowledged: table.or("count_unacknowledged", usual.count_unacknowledged)?,
-    }))
+    Ok(QdiscSpec::SharedFifo(params!(table, usual, SharedFifoParams { limit in PACKETS, count_unacknowledged })))
 }
 
 fn mac80211(table: &Table) -> Checked<Mac80211Params> {
-    let usual = Mac80211Params::default();
-    Ok(Mac80211Params {
-        limit: packets(table, "limit", usual.limit)?,
-        memory: table.within("memory", Bytes(64 << 10)..=Bytes(1 << 40), usual.memory)?,
-        flows: table.within("flows", 1..=1 << 20, usual.flows)?,
-        quantum: table.within("quantum", 1..=1 << 30, usual.quantum)?,
-        codel: table.or("codel", usual.codel)?,
-        target: table.within("target", SOME_TIME, usual.target)?,
-        interval: table.within("interval", SOME_TIME, usual.interval)?,
-        airtime: table.or("airtime", usual.airtime)?,
-        rx_airtime: table.or("rx_airtime", usual.rx_airtime)?,
-        aql: table.or("aql", usual.aql)?,
-    })
+    Ok(params!(table, Mac80211Params::default(), Mac80211Params {
+        limit in PACKETS, memory in Bytes(64 << 10)..=Bytes(1 << 40), flows in 1..=1 << 20, quantum in 1..=1 << 30,
+        codel, target in SOME_TIME, interval in SOME_TIME, airtime, rx_airtime, aql,
+    }))
 }
 
 impl FromToml for Share {
     fn from_toml(value: &DeValue) -> Result<Self, Reason> {
-        const RULES: [ShareRule; 3] = [ShareRule::Optimal, ShareRule::Modified, ShareRule::Auto];
         if value.as_str().is_some() {
-            return choose(value, &["optimal", "modified", "auto"]).map(|index| Share::Rule(RULES[index]));
+            return ShareRule::from_toml(value).map(Share::Rule);
         }
         let p = f64::from_toml(value)?;
         if (0.0..=1.0).contains(&p) {

@@ -6,7 +6,7 @@ use super::error::Checked;
 use super::modulation::phy_rate;
 use super::protection::protection_rate;
 use super::qos;
-use super::value::AnyPhy;
+use super::value::{AnyPhy, params};
 use super::{Preset, Radio, Run, Wire};
 use crate::mac::{Phy, Preamble};
 use crate::units::{Bitrate, Duration, Probability};
@@ -132,9 +132,5 @@ pub(super) fn wire(root: &Table, radio: &Radio) -> Checked<Wire> {
 /// Reads a wired path; what it does not say is as in `base`.
 pub(super) fn wire_with(table: &Table, base: Wire) -> Checked<Wire> {
     table.allow(&["rate", "delay", "queue"])?;
-    Ok(Wire {
-        rate: table.or("rate", base.rate)?,
-        delay: table.or("delay", base.delay)?,
-        queue: table.within("queue", 1..=LARGEST_QUEUE, base.queue)?,
-    })
+    Ok(params!(table, base, Wire { rate, delay, queue in 1..=LARGEST_QUEUE }))
 }

@@ -8,10 +8,10 @@ use super::{Direction, Preset};
 use crate::ap::{LimiterShare, WindowRule};
 use crate::mac::{Band, Phy, Preamble, Width};
 use crate::packet::Category;
-use crate::qdisc::{Charge, CwndSource, Refusable, Victim};
+use crate::qdisc::{Charge, CwndSource, Refusable, ShareRule, Victim};
 use crate::shaper::{LeafRule, Policy, PoolRule, UdpRule};
 use crate::tcp::{Profile, Variant};
-use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, QuantityError, clip, quote};
+use crate::units::{Bitrate, Bytes, Duration, Probability, Quantity, QuantityError, clip, quote, word};
 
 /// The longest time that a file may name: 31 years. Sums of a few of them fit in 64 bits of nanoseconds.
 const LONGEST: Duration = Duration::from_secs(1_000_000_000);
@@ -205,12 +205,26 @@ impl FromToml for Preamble {
     }
 }
 
+/// Reads all parameters of a kind from a table whose keys have the names of the fields, some of them `in` a range; what the table does not say
+/// is as in `usual`.
+macro_rules! params {
+    ($table:ident, $usual:expr, $type:ident { $($key:ident $(in $range:expr)?),* $(,)? }) => {{
+        let usual = $usual;
+        $type { $($key: params!($table.$key, usual.$key $(, $range)?)),* }
+    }};
+    ($table:ident.$key:ident, $usual:expr) => { $table.or(stringify!($key), $usual)? };
+    ($table:ident.$key:ident, $usual:expr, $range:expr) => { $table.within(stringify!($key), $range, $usual)? };
+}
+pub(super) use params;
+
+/// Enumerations, with the values that a file may name: by their words in results, in this order in messages.
 macro_rules! words {
-    ($($type:ty { $($word:literal => $value:expr),* $(,)? })*) => {$(
+    ($($type:ident: $($value:ident),*;)*) => {$(
         impl FromToml for $type {
             fn from_toml(value: &DeValue) -> Result<Self, Reason> {
-                let values = [$($value),*];
-                choose(value, &[$($word),*]).map(|index| values[index])
+                let values = [$($type::$value),*];
+                let words = values.each_ref().map(word);
+                choose(value, &words.each_ref().map(String::as_str)).map(|index| values[index])
             }
         }
     )*};
@@ -222,12 +236,6 @@ pub(super) struct AnyPhy(pub(super) Phy);
 impl FromToml for AnyPhy {
     fn from_toml(value: &DeValue) -> Result<Self, Reason> {
         phy_of(value, &Phy::ALL).map(AnyPhy)
-    }
-}
-
-impl FromToml for Variant {
-    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
-        choose(value, &Variant::ALL.map(Variant::name)).map(|index| Variant::ALL[index])
     }
 }
 
@@ -251,38 +259,24 @@ fn phy_of(value: &DeValue, known: &[Phy]) -> Result<Phy, Reason> {
 }
 
 words! {
-    Preset { "standard" => Preset::Standard, "ns2" => Preset::Ns2, "ns3" => Preset::Ns3 }
-    Band { "2.4 GHz" => Band::Ghz2, "5 GHz" => Band::Ghz5 }
-    Width { "20 MHz" => Width::Mhz20, "40 MHz" => Width::Mhz40, "80 MHz" => Width::Mhz80, "160 MHz" => Width::Mhz160 }
-    Category {
-        "vo" => Category::Voice,
-        "vi" => Category::Video,
-        "be" => Category::BestEffort,
-        "bk" => Category::Background,
-    }
-    Direction { "up" => Direction::Up, "down" => Direction::Down }
-    Charge { "packet" => Charge::Packet, "acknowledged" => Charge::Acknowledged }
-    CwndSource { "revealed" => CwndSource::Revealed, "estimated" => CwndSource::Estimated }
-    Victim { "below" => Victim::Below, "last" => Victim::Last }
-    Refusable { "all" => Refusable::All, "data" => Refusable::Data }
-    PoolRule { "channel" => PoolRule::Channel, "ap" => PoolRule::Ap }
-    Policy {
-        "per-station" => Policy::PerStation,
-        "airtime" => Policy::Airtime,
-        "airtime-phy" => Policy::AirtimePhy,
-        "per-direction" => Policy::PerDirection,
-        "per-flow" => Policy::PerFlow,
-    }
-    LeafRule { "auto" => LeafRule::Auto, "fifo" => LeafRule::Fifo }
-    UdpRule { "bypass-uplink" => UdpRule::BypassUplink, "shape" => UdpRule::Shape, "auto" => UdpRule::Auto }
-    LimiterShare { "half" => LimiterShare::Half, "flows" => LimiterShare::Flows }
-    WindowRule {
-        "lossless" => WindowRule::Lossless,
-        "b-over-n" => WindowRule::BOverN,
-        "tfbr" => WindowRule::Tfbr,
-        "tfbr-exact" => WindowRule::TfbrExact,
-    }
-    Profile { "rfc" => Profile::Rfc, "linux" => Profile::Linux }
+    Preset: Standard, Ns2, Ns3;
+    Band: Ghz2, Ghz5;
+    Width: Mhz20, Mhz40, Mhz80, Mhz160;
+    Category: Voice, Video, BestEffort, Background;
+    Direction: Up, Down;
+    ShareRule: Optimal, Modified, Auto;
+    Charge: Packet, Acknowledged;
+    CwndSource: Revealed, Estimated;
+    Victim: Below, Last;
+    Refusable: All, Data;
+    PoolRule: Channel, Ap;
+    Policy: PerStation, Airtime, AirtimePhy, PerDirection, PerFlow;
+    LeafRule: Auto, Fifo;
+    UdpRule: BypassUplink, Shape, Auto;
+    LimiterShare: Half, Flows;
+    WindowRule: Lossless, BOverN, Tfbr, TfbrExact;
+    Profile: Rfc, Linux;
+    Variant: Reno, Newreno, Cubic, Bbr;
 }
 
 /// The type of `value` with its article.

@@ -18,20 +18,6 @@ pub enum Variant {
 }
 
 impl Variant {
-    /// All of them.
-    pub const ALL: [Variant; 4] = [Variant::Reno, Variant::Newreno, Variant::Cubic, Variant::Bbr];
-
-    /// Its word in scenarios.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Variant::Reno => "reno",
-            Variant::Newreno => "newreno",
-            Variant::Cubic => "cubic",
-            Variant::Bbr => "bbr",
-        }
-    }
-
     /// The congestion control of Linux that stands for it, as in `net.ipv4.tcp_congestion_control`. Linux' `reno` has the
     /// `NewReno` of RFC 6582; it cannot do without.
     #[must_use]
