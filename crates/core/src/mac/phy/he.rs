@@ -1,7 +1,7 @@
 //! HE single-user PPDUs, 802.11ax (clause 27), without packet extension and dual carrier modulation.
 
-use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
-use super::{Mcs, Width, ht, ofdm};
+use super::rules::{PpduRules, Symbols};
+use super::{Mcs, Width, ht};
 use crate::units::Duration;
 
 /// N_SD of the resource unit that fills the channel.
@@ -25,12 +25,6 @@ pub(super) fn symbols(mcs: Mcs, rules: &PpduRules) -> Symbols {
     let (bits, per) = mcs.data_bits(data_subcarriers(mcs.width));
     let (bits, per) = if rules.he_whole_bits { (bits / per, 1) } else { (bits, per) };
     let field = rules.he_ltf.unwrap_or_else(|| long_training_field(mcs.guard_interval));
-    Symbols {
-        preamble: ofdm::PREAMBLE + Duration::from_micros(16) + field * ht::long_training_fields(mcs.streams),
-        symbol: Duration::from_nanos(12_800) + mcs.guard_interval,
-        bits,
-        per,
-        overhead_bits: SERVICE_BITS + TAIL_BITS,
-        extension: rules.signal_extension(),
-    }
+    let training = Duration::from_micros(16) + field * ht::long_training_fields(mcs.streams);
+    Symbols::new(rules, training, Duration::from_nanos(12_800) + mcs.guard_interval, (bits, per), 1)
 }

@@ -1,7 +1,7 @@
 //! HT, 802.11n, mixed format (clause 19).
 
-use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
-use super::{Mcs, Width, ofdm};
+use super::rules::{PpduRules, Symbols};
+use super::{Mcs, Width};
 use crate::units::Duration;
 
 /// Most data bits of a symbol (4 us with the long guard interval) for one encoder: 320 Mbit/s.
@@ -23,12 +23,7 @@ pub(super) const fn long_training_fields(streams: u8) -> u64 {
 /// Legacy preamble 20, HT-SIG 8, HT-STF 4, HT-LTFs of 4 us.
 pub(super) fn symbols(mcs: Mcs, rules: &PpduRules) -> Symbols {
     let bits = mcs.data_bits(data_subcarriers(mcs.width)).0;
-    Symbols {
-        preamble: ofdm::PREAMBLE + Duration::from_micros(12 + 4 * long_training_fields(mcs.streams)),
-        symbol: Duration::from_nanos(3_200) + mcs.guard_interval,
-        bits,
-        per: 1,
-        overhead_bits: SERVICE_BITS + TAIL_BITS * bits.div_ceil(BITS_AN_ENCODER),
-        extension: rules.signal_extension(),
-    }
+    let training = Duration::from_micros(12 + 4 * long_training_fields(mcs.streams));
+    let symbol = Duration::from_nanos(3_200) + mcs.guard_interval;
+    Symbols::new(rules, training, symbol, (bits, 1), bits.div_ceil(BITS_AN_ENCODER))
 }

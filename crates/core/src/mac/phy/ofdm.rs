@@ -1,23 +1,14 @@
 //! OFDM without an MCS: 802.11a (clause 17), 802.11g (clause 18), control frames of 802.11n/ac/ax.
 
-use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
+use super::rules::{PpduRules, Symbols};
 use crate::units::{Bitrate, Duration};
 
 pub(super) const RATES_KBPS: &[u64] = &[6_000, 9_000, 12_000, 18_000, 24_000, 36_000, 48_000, 54_000];
 
-/// Training fields and SIGNAL; every later OFDM PHY begins with them.
-pub(super) const PREAMBLE: Duration = Duration::from_micros(20);
-
 /// A symbol of 4 us has four bits for each Mbit/s.
 pub(super) fn symbols(rate: Bitrate, rules: &PpduRules) -> Symbols {
-    Symbols {
-        preamble: PREAMBLE,
-        symbol: Duration::from_micros(4),
-        bits: rate.as_bps() * 4 / 1_000_000,
-        per: 1,
-        overhead_bits: SERVICE_BITS + TAIL_BITS,
-        extension: rules.signal_extension(),
-    }
+    let symbol = Duration::from_micros(4);
+    Symbols::new(rules, Duration::ZERO, symbol, (rate.as_bps() * 4 / 1_000_000, 1), 1)
 }
 
 /// The highest mandatory rate that is not above `bound`; the lowest one if all are.

@@ -115,11 +115,31 @@ pub(super) struct Symbols {
 }
 
 /// Bits of the SERVICE field.
-pub(super) const SERVICE_BITS: u64 = 16;
+const SERVICE_BITS: u64 = 16;
 /// Tail bits of one encoder.
-pub(super) const TAIL_BITS: u64 = 6;
+const TAIL_BITS: u64 = 6;
+/// Training fields and SIGNAL of 802.11a; every later OFDM PHY begins with them.
+const PREAMBLE: Duration = Duration::from_micros(20);
 
 impl Symbols {
+    /// With what the PHY adds to the preamble for `training`, and the tail bits of so many encoders.
+    pub(super) fn new(
+        rules: &PpduRules,
+        training: Duration,
+        symbol: Duration,
+        (bits, per): (u64, u64),
+        encoders: u64,
+    ) -> Self {
+        Symbols {
+            preamble: PREAMBLE + training,
+            symbol,
+            bits,
+            per,
+            overhead_bits: SERVICE_BITS + TAIL_BITS * encoders,
+            extension: rules.signal_extension(),
+        }
+    }
+
     /// N_sym = ceil((16 + 8 L + 6 N_ES) / N_DBPS).
     fn count(&self, psdu: Bytes) -> u64 {
         ((self.overhead_bits + psdu.as_bits()) * self.per).div_ceil(self.bits)

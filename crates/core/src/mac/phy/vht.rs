@@ -1,7 +1,7 @@
 //! VHT single-user PPDUs, 802.11ac (clause 21).
 
-use super::rules::{PpduRules, SERVICE_BITS, Symbols, TAIL_BITS};
-use super::{Mcs, Width, ht, ofdm};
+use super::rules::{PpduRules, Symbols};
+use super::{Mcs, Width, ht};
 use crate::units::Duration;
 
 /// Most data bits of a symbol (4 us with the long guard interval) for one encoder: 540 Mbit/s.
@@ -37,14 +37,7 @@ pub(super) fn exists(mcs: Mcs) -> bool {
 
 /// Legacy preamble 20, VHT-SIG-A 8, VHT-STF 4, VHT-LTFs of 4 us, VHT-SIG-B.
 pub(super) fn symbols(mcs: Mcs, rules: &PpduRules) -> Symbols {
-    Symbols {
-        preamble: ofdm::PREAMBLE
-            + Duration::from_micros(12 + 4 * ht::long_training_fields(mcs.streams))
-            + rules.vht_sig_b,
-        symbol: Duration::from_nanos(3_200) + mcs.guard_interval,
-        bits: mcs.data_bits(data_subcarriers(mcs.width)).0,
-        per: 1,
-        overhead_bits: SERVICE_BITS + TAIL_BITS * encoders(mcs),
-        extension: rules.signal_extension(),
-    }
+    let training = Duration::from_micros(12 + 4 * ht::long_training_fields(mcs.streams)) + rules.vht_sig_b;
+    let bits = mcs.data_bits(data_subcarriers(mcs.width)).0;
+    Symbols::new(rules, training, Duration::from_nanos(3_200) + mcs.guard_interval, (bits, 1), encoders(mcs))
 }
