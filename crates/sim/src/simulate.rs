@@ -148,14 +148,7 @@ fn relative(estimate: Estimate) -> Option<f64> {
 }
 
 fn interim(scenario: &Scenario, records: &[Record]) -> Report {
-    let provenance = Provenance {
-        engine: String::new(),
-        version: String::new(),
-        replicas_planned: 0,
-        interrupted: false,
-        until_ci: None,
-    };
-    Report::in_brief(scenario, records, provenance)
+    Report::in_brief(scenario, records, Provenance::default())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::scenario::{Flow, Scenario, Station, Traffic};
 const MATRIX_STATIONS: usize = 32;
 
 /// What a report says about its making that the records do not know.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// What produced the records.
     pub engine: String,

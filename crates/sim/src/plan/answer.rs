@@ -160,7 +160,7 @@ pub struct Point {
 }
 
 /// A goal of the requirements.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Constraint {
     /// As it is written.
     pub goal: String,
@@ -357,13 +357,10 @@ fn constraints(scenario: &Scenario, required: &Requirements, found: &Found) -> V
                 Some(risk) if first.starved.is_nobody() => format!("{risk}: with other seeds somebody may be below"),
                 _ => format!("{} below", names(scenario, &first.starved).join(", ")),
             },
-            met: false,
             in_doubt: first.starved.is_nobody(),
-            missed_by: None,
             goodput_without_bps: some.map(|outcome| outcome.goodput),
             goodput_without_ci95_bps: some.and_then(|outcome| outcome.report.totals.goodput_bps.ci95),
-            cost: None,
-            cost_ci95: None,
+            ..Constraint::default()
         });
     }
     all

@@ -122,19 +122,18 @@ impl Sample<'_> {
     /// directions have any, else of all.
     pub(crate) fn down_up(&self) -> Estimate {
         let directions: Vec<Direction> = self.scenario.flows().map(|(_, flow)| flow.direction).collect();
+        let side = |goodputs: &[f64], flows: &[usize], direction: Direction| {
+            mean(goodputs, flows.iter().filter(|index| directions[**index] == direction))
+        };
+        let sides = |own: &Compared<'_>| {
+            let side = |direction| side(own.goodputs, &own.greedy, direction);
+            Some((side(Direction::Down)?, side(Direction::Up)?))
+        };
+        let all: Vec<usize> = (0..directions.len()).collect();
         Estimate::of_ratio(self.seen.iter().map(|seen| {
-            let sides = |own: &Compared<'_>| {
-                let side = |direction: Direction| {
-                    mean(own.goodputs, own.greedy.iter().filter(|index| directions[**index] == direction))
-                };
-                Some((side(Direction::Down)?, side(Direction::Up)?))
-            };
-            let all: Vec<usize> = (0..directions.len()).collect();
-            let side = |direction: Direction| {
-                mean(&seen.whole.flows, all.iter().filter(|index| directions[**index] == direction)).unwrap_or(0.0)
-            };
-            pooled(self.compared(seen, |own| &own.flows, greedy_flows), sides)
-                .or_else(|| Some((side(Direction::Down), side(Direction::Up))))
+            let side = |direction| side(&seen.whole.flows, &all, direction).unwrap_or(0.0);
+            let of_greedy = pooled(self.compared(seen, |own| &own.flows, greedy_flows), sides);
+            of_greedy.or_else(|| Some((side(Direction::Down), side(Direction::Up))))
         }))
     }
 }

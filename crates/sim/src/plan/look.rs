@@ -38,8 +38,7 @@ impl<'a> Sample<'a> {
             engine: "simulator".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             replicas_planned: records.len() as u32,
-            interrupted: false,
-            until_ci: None,
+            ..Provenance::default()
         };
         let report = Report::in_brief(scenario, &records, provenance);
         Sample {
