@@ -58,7 +58,7 @@ impl Default for WceParams {
 const UDP_MEMORY: Duration = Duration::from_secs(2);
 
 /// The published controller: one random station is pinged at a time, and its RTT alone moves C.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wce {
     params: WceParams,
     capacity: Bitrate,
@@ -83,14 +83,12 @@ impl Wce {
         Wce {
             params,
             capacity: params.max,
-            next_probe: Instant::ZERO,
             prober: Prober::new(params.timeout),
             rng,
             udp: vec![(Bytes(0), None); stations],
             absent: vec![false; stations],
             group: (Duration::from_nanos(u64::MAX), 0),
-            base: Duration::ZERO,
-            decisions: VecDeque::new(),
+            ..Wce::default()
         }
     }
 

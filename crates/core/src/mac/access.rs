@@ -5,9 +5,10 @@ use crate::rng::Rng;
 use crate::units::{Duration, Instant};
 
 /// Where a contender stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Backoff {
     /// No countdown: after a long silence, or while its own frame is on the air.
+    #[default]
     None,
     /// Its frame came when the medium was idle: it is sent at the slot boundary where the count begins, unless the
     /// medium gets busy before.
@@ -17,7 +18,7 @@ pub(super) enum Backoff {
 }
 
 /// A contender.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Access {
     pub(super) backoff: Backoff,
     /// Whether it has something to send.
@@ -38,17 +39,7 @@ pub(super) struct Access {
 impl Access {
     /// A contender under DCF, or an access function of EDCA.
     pub(super) fn new(ifs: Duration, first_slot: u64, windows: Windows, rng: Rng) -> Self {
-        Access {
-            backoff: Backoff::None,
-            wants: false,
-            stage: 0,
-            count_from: Instant::ZERO,
-            epoch: 0,
-            ifs,
-            first_slot,
-            windows,
-            rng,
-        }
+        Access { ifs, first_slot, windows, rng, ..Access::default() }
     }
 
     /// Draws the backoff before the next attempt.

@@ -10,7 +10,7 @@ const FRACTION: u32 = 16;
 ///
 /// A priority beta divides the contention windows (detti2011 section 3: beta is the ratio of access
 /// rates of station and AP). Windows are real numbers inside, so that 31 / 1.2 is not rounded to a slot.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Windows {
     /// Number of slots to draw from, fixed-point with [`FRACTION`] bits.
     ranges: Vec<u64>,

@@ -75,8 +75,7 @@ impl Rules {
                 idle_access: IdleAccess::Backoff,
                 common_slots: false,
                 after_no_answer: AfterNoAnswer::TimeoutIfLongest,
-                announces_txop: false,
-                unnoticed: Duration::ZERO,
+                ..Rules::of(Preset::Standard)
             },
         }
     }
