@@ -275,12 +275,6 @@ impl SubAssign for Bytes {
     }
 }
 
-impl fmt::Display for Instant {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.6} s", self.as_secs_f64())
-    }
-}
-
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
