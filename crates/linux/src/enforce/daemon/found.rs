@@ -26,7 +26,7 @@ impl Daemon {
     pub(super) fn start_discovery(&mut self) {
         let ways = ways(self.site.config()).map_err(|error| format!("cannot begin discovery: {error}"));
         let ways = self.troubles.watch(Trouble::Discovery, ways).unwrap_or_default();
-        let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
+        let names: Vec<_> = ways.iter().map(|way| way.name.clone()).collect();
         self.site.keep_ways(&names);
         self.workers = Workers::new(ways);
     }

@@ -3,14 +3,14 @@
 use std::io;
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fairair_core::units::Bitrate;
 
-use super::Source;
 use super::{Discovery, DiscoveryError, Sighting};
-use crate::enforce::config::{HostapdConfig, Mac, PHY_RATES};
+use crate::enforce::config::{Mac, PHY_RATES};
 
 /// hostapd answers at once, or hangs.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -21,12 +21,12 @@ const LONGEST: usize = 8192;
 
 /// Asks one hostapd.
 #[derive(Debug)]
-pub struct Hostapd(HostapdConfig);
+pub struct Hostapd(PathBuf);
 
 impl Hostapd {
-    /// As configured.
-    pub const fn new(config: HostapdConfig) -> Self {
-        Hostapd(config)
+    /// By its control socket.
+    pub const fn new(socket: PathBuf) -> Self {
+        Hostapd(socket)
     }
 
     fn ask(&self) -> io::Result<Vec<Sighting>> {
@@ -34,7 +34,7 @@ impl Hostapd {
         static ASKED: AtomicU32 = AtomicU32::new(0);
         let own = format!("fairair-hostapd-{}-{}", std::process::id(), ASKED.fetch_add(1, Ordering::Relaxed));
         let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(own)?)?;
-        socket.connect(&self.0.socket)?;
+        socket.connect(&self.0)?;
         socket.set_read_timeout(Some(PATIENCE))?;
         socket.set_write_timeout(Some(PATIENCE))?;
         let mut buffer = vec![0; LONGEST];
@@ -56,18 +56,6 @@ impl Hostapd {
 }
 
 impl Discovery for Hostapd {
-    fn source(&self) -> Source {
-        Source::Association
-    }
-
-    fn name(&self) -> String {
-        format!("hostapd {}", self.0.socket.display())
-    }
-
-    fn ap(&self) -> Option<&str> {
-        Some(&self.0.ap)
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         self.ask().map_err(|error| match error.kind() {
             // A wait with a limit is not taken up again after a signal.
@@ -131,7 +119,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("wlan0");
         let server = hostapd(&socket, answers.to_vec());
-        let seen = Hostapd::new(HostapdConfig { socket, ap: "ap1".to_owned() }).look();
+        let seen = Hostapd::new(socket).look();
         (seen, server.join().unwrap())
     }
 
@@ -154,9 +142,7 @@ mod tests {
     fn one_that_hangs_or_is_not_there_is_told() {
         let directory = tempfile::tempdir().unwrap();
         let socket = directory.path().join("wlan0");
-        let ask = || {
-            Hostapd::new(HostapdConfig { socket: socket.clone(), ap: "ap1".to_owned() }).look().unwrap_err().to_string()
-        };
+        let ask = || Hostapd::new(socket.clone()).look().unwrap_err().to_string();
         let missing = ask();
         assert!(missing.contains("No such file"), "{missing}");
         let _silent = UnixDatagram::bind(&socket).unwrap();

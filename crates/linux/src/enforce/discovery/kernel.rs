@@ -5,7 +5,6 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::Source;
 use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{Mac, Mode};
 use crate::enforce::datapath::{Key, Neighbour, NeighbourEvents, Netfilter, links, neighbours, ports, routes};
@@ -96,20 +95,8 @@ impl Neighbours {
 }
 
 impl Discovery for Neighbours {
-    fn source(&self) -> Source {
-        Source::Neighbours
-    }
-
-    fn name(&self) -> String {
-        "neighbours".to_owned()
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         self.follow().map_err(|reason| DiscoveryError::System { what: "netlink", reason })
-    }
-
-    fn rest(&self) -> Duration {
-        Duration::ZERO
     }
 }
 
@@ -174,14 +161,6 @@ fn behind_routers(addresses: &[IpAddr]) -> io::Result<Vec<Sighting>> {
 }
 
 impl Discovery for FirstSight {
-    fn source(&self) -> Source {
-        Source::FirstSight
-    }
-
-    fn name(&self) -> String {
-        "newcomers".to_owned()
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         self.see().map_err(|reason| DiscoveryError::System { what: "cannot read nftables sets", reason })
     }

@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Source;
 use super::{Discovery, DiscoveryError, Sighting, sanitized};
 
 /// No lease file is longer.
@@ -15,28 +14,25 @@ const LONGEST: u64 = 16 << 20;
 /// A file that has not changed is read again after this time: leases in it end.
 const REREAD: Duration = Duration::from_secs(10);
 
-/// dnsmasq's lease file: expiry, MAC address, address, name, client id on each line.
+/// A lease file.
 #[derive(Debug)]
-pub struct Dnsmasq(LeaseFile);
-
-/// Kea's lease file: comma-separated, appended to, the last line of an address counts.
-#[derive(Debug)]
-pub struct Kea(LeaseFile);
-
-#[derive(Debug)]
-struct LeaseFile {
+pub struct Leases {
     path: PathBuf,
+    /// The leases in its text that are good at a time, in seconds since 1970.
+    parse: fn(&str, u64) -> Vec<Sighting>,
     /// When it was read, and its time and length then.
     read: Option<(Instant, Option<SystemTime>, u64)>,
 }
 
-impl LeaseFile {
-    const fn new(path: PathBuf) -> Self {
-        LeaseFile { path, read: None }
+impl Leases {
+    /// dnsmasq's: expiry, MAC address, address, name, client id on each line.
+    pub fn dnsmasq(path: PathBuf) -> Self {
+        Leases { path, parse: dnsmasq, read: None }
     }
 
-    fn name(&self) -> String {
-        format!("leases {}", self.path.display())
+    /// Kea's: comma-separated, appended to, the last line of an address counts.
+    pub fn kea(path: PathBuf) -> Self {
+        Leases { path, parse: kea, read: None }
     }
 
     /// Its text, if that may be news.
@@ -57,45 +53,9 @@ impl LeaseFile {
     }
 }
 
-impl Dnsmasq {
-    /// For the file at `path`.
-    pub const fn new(path: PathBuf) -> Self {
-        Dnsmasq(LeaseFile::new(path))
-    }
-}
-
-impl Kea {
-    /// For the file at `path`.
-    pub const fn new(path: PathBuf) -> Self {
-        Kea(LeaseFile::new(path))
-    }
-}
-
-impl Discovery for Dnsmasq {
-    fn source(&self) -> Source {
-        Source::Leases
-    }
-
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
+impl Discovery for Leases {
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
-        Ok(self.0.text()?.map_or_else(Vec::new, |text| dnsmasq(&text, now())))
-    }
-}
-
-impl Discovery for Kea {
-    fn source(&self) -> Source {
-        Source::Leases
-    }
-
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
-        Ok(self.0.text()?.map_or_else(Vec::new, |text| kea(&text, now())))
+        Ok(self.text()?.map_or_else(Vec::new, |text| (self.parse)(&text, now())))
     }
 }
 
@@ -209,8 +169,7 @@ mod tests {
         let looks = |path: PathBuf| {
             let (sender, told) = std::sync::mpsc::channel();
             std::thread::spawn(move || {
-                let mut ways: [Box<dyn Discovery>; 2] =
-                    [Box::new(Dnsmasq::new(path.clone())), Box::new(Kea::new(path))];
+                let mut ways = [Leases::dnsmasq(path.clone()), Leases::kea(path)];
                 let looks = [0, 1, 0, 1].map(|way| ways[way].look().map_err(|error| error.to_string()));
                 let _ = sender.send(looks);
             });

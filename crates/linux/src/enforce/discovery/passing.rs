@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use socket2::SockFilter;
 
-use super::Source;
 use super::{Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::Mac;
 use crate::enforce::datapath::links;
@@ -120,21 +119,9 @@ impl Passing {
 }
 
 impl Discovery for Passing {
-    fn source(&self) -> Source {
-        Source::Neighbours
-    }
-
-    fn name(&self) -> String {
-        "passing packets".to_owned()
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         sleep(REST);
         self.hear()
             .map_err(|reason| DiscoveryError::System { what: "cannot capture packets on the interfaces", reason })
-    }
-
-    fn rest(&self) -> Duration {
-        Duration::ZERO
     }
 }

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use fairair_core::units::Bitrate;
 use snmp2::{Oid, SyncSession, Value};
 
-use super::Source;
 use super::{AgentError, Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{Mac, MacPlace, PHY_RATES, SnmpConfig};
 
@@ -115,24 +114,8 @@ impl Snmp {
 }
 
 impl Discovery for Snmp {
-    fn source(&self) -> Source {
-        Source::Association
-    }
-
-    fn name(&self) -> String {
-        format!("snmp {}", self.0.agent)
-    }
-
-    fn ap(&self) -> Option<&str> {
-        Some(&self.0.ap)
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         Ok(self.ask()?)
-    }
-
-    fn rest(&self) -> Duration {
-        Duration::from_nanos(self.0.every.as_nanos())
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use fairair_core::units::Bitrate;
 
-use super::Source;
 use super::{Discovery, DiscoveryError, Sighting, sanitized_line};
 use crate::enforce::config::{Mac, PHY_RATES};
 
@@ -21,23 +20,9 @@ const LONGEST: u64 = 8 << 20;
 pub struct Iw {
     /// The radio's interface; its name was checked.
     pub interface: String,
-    /// The AP whose interface it is.
-    pub ap: Option<String>,
 }
 
 impl Discovery for Iw {
-    fn source(&self) -> Source {
-        Source::Association
-    }
-
-    fn name(&self) -> String {
-        format!("iw {}", self.interface)
-    }
-
-    fn ap(&self) -> Option<&str> {
-        self.ap.as_deref()
-    }
-
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
         let text = output(Command::new("iw").args(["dev", &self.interface, "station", "dump"]), PATIENCE)?;
         Ok(parse_iw(&text))

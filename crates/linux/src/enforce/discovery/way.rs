@@ -48,28 +48,35 @@ pub struct Sighting {
     pub is_hearsay: bool,
 }
 
-/// A way to find stations. Each has a thread of its own ([`Workers`](super::Workers)), so it may wait.
+/// A source of sightings.
 pub trait Discovery: std::fmt::Debug + Send {
-    /// What kind of way it is.
-    fn source(&self) -> Source;
-
-    /// What it is called in `status`.
-    fn name(&self) -> String;
-
-    /// AP whose whole list of associated stations every look gives; `None`: it gives no such list.
-    fn ap(&self) -> Option<&str> {
-        None
-    }
-
     /// Whom it knows now, or whom it has seen since the last look. It must end within some seconds.
     ///
     /// # Errors
     /// Whom it asks does not answer, or not well; the others go on.
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError>;
+}
 
+/// A way to find stations. Each has a thread of its own ([`Workers`](super::Workers)), so it may wait.
+#[derive(Debug)]
+pub struct Way {
+    /// What it is called in `status`.
+    pub name: String,
+    /// What kind of way it is.
+    pub source: Source,
+    /// AP whose whole list of associated stations every look gives; `None`: it gives no such list.
+    pub ap: Option<String>,
     /// Time between two looks; zero for one that waits by itself until something happens.
-    fn rest(&self) -> Duration {
-        Duration::from_secs(1)
+    pub rest: Duration,
+    /// Who looks.
+    pub discovery: Box<dyn Discovery>,
+}
+
+impl Way {
+    /// One that gives no list of an AP, and looks once a second.
+    pub fn new(name: impl Into<String>, source: Source, discovery: impl Discovery + 'static) -> Way {
+        let (name, discovery) = (name.into(), Box::new(discovery));
+        Way { name, source, ap: None, rest: Duration::from_secs(1), discovery }
     }
 }
 

@@ -1,38 +1,48 @@
 //! The ways that a configuration asks for.
 
-use super::{Discovery, Dnsmasq, FirstSight, Hostapd, Iw, Kea, Neighbours, Passing, Snmp};
+use std::time::Duration;
+
+use super::{FirstSight, Hostapd, Iw, Leases, Neighbours, Passing, Snmp, Source, Way};
 use crate::enforce::config::{Config, Mode};
 
 /// The ways that `config` asks for. Stations that it names itself are in the site from the start.
 ///
 /// # Errors
 /// The system has no socket left.
-pub fn ways(config: &Config) -> std::io::Result<Vec<Box<dyn Discovery>>> {
+pub fn ways(config: &Config) -> std::io::Result<Vec<Way>> {
     let wanted = &config.discovery;
-    let mut ways: Vec<Box<dyn Discovery>> = Vec::new();
+    let mut ways = Vec::new();
     if wanted.neighbours {
-        ways.push(Box::new(Neighbours::new(config.mode, !wanted.first_sight)));
+        let neighbours = Neighbours::new(config.mode, !wanted.first_sight);
+        ways.push(Way { rest: Duration::ZERO, ..Way::new("neighbours", Source::Neighbours, neighbours) });
         if config.mode == Mode::Bridged {
             let mut interfaces: Vec<_> = config.aps.iter().map(|ap| ap.interface.clone()).collect();
             interfaces.dedup();
-            ways.push(Box::new(Passing::new(interfaces)));
+            let passing = Passing::new(interfaces);
+            ways.push(Way { rest: Duration::ZERO, ..Way::new("passing packets", Source::Neighbours, passing) });
         }
     }
     if wanted.first_sight {
-        ways.push(Box::new(FirstSight::new(config.mode)?));
+        ways.push(Way::new("newcomers", Source::FirstSight, FirstSight::new(config.mode)?));
     }
-    let (dnsmasq, kea) = (wanted.dnsmasq.clone(), wanted.kea.clone());
-    ways.extend(dnsmasq.map(|file| Box::new(Dnsmasq::new(file)) as Box<dyn Discovery>));
-    ways.extend(kea.map(|file| Box::new(Kea::new(file)) as Box<dyn Discovery>));
+    let dnsmasq = wanted.dnsmasq.iter().map(|file| (file, Leases::dnsmasq(file.clone())));
+    let kea = wanted.kea.iter().map(|file| (file, Leases::kea(file.clone())));
+    for (file, leases) in dnsmasq.chain(kea) {
+        ways.push(Way::new(format!("leases {}", file.display()), Source::Leases, leases));
+    }
     for interface in &wanted.iw {
         let ap = config.aps.iter().find(|ap| ap.interface == *interface).map(|ap| ap.name.clone());
-        ways.push(Box::new(Iw { interface: interface.clone(), ap }));
+        let iw = Iw { interface: interface.clone() };
+        ways.push(Way { ap, ..Way::new(format!("iw {interface}"), Source::Association, iw) });
     }
     for wanted in &wanted.hostapd {
-        ways.push(Box::new(Hostapd::new(wanted.clone())));
+        let (name, ap) = (format!("hostapd {}", wanted.socket.display()), Some(wanted.ap.clone()));
+        ways.push(Way { ap, ..Way::new(name, Source::Association, Hostapd::new(wanted.socket.clone())) });
     }
     for wanted in &wanted.snmp {
-        ways.push(Box::new(Snmp::new(wanted.clone())));
+        let (name, ap) = (format!("snmp {}", wanted.agent), Some(wanted.ap.clone()));
+        let rest = Duration::from_nanos(wanted.every.as_nanos());
+        ways.push(Way { ap, rest, ..Way::new(name, Source::Association, Snmp::new(wanted.clone())) });
     }
     Ok(ways)
 }

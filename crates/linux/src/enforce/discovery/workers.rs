@@ -8,8 +8,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{info, warn};
 
-use super::Source;
-use super::{Discovery, DiscoveryError, Sighting};
+use super::{DiscoveryError, Sighting, Source, Way};
 use crate::enforce::datapath::neighbours;
 
 /// Rest after a look that failed, at least.
@@ -57,11 +56,11 @@ pub struct Workers {
 
 impl Workers {
     /// A thread for each of `ways`.
-    pub fn new(ways: Vec<Box<dyn Discovery>>) -> Workers {
+    pub fn new(ways: Vec<Way>) -> Workers {
         let (sender, report) = channel(ROOM);
         let mut workers = Workers { report, waiting: None, troubles: BTreeMap::new() };
         for way in ways {
-            let (name, sender) = (way.name(), sender.clone());
+            let (name, sender) = (way.name.clone(), sender.clone());
             let started = thread::Builder::new().name("discovery".to_owned()).spawn(move || work(way, &sender));
             if let Err(error) = started {
                 workers.troubles.insert(name.clone(), format!("{name}: cannot start: {error}"));
@@ -110,12 +109,12 @@ impl Workers {
 }
 
 /// Looks and rests until the receiver is gone.
-fn work(mut way: Box<dyn Discovery>, sender: &Sender<Report>) {
+fn work(mut way: Way, sender: &Sender<Report>) {
     while !sender.is_closed() {
-        let seen = way.look().map(|seen| if way.ap().is_some() { resolved(seen) } else { seen });
-        let mut rest = if seen.is_ok() { way.rest() } else { way.rest().max(REST) };
-        let is_sent = way.ap().is_some() || !matches!(&seen, Ok(seen) if seen.is_empty()) || !rest.is_zero();
-        let report = Report { way: way.name(), source: way.source(), ap: way.ap().map(str::to_owned), seen };
+        let seen = way.discovery.look().map(|seen| if way.ap.is_some() { resolved(seen) } else { seen });
+        let mut rest = if seen.is_ok() { way.rest } else { way.rest.max(REST) };
+        let is_sent = way.ap.is_some() || !matches!(&seen, Ok(seen) if seen.is_empty()) || !rest.is_zero();
+        let report = Report { way: way.name.clone(), source: way.source, ap: way.ap.clone(), seen };
         if is_sent && sender.blocking_send(report).is_err() {
             return;
         }
@@ -148,31 +147,22 @@ mod tests {
     use std::sync::Arc;
     use std::time::Instant;
 
+    use super::super::Discovery;
     use super::*;
 
     /// A source that takes a given time for a look and reports a given result.
     #[derive(Debug)]
-    struct Way {
-        name: &'static str,
+    struct Slow {
         takes: Duration,
         answer: Result<(), &'static str>,
         _alive: Arc<()>,
     }
 
-    impl Discovery for Way {
-        fn source(&self) -> Source {
-            Source::Leases
-        }
-        fn name(&self) -> String {
-            self.name.to_owned()
-        }
+    impl Discovery for Slow {
         fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
             thread::sleep(self.takes);
             let seen = self.answer.map(|()| vec![Sighting::default()]);
             seen.map_err(|error| DiscoveryError::Failed(error.to_owned()))
-        }
-        fn rest(&self) -> Duration {
-            Duration::from_millis(10)
         }
     }
 
@@ -207,9 +197,10 @@ mod tests {
     #[tokio::test]
     async fn a_way_that_hangs_holds_up_nobody_and_a_failure_is_told_until_it_ends() {
         let alive = Arc::new(());
-        let way = |name, takes_ms, answer| -> Box<dyn Discovery> {
+        let way = |name, takes_ms, answer| {
             let takes = Duration::from_millis(takes_ms);
-            Box::new(Way { name, takes, answer, _alive: alive.clone() })
+            let slow = Slow { takes, answer, _alive: alive.clone() };
+            Way { rest: Duration::from_millis(10), ..Way::new(name, Source::Leases, slow) }
         };
         let begin = Instant::now();
         let mut workers =
