@@ -9,6 +9,7 @@ mod frames;
 pub mod history;
 pub mod journal;
 pub mod log;
+mod octets;
 mod packets;
 pub mod preflight;
 pub mod protocol;

@@ -4,20 +4,16 @@ use std::collections::BTreeMap;
 use std::io;
 
 use fairair_core::units::Bitrate;
+use libc::{RTM_GETQDISC, RTM_GETTCLASS, RTM_NEWQDISC, RTM_NEWTCLASS, TCA_KIND, TCA_OPTIONS, TCA_STATS2};
+use netlink_sys::constants::NETLINK_ROUTE;
 
 use super::layout::pool_minor;
-use super::wire::{Requests, attribute, attributes, put, put_nested};
+use super::wire::{Requests, attribute, attributes, put, put_nested, traffic_control};
+use crate::enforce::octets::word;
 
-const ROUTE: isize = 0;
-const NEW_CLASS: u16 = 40;
-const GET_CLASS: u16 = 42;
-const NEW_QDISC: u16 = 36;
 /// HTB is qdisc 1: of the IFB.
 const MAJOR: u32 = 1 << 16;
 
-const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
-const TCA_STATS2: u16 = 7;
 const STATS_BASIC: u16 = 1;
 const STATS_QUEUE: u16 = 3;
 /// `struct tc_htb_xstats`.
@@ -25,7 +21,6 @@ const STATS_HTB: u16 = 4;
 const HTB_PARMS: u16 = 1;
 const HTB_RATE64: u16 = 6;
 const HTB_CEIL64: u16 = 7;
-const GET_QDISC: u16 = 38;
 const ETHERNET: u8 = 1;
 
 /// Counters of a class since it was made.
@@ -71,7 +66,8 @@ pub(super) struct LeafQueue {
 #[derive(Debug)]
 pub struct Classes {
     requests: Requests,
-    interface: i32,
+    /// Number of the IFB.
+    pub(super) interface: u32,
 }
 
 impl Classes {
@@ -80,12 +76,7 @@ impl Classes {
     /// # Errors
     /// The system has no netlink socket left.
     pub fn new(interface: u32) -> io::Result<Self> {
-        Ok(Classes { requests: Requests::new(ROUTE)?, interface: interface as i32 })
-    }
-
-    /// Number of the IFB.
-    pub const fn interface(&self) -> u32 {
-        self.interface as u32
+        Ok(Classes { requests: Requests::new(NETLINK_ROUTE)?, interface })
     }
 
     /// Counters of all classes, by minor number: none if the IFB is gone.
@@ -93,15 +84,9 @@ impl Classes {
     /// # Errors
     /// Netlink's; `into` is as it was.
     pub fn read(&mut self, into: &mut BTreeMap<u16, ClassStats>) -> io::Result<()> {
-        let mut read = BTreeMap::new();
         // With a parent only the classes of that qdisc are told, not those of the leaves' queues.
-        let request = header(self.interface, 0, MAJOR);
-        self.requests.dump(GET_CLASS, &request, |payload| {
-            if let Some((minor, stats)) = class(payload) {
-                read.insert(minor, stats);
-            }
-        })?;
-        *into = read;
+        let request = traffic_control(self.interface, 0, MAJOR);
+        *into = self.requests.list(RTM_GETTCLASS, &request, class)?.into_iter().collect();
         Ok(())
     }
 
@@ -124,10 +109,10 @@ impl Classes {
         }
         let mut options = Vec::new();
         put(&mut options, HTB_PARMS, &parameters);
-        let mut request = header(self.interface, MAJOR | u32::from(pool_minor(id)), MAJOR);
+        let mut request = traffic_control(self.interface, MAJOR | u32::from(pool_minor(id)), MAJOR);
         put(&mut request, TCA_KIND, b"htb\0");
         put_nested(&mut request, TCA_OPTIONS, &options);
-        self.requests.change(NEW_CLASS, &request)
+        self.requests.change(RTM_NEWTCLASS, &request)
     }
 
     /// All queues of the IFB that have a parent, by that.
@@ -135,17 +120,11 @@ impl Classes {
     /// # Errors
     /// Netlink's.
     pub(super) fn queues(&mut self) -> io::Result<BTreeMap<(u16, u16), LeafQueue>> {
-        let mut queues = BTreeMap::new();
         let own = self.interface;
-        self.requests.dump(GET_QDISC, &header(own, 0, 0), |payload| {
-            // The kernel tells those of all devices.
-            if word(payload, 4) == Some(own as u32)
-                && let Some((parent, queue)) = leaf_queue(payload)
-            {
-                queues.insert(parent, queue);
-            }
-        })?;
-        Ok(queues)
+        // The kernel tells those of all devices.
+        let queue = |payload: &[u8]| leaf_queue(payload).filter(|_| word(payload, 4) == Some(own));
+        let queues = self.requests.list(RTM_GETQDISC, &traffic_control(own, 0, 0), queue)?;
+        Ok(queues.into_iter().collect())
     }
 
     /// Changes the options of the queue under `parent`. Packets stay where they are.
@@ -153,21 +132,11 @@ impl Classes {
     /// # Errors
     /// There is no such queue, or it is of another kind.
     pub fn change_queue(&mut self, parent: (u16, u16), kind: &str, options: &[u8]) -> io::Result<()> {
-        let mut request = header(self.interface, 0, u32::from(parent.0) << 16 | u32::from(parent.1));
+        let mut request = traffic_control(self.interface, 0, u32::from(parent.0) << 16 | u32::from(parent.1));
         put(&mut request, TCA_KIND, format!("{kind}\0").as_bytes());
         put(&mut request, TCA_OPTIONS, options);
-        self.requests.change(NEW_QDISC, &request)
+        self.requests.change(RTM_NEWQDISC, &request)
     }
-}
-
-/// `struct tcmsg`.
-fn header(interface: i32, handle: u32, parent: u32) -> Vec<u8> {
-    let mut header = vec![0; 4];
-    header.extend(interface.to_ne_bytes());
-    header.extend(handle.to_ne_bytes());
-    header.extend(parent.to_ne_bytes());
-    header.extend([0; 4]);
-    header
 }
 
 fn leaf_queue(payload: &[u8]) -> Option<((u16, u16), LeafQueue)> {
@@ -210,10 +179,6 @@ fn class(payload: &[u8]) -> Option<(u16, ClassStats)> {
         }
     }
     (handle & 0xffff_0000 == MAJOR).then_some((handle as u16, stats))
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    bytes.get(at..)?.first_chunk().map(|word| u32::from_ne_bytes(*word))
 }
 
 #[cfg(test)]

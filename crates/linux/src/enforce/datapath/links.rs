@@ -1,29 +1,20 @@
 //! Interfaces as the kernel has them.
 
 use std::io;
-use std::net::IpAddr;
 
 use ipnet::IpNet;
+use libc::{
+    IFA_ADDRESS, IFA_LOCAL, IFF_NOARP, IFF_POINTOPOINT, IFF_UP, IFLA_ADDRESS, IFLA_IFNAME, IFLA_INFO_KIND,
+    IFLA_LINKINFO, IFLA_MASTER, IFLA_MTU, RTM_GETADDR, RTM_GETLINK,
+};
+use netlink_sys::constants::NETLINK_ROUTE;
 
 use super::wire::{Requests, attribute, attributes};
 use crate::enforce::config::Mac;
+use crate::enforce::octets::{ip, word};
 
-const ROUTE: isize = 0;
-const GET_LINK: u16 = 18;
-const GET_ADDRESS: u16 = 22;
-const UP: u32 = 1;
-/// `IFF_POINTOPOINT` and `IFF_NOARP`.
-const WITHOUT_NEIGHBOURS: u32 = 0x10 | 0x80;
-const LINK_ADDRESS: u16 = 1;
-const NAME: u16 = 3;
-const MTU: u16 = 4;
-const MASTER: u16 = 10;
-const INFO: u16 = 18;
-const KIND: u16 = 1;
-/// `IFA_ADDRESS` and `IFA_LOCAL`; they differ at the ends of a point-to-point link only.
-const ADDRESS: u16 = 1;
-const LOCAL: u16 = 2;
-
+/// Flags of interfaces behind which nobody is found by ARP or ND.
+const WITHOUT_NEIGHBOURS: u32 = (IFF_POINTOPOINT | IFF_NOARP) as u32;
 /// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
@@ -59,22 +50,15 @@ pub struct OwnAddress {
 /// # Errors
 /// The system has no netlink socket left.
 pub fn own_addresses() -> io::Result<Vec<OwnAddress>> {
-    let mut addresses = Vec::new();
-    Requests::new(ROUTE)?.dump(GET_ADDRESS, &[0; 8], |payload| addresses.extend(own_address(payload)))?;
-    Ok(addresses)
+    Requests::new(NETLINK_ROUTE)?.list(RTM_GETADDR, &[0; 8], own_address)
 }
 
 /// `struct ifaddrmsg` and its attributes.
 fn own_address(payload: &[u8]) -> Option<OwnAddress> {
-    let length = *payload.get(1)?;
-    let interface = u32::from_ne_bytes(*payload.get(4..)?.first_chunk()?);
-    let rest = payload.get(8..)?;
-    let octets = attribute(rest, LOCAL).or_else(|| attribute(rest, ADDRESS))?;
-    let address = match octets.len() {
-        4 => IpAddr::from(*octets.first_chunk::<4>()?),
-        _ => IpAddr::from(*octets.first_chunk::<16>()?),
-    };
-    Some(OwnAddress { interface, net: IpNet::new(address, length).ok()? })
+    let (length, rest) = (*payload.get(1)?, payload.get(8..)?);
+    // They differ at the ends of a point-to-point link only.
+    let octets = attribute(rest, IFA_LOCAL).or_else(|| attribute(rest, IFA_ADDRESS))?;
+    Some(OwnAddress { interface: word(payload, 4)?, net: IpNet::new(ip(octets)?, length).ok()? })
 }
 
 /// All interfaces of this network namespace.
@@ -82,9 +66,7 @@ fn own_address(payload: &[u8]) -> Option<OwnAddress> {
 /// # Errors
 /// The system has no netlink socket left.
 pub fn links() -> io::Result<Vec<Link>> {
-    let mut links = Vec::new();
-    Requests::new(ROUTE)?.dump(GET_LINK, &[0; 16], |payload| links.extend(link(payload)))?;
-    Ok(links)
+    Requests::new(NETLINK_ROUTE)?.list(RTM_GETLINK, &[0; 16], link)
 }
 
 /// The interface `name`.
@@ -98,17 +80,19 @@ pub fn link_named(name: &str) -> io::Result<Link> {
 
 /// `struct ifinfomsg` and its attributes.
 fn link(payload: &[u8]) -> Option<Link> {
-    let word = |bytes: &[u8]| bytes.first_chunk().map(|word| u32::from_ne_bytes(*word));
-    let flags = word(payload.get(8..)?)?;
-    let mut link = Link { index: word(payload.get(4..)?)?, is_up: flags & UP != 0, ..Link::default() };
+    let flags = word(payload, 8)?;
+    let mut link = Link { index: word(payload, 4)?, is_up: flags & IFF_UP as u32 != 0, ..Link::default() };
     link.is_without_neighbours = flags & WITHOUT_NEIGHBOURS != 0;
     for (kind, value) in attributes(payload.get(16..)?) {
         match kind {
-            NAME => link.name = String::from_utf8_lossy(value.strip_suffix(b"\0").unwrap_or(value)).into_owned(),
-            MTU => link.mtu = word(value)?,
-            LINK_ADDRESS if value.len() == 6 => link.mac = value.first_chunk().map(|octets| Mac(*octets)),
-            MASTER => link.master = word(value),
-            INFO => link.is_bridge = attribute(value, KIND).is_some_and(|kind| kind.starts_with(b"bridge")),
+            IFLA_IFNAME => link.name = String::from_utf8_lossy(value.strip_suffix(b"\0").unwrap_or(value)).into_owned(),
+            IFLA_MTU => link.mtu = word(value, 0)?,
+            IFLA_ADDRESS if value.len() == 6 => link.mac = value.first_chunk().map(|octets| Mac(*octets)),
+            IFLA_MASTER => link.master = word(value, 0),
+            IFLA_LINKINFO => {
+                let kind = attribute(value, IFLA_INFO_KIND);
+                link.is_bridge = kind.is_some_and(|kind| kind.starts_with(b"bridge"));
+            }
             _ => {}
         }
     }

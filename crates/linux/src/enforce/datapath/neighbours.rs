@@ -5,33 +5,21 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
+use libc::{
+    AF_INET, AF_INET6, NDA_CACHEINFO, NDA_DST, NDA_LLADDR, NUD_DELAY, NUD_PERMANENT, NUD_PROBE, NUD_REACHABLE,
+    NUD_STALE, RTA_DST, RTA_GATEWAY, RTA_OIF, RTA_VIA, RTM_GETNEIGH, RTM_GETROUTE, RTM_NEWNEIGH, RTN_UNICAST,
+    RTNLGRP_NEIGH,
+};
+use netlink_sys::constants::NETLINK_ROUTE;
+
 use super::wire::{Events, Requests, attribute, attributes, put};
 use crate::enforce::config::Mac;
+use crate::enforce::octets::{ip, word};
 
-const ROUTE: isize = 0;
-const NEW_NEIGHBOUR: u16 = 28;
-const GET_NEIGHBOUR: u16 = 30;
-/// `RTNLGRP_NEIGH`.
-const GROUP: u32 = 3;
-const AF_BRIDGE: u8 = 7;
-/// Of a port itself, not of a device behind it.
-const PERMANENT: u16 = 0x80;
-const DESTINATION: u16 = 1;
-const LINK_ADDRESS: u16 = 2;
-/// `struct nda_cacheinfo`: first the ticks since the entry was confirmed.
-const CACHE_INFO: u16 = 3;
-/// `NUD_REACHABLE`.
-const REACHABLE: u16 = 0x02;
+const AF_BRIDGE: u8 = libc::AF_BRIDGE as u8;
+
 /// REACHABLE, STALE, DELAY, PROBE and PERMANENT: all but those that never answered, or no longer do.
-const VALID: u16 = 0x02 | 0x04 | 0x08 | 0x10 | 0x80;
-
-const GET_ROUTE: u16 = 26;
-const OUT_INTERFACE: u16 = 4;
-const GATEWAY: u16 = 5;
-/// A gateway of the other IP version.
-const VIA: u16 = 18;
-/// `RTN_UNICAST`.
-const UNICAST: u8 = 1;
+const VALID: u16 = NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE | NUD_PERMANENT;
 
 /// Where packets to an address go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,19 +35,20 @@ pub struct Route {
 /// # Errors
 /// The system has no netlink socket left.
 pub fn routes(addresses: &[IpAddr]) -> io::Result<Vec<Option<Route>>> {
-    let mut requests = Requests::new(ROUTE)?;
+    let mut requests = Requests::new(NETLINK_ROUTE)?;
     let mut ways = Vec::with_capacity(addresses.len());
     for address in addresses {
-        // `struct rtmsg`: AF_INET or AF_INET6, and the length of the destination.
-        let mut request = vec![if address.is_ipv4() { 2 } else { 10 }, if address.is_ipv4() { 32 } else { 128 }];
+        // `struct rtmsg`: the family, and the length of the destination.
+        let (family, octets) = match address {
+            IpAddr::V4(address) => (AF_INET, address.octets().to_vec()),
+            IpAddr::V6(address) => (AF_INET6, address.octets().to_vec()),
+        };
+        let mut request = vec![family as u8, 8 * octets.len() as u8];
         request.resize(12, 0);
-        match address {
-            IpAddr::V4(address) => put(&mut request, DESTINATION, &address.octets()),
-            IpAddr::V6(address) => put(&mut request, DESTINATION, &address.octets()),
-        }
+        put(&mut request, RTA_DST, &octets);
         let mut way = None;
         // What cannot be reached is an error here.
-        let _ = requests.get(GET_ROUTE, &request, |payload| way = route(payload));
+        let _ = requests.get(RTM_GETROUTE, &request, |payload| way = route(payload));
         ways.push(way);
     }
     Ok(ways)
@@ -68,9 +57,10 @@ pub fn routes(addresses: &[IpAddr]) -> io::Result<Vec<Option<Route>>> {
 /// `struct rtmsg` and its attributes.
 fn route(payload: &[u8]) -> Option<Route> {
     let rest = payload.get(12..)?;
-    let interface = u32::from_ne_bytes(*attribute(rest, OUT_INTERFACE)?.first_chunk()?);
-    let is_behind_router = attribute(rest, GATEWAY).or_else(|| attribute(rest, VIA)).is_some();
-    (payload[7] == UNICAST).then_some(Route { interface, is_behind_router })
+    let interface = word(attribute(rest, RTA_OIF)?, 0)?;
+    // A gateway of the other IP version has an attribute of its own.
+    let is_behind_router = attribute(rest, RTA_GATEWAY).or_else(|| attribute(rest, RTA_VIA)).is_some();
+    (payload[7] == RTN_UNICAST).then_some(Route { interface, is_behind_router })
 }
 
 /// An entry of the table.
@@ -93,9 +83,8 @@ pub struct Neighbour {
 /// # Errors
 /// The system has no netlink socket left.
 pub fn neighbours() -> io::Result<Vec<Neighbour>> {
-    let mut neighbours = Vec::new();
-    Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &[0; 12], |payload| neighbours.extend(neighbour(payload)))?;
-    neighbours.sort_by_key(|own: &Neighbour| (own.is_confirmed, std::cmp::Reverse(own.age)));
+    let mut neighbours = Requests::new(NETLINK_ROUTE)?.list(RTM_GETNEIGH, &[0; 12], neighbour)?;
+    neighbours.sort_by_key(|own| (own.is_confirmed, std::cmp::Reverse(own.age)));
     Ok(neighbours)
 }
 
@@ -106,9 +95,7 @@ pub fn neighbours() -> io::Result<Vec<Neighbour>> {
 pub fn ports() -> io::Result<Vec<(Mac, u32)>> {
     let mut request = [0; 12];
     request[0] = AF_BRIDGE;
-    let mut ports = Vec::new();
-    Requests::new(ROUTE)?.dump(GET_NEIGHBOUR, &request, |payload| ports.extend(port(payload)))?;
-    Ok(ports)
+    Requests::new(NETLINK_ROUTE)?.list(RTM_GETNEIGH, &request, port)
 }
 
 /// Changes of the kernel's tables.
@@ -130,7 +117,7 @@ impl NeighbourEvents {
     /// # Errors
     /// The system has no netlink socket left.
     pub fn new() -> io::Result<Self> {
-        Events::new(ROUTE, GROUP).map(NeighbourEvents)
+        Events::new(NETLINK_ROUTE, RTNLGRP_NEIGH).map(NeighbourEvents)
     }
 
     #[cfg(test)]
@@ -145,7 +132,7 @@ impl NeighbourEvents {
     pub fn wait(&mut self, patience: Duration) -> io::Result<NeighbourChanges> {
         let mut changes = NeighbourChanges::default();
         self.0.wait(patience, |kind, payload| {
-            if kind != NEW_NEIGHBOUR {
+            if kind != RTM_NEWNEIGH {
             } else if payload.first() == Some(&AF_BRIDGE) {
                 changes.ports.extend(port(payload));
             } else {
@@ -158,28 +145,28 @@ impl NeighbourEvents {
 
 /// A device behind a port: `struct ndmsg` of a bridge's table.
 fn port(payload: &[u8]) -> Option<(Mac, u32)> {
-    let port = u32::from_ne_bytes(*payload.get(4..)?.first_chunk()?);
     let state = u16::from_ne_bytes(*payload.get(8..)?.first_chunk()?);
-    let mac = Mac(*attribute(payload.get(12..)?, LINK_ADDRESS)?.first_chunk()?);
-    (state & PERMANENT == 0 && !mac.is_multicast()).then_some((mac, port))
+    let mac = Mac(*attribute(payload.get(12..)?, NDA_LLADDR)?.first_chunk()?);
+    // A permanent one is the port's own.
+    (state & NUD_PERMANENT == 0 && !mac.is_multicast()).then_some((mac, word(payload, 4)?))
 }
 
 /// `struct ndmsg` and its attributes.
 fn neighbour(payload: &[u8]) -> Option<Neighbour> {
-    let interface = u32::from_ne_bytes(*payload.get(4..)?.first_chunk()?);
+    let interface = word(payload, 4)?;
     let state = u16::from_ne_bytes(*payload.get(8..)?.first_chunk()?);
     let (mut address, mut mac, mut age) = (None, None, 0);
     for (kind, value) in attributes(payload.get(12..)?) {
-        match (kind, value.len()) {
-            (DESTINATION, 4) => address = value.first_chunk::<4>().map(|octets| IpAddr::from(*octets)),
-            (DESTINATION, 16) => address = value.first_chunk::<16>().map(|octets| IpAddr::from(*octets)),
-            (CACHE_INFO, 16..) => age = value.first_chunk().map_or(0, |ticks| u32::from_ne_bytes(*ticks)),
-            (LINK_ADDRESS, 6) => mac = value.first_chunk::<6>().map(|octets| Mac(*octets)),
+        match kind {
+            NDA_DST => address = ip(value),
+            // First the ticks since the entry was confirmed.
+            NDA_CACHEINFO => age = word(value, 0).unwrap_or(0),
+            NDA_LLADDR => mac = value.try_into().ok().map(Mac),
             _ => {}
         }
     }
     let mac = mac.filter(|mac| !mac.is_multicast() && mac.0 != [0; 6])?;
-    let is_confirmed = state & REACHABLE != 0;
+    let is_confirmed = state & NUD_REACHABLE != 0;
     (state & VALID != 0).then_some(Neighbour { interface, address: address?, mac, is_confirmed, age })
 }
 

@@ -2,20 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::net::IpAddr;
+
+use libc::{NFNL_SUBSYS_NFTABLES, NFPROTO_BRIDGE, NFPROTO_INET, NFT_MSG_GETOBJ, NFT_MSG_GETSETELEM};
+use netlink_sys::constants::NETLINK_NETFILTER;
 
 use super::TABLE;
 use super::layout::Key;
 use super::udp_flows::{UdpFlowKey, key};
 use super::wire::{Requests, attribute, attributes, put};
 use crate::enforce::config::{Mac, Mode};
+use crate::enforce::octets::ip;
 
-const NETFILTER: isize = 12;
-/// `NFNL_SUBSYS_NFTABLES` and `NFT_MSG_GETSETELEM`, `NFT_MSG_GETOBJ`.
-const GET_ELEMENTS: u16 = 0x0a0d;
-const GET_OBJECTS: u16 = 0x0a13;
-const INET: u8 = 1;
-const BRIDGE: u8 = 7;
+/// A request to nftables.
+pub(super) const fn nftables(message: libc::c_int) -> u16 {
+    (NFNL_SUBSYS_NFTABLES << 8 | message) as u16
+}
 
 /// IP bytes that came to the box for or from a pool, before the shaper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,12 +57,12 @@ impl Netfilter {
     /// # Errors
     /// The system has no netlink socket left.
     pub fn new(mode: Mode) -> io::Result<Self> {
-        Ok(Netfilter { requests: Requests::new(NETFILTER)?, mode })
+        Ok(Netfilter { requests: Requests::new(NETLINK_NETFILTER)?, mode })
     }
 
     fn header(&self) -> Vec<u8> {
-        let family = if self.mode == Mode::Routed { INET } else { BRIDGE };
-        let mut header = vec![family, 0, 0, 0];
+        let family = if self.mode == Mode::Routed { NFPROTO_INET } else { NFPROTO_BRIDGE };
+        let mut header = vec![family as u8, 0, 0, 0];
         put(&mut header, 1, format!("{TABLE}\0").as_bytes());
         header
     }
@@ -73,7 +74,7 @@ impl Netfilter {
     pub fn arrivals(&mut self, into: &mut BTreeMap<u16, Arrivals>) -> io::Result<()> {
         let mut read: BTreeMap<u16, Arrivals> = BTreeMap::new();
         let request = self.header();
-        self.requests.dump(GET_OBJECTS, &request, |payload| {
+        self.requests.dump(nftables(NFT_MSG_GETOBJ), &request, |payload| {
             let Some((pool, direction, bytes)) = counter(payload) else { return };
             let arrivals = read.entry(pool).or_default();
             match direction {
@@ -149,7 +150,7 @@ impl Netfilter {
     fn dump(&mut self, set: &str, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let mut request = self.header();
         put(&mut request, 2, format!("{set}\0").as_bytes());
-        self.requests.dump(GET_ELEMENTS, &request, |payload| {
+        self.requests.dump(nftables(NFT_MSG_GETSETELEM), &request, |payload| {
             let list = payload.get(4..).and_then(|rest| attribute(rest, 3)).unwrap_or_default();
             attributes(list).for_each(|(_, item)| each(item));
         })
@@ -169,10 +170,9 @@ fn counter(payload: &[u8]) -> Option<(u16, &str, u64)> {
 fn element(item: &[u8]) -> Option<(Key, u64)> {
     let value = value(item)?;
     let key = match value.len() {
-        4 => Key::Ip(IpAddr::from(*value.first_chunk::<4>()?)),
         // Padded to eight.
         6 | 8 => Key::Mac(Mac(*value.first_chunk()?)),
-        _ => Key::Ip(IpAddr::from(*value.first_chunk::<16>()?)),
+        _ => Key::Ip(ip(value)?),
     };
     Some((key, counted(item).1))
 }

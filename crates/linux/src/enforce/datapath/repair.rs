@@ -73,7 +73,7 @@ impl Engine {
         health: &mut Health,
     ) -> Result<(), DatapathError> {
         let device = links.iter().find(|link| link.name == IFB);
-        if device.is_none_or(|link| link.index != self.classes.interface()) {
+        if device.is_none_or(|link| link.index != self.classes.interface) {
             if device.is_none() {
                 self.tools.add_ifb(IFB)?;
             }

@@ -239,7 +239,7 @@ impl Engine {
         for direction in self.layout.wan.rates.clone().into_keys() {
             let device = stage(direction);
             let found = named(device);
-            let own = self.stages.classes.get(&direction).map(Classes::interface);
+            let own = self.stages.classes.get(&direction).map(|classes| classes.interface);
             if found.is_none() || found.map(|link| link.index) != own {
                 self.add_stage(direction)?;
                 // Relays that lead to the device that is gone drop everything.

@@ -1,11 +1,12 @@
 //! Flows of UDP between stations and the Internet, in nftables: what is counted of them, and which are shaped (`udp = "auto"`).
 
 use std::fmt::Write as _;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use super::layout::family;
 use super::{TABLE, Tools};
 use crate::enforce::config::Mode;
+use crate::enforce::octets::ip;
 
 use super::DatapathError;
 
@@ -86,13 +87,8 @@ pub(super) fn key(value: &[u8]) -> Option<UdpFlowKey> {
         _ => return None,
     };
     let end = |bytes: &[u8]| {
-        let address = if width == 4 {
-            IpAddr::from(*bytes.first_chunk::<4>()?)
-        } else {
-            IpAddr::from(*bytes.first_chunk::<16>()?)
-        };
-        let port = u16::from_be_bytes(*bytes.get(width..)?.first_chunk()?);
-        Some(SocketAddr::new(address, port))
+        let (address, port) = bytes.split_at_checked(width)?;
+        Some(SocketAddr::new(ip(address)?, u16::from_be_bytes(*port.first_chunk()?)))
     };
     let (near, far) = value.split_at(width + 4);
     Some(UdpFlowKey { near: end(near)?, far: end(far)? })

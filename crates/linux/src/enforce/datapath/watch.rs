@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use super::wire::{Requests, attribute};
+use libc::{NFT_MSG_GETGEN, RTM_GETTFILTER};
+use netlink_sys::constants::{NETLINK_NETFILTER, NETLINK_ROUTE};
 
-const ROUTE: isize = 0;
-const NETFILTER: isize = 12;
-const GET_FILTER: u16 = 46;
-/// `NFNL_SUBSYS_NFTABLES` and `NFT_MSG_GETGEN`.
-const GET_GENERATION: u16 = 0x0a10;
+use super::netfilter::nftables;
+use super::wire::{Requests, attribute, traffic_control};
+use crate::enforce::octets::word;
+
 /// Egress of clsact.
 pub(super) const EGRESS: u32 = 0xffff_fff3;
 
@@ -30,7 +30,7 @@ impl Watch {
     /// # Errors
     /// The system has no netlink socket left.
     pub(super) fn new() -> io::Result<Self> {
-        let (route, netfilter) = (Requests::new(ROUTE)?, Requests::new(NETFILTER)?);
+        let (route, netfilter) = (Requests::new(NETLINK_ROUTE)?, Requests::new(NETLINK_NETFILTER)?);
         Ok(Watch { route, netfilter, bound: BTreeMap::new(), generation: None, rules: String::new() })
     }
 
@@ -39,18 +39,9 @@ impl Watch {
     /// # Errors
     /// Netlink's.
     pub(super) fn filters(&mut self, index: u32, parent: u32) -> io::Result<BTreeSet<u16>> {
-        let mut request = vec![0; 4];
-        request.extend((index as i32).to_ne_bytes());
-        request.extend(0_u32.to_ne_bytes());
-        request.extend(parent.to_ne_bytes());
-        request.extend(0_u32.to_ne_bytes());
-        let mut found = BTreeSet::new();
-        self.route.dump(GET_FILTER, &request, |payload| {
-            let info =
-                payload.get(16..).and_then(|rest| rest.first_chunk()).map_or(0, |info| u32::from_ne_bytes(*info));
-            found.insert((info >> 16) as u16);
-        })?;
-        Ok(found)
+        let request = traffic_control(index, 0, parent);
+        let preference = |payload: &[u8]| Some((word(payload, 16).unwrap_or(0) >> 16) as u16);
+        Ok(self.route.list(RTM_GETTFILTER, &request, preference)?.into_iter().collect())
     }
 
     /// Grows by one with every change of nftables in this namespace, ours or others'.
@@ -59,7 +50,7 @@ impl Watch {
     /// Netlink's.
     pub(super) fn generation(&mut self) -> io::Result<u32> {
         let mut generation = None;
-        self.netfilter.get(GET_GENERATION, &[0; 4], |payload| {
+        self.netfilter.get(nftables(NFT_MSG_GETGEN), &[0; 4], |payload| {
             let value = payload.get(4..).and_then(|rest| attribute(rest, 1));
             generation = value.and_then(|value| value.first_chunk()).map(|value| u32::from_be_bytes(*value));
         })?;

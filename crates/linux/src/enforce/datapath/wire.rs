@@ -8,6 +8,8 @@ use std::time::Duration;
 use netlink_sys::{Socket, SocketAddr};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::enforce::octets::word;
+
 const HEADER: usize = 16;
 const REQUEST: u16 = 1;
 const ACK: u16 = 4;
@@ -37,6 +39,18 @@ impl Requests {
     pub(crate) fn dump(&mut self, kind: u16, payload: &[u8], mut each: impl FnMut(&[u8])) -> io::Result<()> {
         self.send(kind, REQUEST | DUMP, payload)?;
         self.receive(&mut each)
+    }
+
+    /// What `read` makes of all objects of a kind.
+    pub(crate) fn list<T>(
+        &mut self,
+        kind: u16,
+        payload: &[u8],
+        read: impl Fn(&[u8]) -> Option<T>,
+    ) -> io::Result<Vec<T>> {
+        let mut all = Vec::new();
+        self.dump(kind, payload, |object| all.extend(read(object)))?;
+        Ok(all)
     }
 
     /// Asks for one object and gives its payload to `each`.
@@ -76,7 +90,7 @@ impl Requests {
                 match kind {
                     DONE => return Ok(()),
                     ERROR => {
-                        let code = payload.first_chunk().map_or(0, |code| i32::from_ne_bytes(*code));
+                        let code = word(payload, 0).map_or(0, u32::cast_signed);
                         return if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) };
                     }
                     _ => each(payload),
@@ -142,14 +156,11 @@ impl Events {
 
 /// The first message of `bytes`: type, sequence number, payload, and what follows it.
 fn message(bytes: &[u8]) -> Option<(u16, u32, &[u8], &[u8])> {
-    let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
-    if length < HEADER || bytes.len() < length {
-        return None;
-    }
+    let length = word(bytes, 0)? as usize;
+    let payload = bytes.get(HEADER..length)?;
     let kind = u16::from_ne_bytes([bytes[4], bytes[5]]);
-    let sequence = u32::from_ne_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-    let next = bytes.len().min((length + 3) & !3);
-    Some((kind, sequence, &bytes[HEADER..length], &bytes[next..]))
+    let next = bytes.len().min(length.next_multiple_of(4));
+    Some((kind, word(bytes, 8)?, payload, &bytes[next..]))
 }
 
 /// Attributes of `bytes` by type; what is malformed ends the list.
@@ -174,6 +185,11 @@ pub(crate) fn put(message: &mut Vec<u8>, kind: u16, value: &[u8]) {
     message.extend(kind.to_ne_bytes());
     message.extend(value);
     message.resize(message.len().next_multiple_of(4), 0);
+}
+
+/// `struct tcmsg`.
+pub(crate) fn traffic_control(interface: u32, handle: u32, parent: u32) -> Vec<u8> {
+    [0, interface, handle, parent, 0].map(u32::to_ne_bytes).concat()
 }
 
 /// Appends an attribute that holds attributes.

@@ -10,6 +10,7 @@ use snmp2::{Oid, SyncSession, Value};
 
 use super::{AgentError, Discovery, DiscoveryError, Sighting};
 use crate::enforce::config::{Mac, MacPlace, PHY_RATES, SnmpConfig};
+use crate::enforce::octets::ip;
 
 /// An agent that has not answered after this time is asked once more.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -183,12 +184,7 @@ fn rate(cell: &Cell, unit: Bitrate) -> Option<Bitrate> {
 }
 
 fn address(cell: &Cell) -> Option<IpAddr> {
-    let Cell::Octets(octets) = cell else { return None };
-    match octets.len() {
-        4 => Some(IpAddr::from(*octets.first_chunk::<4>()?)),
-        16 => Some(IpAddr::from(*octets.first_chunk::<16>()?)),
-        _ => None,
-    }
+    if let Cell::Octets(octets) = cell { ip(octets) } else { None }
 }
 
 /// The numbers of an object identifier in BER; `None` if one exceeds 32 bits or the last is cut.
