@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::config::Mac;
+use super::config::{Mac, is_one_host};
 
 pub(super) const ARP: u16 = 0x0806;
 pub(super) const IPV4: u16 = 0x0800;
@@ -98,8 +98,7 @@ pub(super) fn address_use(frame: &[u8]) -> Option<(Mac, AddressUse)> {
         _ => return None,
     };
     let (AddressUse::Answers(address) | AddressUse::Uses(address) | AddressUse::Wants(address)) = usage;
-    let is_own = !(address.is_unspecified() || address.is_loopback() || address.is_multicast());
-    (is_own && address != IpAddr::V4(Ipv4Addr::BROADCAST)).then_some((from, usage))
+    is_one_host(&address).then_some((from, usage))
 }
 
 fn arp(body: &[u8], from: Mac) -> Option<AddressUse> {

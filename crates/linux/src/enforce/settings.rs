@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::config::{Config, Mac, Plan, RATES, WEIGHTS};
+use super::config::{Config, Mac, Plan, RATES, WEIGHTS, is_one_host};
 use super::site::{Source, Station};
 use super::state::read;
 
@@ -169,12 +169,11 @@ pub fn key(text: &str) -> Result<String, SettingError> {
         return if mac.is_multicast() || mac.0 == [0; 6] { Err(SettingError::NoAddress) } else { Ok(mac.to_string()) };
     }
     if let Ok(address) = text.parse::<IpAddr>() {
-        let is_odd = address.is_unspecified() || address.is_multicast() || address.is_loopback();
         let is_none = match address {
-            IpAddr::V4(own) => own.is_broadcast() || own.octets()[0] == 0,
+            IpAddr::V4(own) => own.octets()[0] == 0,
             IpAddr::V6(own) => own.is_unicast_link_local() || own.to_ipv4_mapped().is_some(),
         };
-        return if is_odd || is_none { Err(SettingError::NoAddress) } else { Ok(address.to_string()) };
+        return if is_none || !is_one_host(&address) { Err(SettingError::NoAddress) } else { Ok(address.to_string()) };
     }
     check_text(text)?;
     Ok(text.to_owned())

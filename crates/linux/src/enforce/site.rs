@@ -29,7 +29,7 @@ use self::admit::{MOST_OF_AN_AP, SILENCE_S, is_list};
 use self::air::is_rate_told;
 use self::known::Known;
 use self::plans::plans;
-use super::config::{Ap, Config, Mac, Mode};
+use super::config::{Ap, Config, Mac, Mode, is_one_host, names};
 use super::datapath::{MOST_LEAVES, MOST_POOLS, leaf_minor, newcomers_minor, slot_of};
 pub use super::discovery::Source;
 use super::discovery::{Associations, Sighting};
@@ -58,7 +58,7 @@ impl SitePool {
 
     /// Names of its APs.
     pub fn ap_names(&self) -> String {
-        self.aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ")
+        names(&self.aps)
     }
 }
 
@@ -326,12 +326,8 @@ impl Site {
         interfaces: &BTreeMap<u32, String>,
         now_s: u64,
     ) -> Result<bool, Full> {
-        let routable = |ip: &IpAddr| match ip {
-            IpAddr::V4(ip) => !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_broadcast()),
-            IpAddr::V6(ip) => {
-                !(ip.is_loopback() || ip.is_multicast() || ip.is_unspecified() || ip.is_unicast_link_local())
-            }
-        };
+        let is_of_link = |ip: &IpAddr| matches!(ip, IpAddr::V6(ip) if ip.is_unicast_link_local());
+        let routable = |ip: &IpAddr| is_one_host(ip) && !is_of_link(ip);
         let address = sighting.address.filter(routable);
         if self.is_excluded(address, sighting.mac) {
             return Ok(false);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use fairair_core::scenario::reader::{Checked, Mistake, Reason, Table};
 
@@ -10,49 +11,20 @@ use super::{Ap, Config};
 const EXAMPLE: &str =
     "channel = 36 (1 to 14: 2.4 GHz, 32 to 177: 5 GHz), or with its band in GHz \"6/2.4\", \"36/5\", \"37/6\"";
 
-/// Frequency band.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Band {
-    /// 2.4 GHz.
-    Low,
-    /// 5 GHz.
-    Mid,
-    /// 6 GHz.
-    High,
-}
-
-impl Band {
-    const ALL: [Band; 3] = [Band::Low, Band::Mid, Band::High];
-
-    /// In GHz.
-    const fn name(self) -> &'static str {
-        match self {
-            Band::Low => "2.4",
-            Band::Mid => "5",
-            Band::High => "6",
-        }
-    }
-
-    /// Numbers of channels in it (IEEE 802.11-2020 annex E, 802.11ax-2021 table E-4), whatever their width.
-    const fn has(self, number: u16) -> bool {
-        match self {
-            Band::Low => 1 <= number && number <= 14,
-            Band::Mid => 32 <= number && number <= 177,
-            Band::High => 1 <= number && number <= 233,
-        }
-    }
-}
+/// Frequency bands in GHz, and the numbers of channels in each (IEEE 802.11-2020 annex E, 802.11ax-2021 table E-4), whatever their width.
+const BANDS: [(&str, RangeInclusive<u16>); 3] = [("2.4", 1..=14), ("5", 32..=177), (HIGHEST, 1..=233)];
+const HIGHEST: &str = "6";
 
 /// A channel of a band. Without a band a number is one of 2.4 or 5 GHz, which have no number in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Channel {
-    band: Band,
+    band: &'static str,
     number: u16,
 }
 
 impl fmt::Display for Channel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.number, self.band.name())
+        write!(f, "{}/{}", self.number, self.band)
     }
 }
 
@@ -61,8 +33,9 @@ impl Channel {
     pub fn parse(text: &str) -> Option<Channel> {
         let (number, band) = text.split_once('/').map_or((text, None), |(number, band)| (number, Some(band)));
         let number = number.parse().ok()?;
-        let is_it = |own: &Band| own.has(number) && band.map_or(*own != Band::High, |name| own.name() == name);
-        Band::ALL.into_iter().find(is_it).map(|band| Channel { band, number })
+        let is_it = |own: &str| band.map_or(own != HIGHEST, |band| band == own);
+        let mut bands = BANDS.into_iter().filter(|(own, numbers)| is_it(own) && numbers.contains(&number));
+        bands.next().map(|(band, _)| Channel { band, number })
     }
 }
 

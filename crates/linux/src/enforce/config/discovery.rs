@@ -8,7 +8,7 @@ use fairair_core::scenario::reader::{Checked, Reason, Table};
 use fairair_core::units::{Bitrate, Duration};
 
 use super::Ap;
-use super::value::{interface, no, path};
+use super::value::{ap, interface, names, no, path, word};
 
 pub(super) const KEYS: &[&str] = &["neighbours", "first_sight", "dnsmasq", "kea", "iw", "hostapd", "snmp", "age"];
 pub(super) const HOSTAPD: &[&str] = &["socket", "ap"];
@@ -161,13 +161,11 @@ pub(super) fn read(root: &Table, aps: &[Ap]) -> Checked<Discovery> {
 }
 
 /// The AP that a list is of; with one AP it need not be said.
-fn ap(table: &Table, aps: &[Ap]) -> Checked<String> {
-    let list = || aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ");
-    match (table.optional::<String>("ap")?, aps) {
-        (Some(named), _) if aps.iter().any(|ap| ap.name == named.value) => Ok(named.value),
-        (Some(_), _) => Err(table.blame("ap", Reason::new("there is no such AP", format!("write one of {}", list())))),
+fn listed(table: &Table, aps: &[Ap]) -> Checked<String> {
+    match (ap(table, aps)?, aps) {
+        (Some(named), _) => Ok(named),
         (None, [only]) => Ok(only.name.clone()),
-        (None, _) => Err(table.lacks("ap", &format!("ap = the AP whose stations it lists, one of {}", list()))),
+        (None, _) => Err(table.lacks("ap", &format!("ap = the AP whose stations it lists, one of {}", names(aps)))),
     }
 }
 
@@ -177,7 +175,7 @@ fn hostapd(table: &Table, aps: &[Ap]) -> Checked<HostapdConfig> {
     if socket.as_os_str().len() > 107 {
         return Err(table.blame("socket", Reason::new("longer than a socket's path can be", "at most 107 bytes")));
     }
-    Ok(HostapdConfig { socket, ap: ap(table, aps)? })
+    Ok(HostapdConfig { socket, ap: listed(table, aps)? })
 }
 
 fn snmp(table: &Table, aps: &[Ap]) -> Checked<SnmpConfig> {
@@ -194,7 +192,7 @@ fn snmp(table: &Table, aps: &[Ap]) -> Checked<SnmpConfig> {
     Ok(SnmpConfig {
         agent,
         community: Secret(community),
-        ap: ap(table, aps)?,
+        ap: listed(table, aps)?,
         every: table.within("every", second(1)..=second(3600), second(10))?,
         table: columns(table)?,
     })
@@ -214,50 +212,41 @@ fn columns(table: &Table) -> Checked<SnmpTable> {
     if matches!(named.as_deref(), Some("mikrotik" | "cisco-dot11")) && !ports.is_empty() {
         return Err(table.blame("ports", Reason::new("this table has none", "remove it")));
     }
+    let Some(named) = named else { return own(table, ports) };
     let known = |text: &str| object(text).expect("a good one");
-    let rate = |text, unit| Some(RateColumn { oid: known(text), unit: Bitrate::from_bps(unit) });
-    match named.as_deref() {
+    // Its rates stand in the column that is walked.
+    let table_of = |oid: &str, mac, unit: Option<u64>, address: Option<&str>| SnmpTable {
+        oid: known(oid),
+        mac,
+        ports,
+        rate: unit.map(|unit| RateColumn { oid: known(oid), unit: Bitrate::from_bps(unit) }),
+        address: address.map(known),
+    };
+    Ok(match named.as_str() {
         // mtxrWlRtabTxRate: the registration table, by MAC address and interface.
-        Some("mikrotik") => Ok(SnmpTable {
-            oid: known("1.3.6.1.4.1.14988.1.1.1.2.1.8"),
-            mac: MacPlace::First,
-            ports,
-            rate: rate("1.3.6.1.4.1.14988.1.1.1.2.1.8", 1),
-            address: None,
-        }),
+        "mikrotik" => table_of("1.3.6.1.4.1.14988.1.1.1.2.1.8", MacPlace::First, Some(1), None),
         // cDot11ClientCurrentTxRateSet and cDot11ClientIpAddress, by interface, SSID and MAC address: detti2011's own.
-        Some("cisco-dot11") => Ok(SnmpTable {
-            oid: known("1.3.6.1.4.1.9.9.273.1.3.1.1.1"),
-            mac: MacPlace::Last,
-            ports,
-            rate: rate("1.3.6.1.4.1.9.9.273.1.3.1.1.1", 500_000),
-            address: Some(known("1.3.6.1.4.1.9.9.273.1.2.1.1.16")),
-        }),
+        "cisco-dot11" => {
+            let address = Some("1.3.6.1.4.1.9.9.273.1.2.1.1.16");
+            table_of("1.3.6.1.4.1.9.9.273.1.3.1.1.1", MacPlace::Last, Some(500_000), address)
+        }
         // dot1dTpFdbPort (RFC 4188), and dot1qTpFdbPort (RFC 4363) with the VLAN's table before the MAC address.
-        Some(name @ ("bridge" | "q-bridge")) => {
-            let oid = if name == "bridge" { "1.3.6.1.2.1.17.4.3.1.2" } else { "1.3.6.1.2.1.17.7.1.2.2.1.2" };
-            Ok(SnmpTable { oid: known(oid), mac: MacPlace::Last, ports, rate: None, address: None })
+        "bridge" => table_of("1.3.6.1.2.1.17.4.3.1.2", MacPlace::Last, None, None),
+        "q-bridge" => table_of("1.3.6.1.2.1.17.7.1.2.2.1.2", MacPlace::Last, None, None),
+        _ => {
+            let fix = format!("write one of {TABLES}, or `oid` and `mac`");
+            return Err(table.blame("table", Reason::new("not known", fix)));
         }
-        Some(_) => {
-            Err(table.blame("table", Reason::new("not known", format!("write one of {TABLES}, or `oid` and `mac`"))))
-        }
-        None => own(table, ports),
-    }
+    })
 }
 
 fn own(table: &Table, ports: Vec<u64>) -> Checked<SnmpTable> {
     let Some(oid) = column(table, "oid")? else {
         return Err(table.lacks("table", &format!("table = one of {TABLES}, or `oid` and `mac` for another")));
     };
-    let mac = match table.required::<String>("mac", "mac = \"last\"")?.value.as_str() {
-        "first" => MacPlace::First,
-        "last" => MacPlace::Last,
-        "value" => MacPlace::Value,
-        _ => {
-            let fix = "write \"first\" or \"last\" (six numbers of the index) or \"value\"";
-            return Err(table.blame("mac", Reason::new("not known", fix)));
-        }
-    };
+    let places = [("first", MacPlace::First), ("last", MacPlace::Last), ("value", MacPlace::Value)];
+    let mac = word(table, "mac", &places, "write \"first\" or \"last\" (six numbers of the index) or \"value\"")?;
+    let mac = mac.ok_or_else(|| table.lacks("mac", "mac = \"last\""))?;
     let unit = table.within("rate_unit", Bitrate::from_bps(1)..=Bitrate::mbps(1), Bitrate::from_bps(1))?;
     let rate = column(table, "rate_oid")?.map(|oid| RateColumn { oid, unit });
     if rate.is_none() && table.has("rate_unit") {

@@ -18,7 +18,7 @@ use ipnet::IpNet;
 use super::channel;
 use super::discovery::{self, Discovery};
 use super::stations::stations;
-use super::value::{RATES, interface, list, no, parsed, path, plan};
+use super::value::{RATES, interface, list, no, parsed, path, plan, word};
 use super::wan;
 use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Matcher, Mode, Plan, Wan};
 
@@ -107,26 +107,12 @@ fn placed(root: &Table) -> Checked<()> {
 fn config(root: &Table) -> Checked<Config> {
     placed(root)?;
     let name = checked_name(root, "name = \"lobby\"")?.value;
-    let mode = match root.optional::<String>("mode")?.map(|mode| mode.value).as_deref() {
-        None | Some("routed") => Mode::Routed,
-        Some("bridged") => Mode::Bridged,
-        Some(_) => return Err(root.blame("mode", Reason::new("not known", "write \"routed\" or \"bridged\""))),
-    };
-    let leaf = match root.optional::<String>("leaf")?.map(|leaf| leaf.value).as_deref() {
-        None | Some("auto") => LeafKind::Auto,
-        Some("fifo") => LeafKind::Fifo,
-        Some("fq_codel") => LeafKind::FqCodel,
-        Some(_) => {
-            let fix = "write \"auto\", \"fifo\" or \"fq_codel\"";
-            return Err(root.blame("leaf", Reason::new("not known", fix)));
-        }
-    };
-    let gso = match root.optional::<String>("gso")?.map(|gso| gso.value).as_deref() {
-        None | Some("auto") => Gso::Auto,
-        Some("split") => Gso::Split,
-        Some("keep") => Gso::Keep,
-        Some(_) => return Err(root.blame("gso", Reason::new("not known", "write \"auto\", \"split\" or \"keep\""))),
-    };
+    let modes = [("routed", Mode::Routed), ("bridged", Mode::Bridged)];
+    let mode = word(root, "mode", &modes, "write \"routed\" or \"bridged\"")?.unwrap_or(Mode::Routed);
+    let kinds = [("auto", LeafKind::Auto), ("fifo", LeafKind::Fifo), ("fq_codel", LeafKind::FqCodel)];
+    let leaf = word(root, "leaf", &kinds, "write \"auto\", \"fifo\" or \"fq_codel\"")?.unwrap_or(LeafKind::Auto);
+    let rules = [("auto", Gso::Auto), ("split", Gso::Split), ("keep", Gso::Keep)];
+    let gso = word(root, "gso", &rules, "write \"auto\", \"split\" or \"keep\"")?.unwrap_or(Gso::Auto);
     let policy = root.or("policy", Policy::PerStation)?;
     let uplinks = uplinks(root)?;
     let aps = aps(root, policy, &uplinks)?;

@@ -8,7 +8,7 @@ use fairair_core::shaper::Policy;
 
 use super::super::discovery::NEWCOMERS;
 use super::discovery::Discovery;
-use super::value::{PHY_RATES, list, parsed, plan};
+use super::value::{PHY_RATES, ap, is_one_host, list, parsed, plan};
 use super::{Ap, Mac, Mode, Plan, Station};
 
 const MOST_STATIONS: usize = 3800;
@@ -80,13 +80,7 @@ fn station(
     if mac.is_none() && (addresses.is_empty() || mode == Mode::Bridged) {
         return Err(table.lacks("mac", "mac = \"02:00:5e:10:00:01\", or in routed mode addresses = [\"10.1.0.2\"]"));
     }
-    let ap = table.optional::<String>("ap")?.map(|ap| ap.value);
-    if let Some(name) = &ap
-        && !aps.iter().any(|known| known.name == *name)
-    {
-        let list = aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(table.blame("ap", Reason::new("there is no such AP", format!("write one of {list}"))));
-    }
+    let ap = ap(table, aps)?;
     if ap.is_none() && aps.len() > 1 {
         let of = |address: &IpAddr| aps.iter().position(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(address)));
         let is_listed = mac.is_some() && aps.iter().all(|ap| ap.prefixes.is_empty() && discovery.lists(&ap.name));
@@ -113,10 +107,4 @@ fn is_another(station: &Station) -> bool {
     let own_mac = |mac| station.mac == Some(mac);
     station.name.parse().is_ok_and(|mac| !own_mac(mac))
         || station.name.parse().is_ok_and(|address: IpAddr| !station.addresses.contains(&address))
-}
-
-/// Whether a device can have `address`.
-fn is_one_host(address: &IpAddr) -> bool {
-    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
-    !(address.is_multicast() || address.is_unspecified() || address.is_loopback() || is_broadcast)
 }

@@ -1,12 +1,13 @@
 //! Values that several tables have.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use fairair_core::scenario::reader::{Checked, Mistake, Reason, Table};
 use fairair_core::units::Bitrate;
 
-use super::parts::Plan;
+use super::parts::{Ap, Plan};
 
 /// Shares may differ by so much.
 pub(in crate::enforce) const WEIGHTS: std::ops::RangeInclusive<f64> = 0.01..=100.0;
@@ -36,6 +37,13 @@ pub(super) fn no(table: &Table, key: &str, text: &str, what: &str, example: &str
     table.blame(key, Reason::new(format!("\"{shown}\" is not {what}"), format!("write for example {example}")))
 }
 
+/// What stands beside the word under `key` in `words`, if the key is given.
+pub(super) fn word<T: Copy>(table: &Table, key: &str, words: &[(&str, T)], fix: &str) -> Checked<Option<T>> {
+    let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
+    let known = words.iter().find(|(word, _)| *word == text.value).map(|(_, value)| *value);
+    known.map(Some).ok_or_else(|| table.blame(key, Reason::new("not known", fix)))
+}
+
 pub(super) fn path(table: &Table, key: &str) -> Checked<Option<PathBuf>> {
     let Some(text) = table.optional::<String>(key)? else { return Ok(None) };
     if text.value.starts_with('/') && !text.value.contains('\0') {
@@ -63,6 +71,27 @@ pub(super) fn interface(table: &Table, key: &str, name: &str) -> Checked<String>
         return Err(table.blame(key, Reason::new("the box makes devices with such names itself", fix)));
     }
     Err(no(table, key, name, "the name of an interface", "\"eth1\" (at most 15 letters, digits, dots, dashes)"))
+}
+
+/// Whether a device can have `address`.
+pub(in crate::enforce) fn is_one_host(address: &IpAddr) -> bool {
+    let is_broadcast = matches!(address, IpAddr::V4(address) if address.is_broadcast());
+    !(address.is_multicast() || address.is_unspecified() || address.is_loopback() || is_broadcast)
+}
+
+/// The name of one of `aps` under `ap`, if it is given.
+pub(super) fn ap(table: &Table, aps: &[Ap]) -> Checked<Option<String>> {
+    match table.optional::<String>("ap")?.map(|ap| ap.value) {
+        Some(name) if aps.iter().all(|ap| ap.name != name) => {
+            Err(table.blame("ap", Reason::new("there is no such AP", format!("write one of {}", names(aps)))))
+        }
+        name => Ok(name),
+    }
+}
+
+/// The names of `aps`, with commas.
+pub(in crate::enforce) fn names(aps: &[Ap]) -> String {
+    aps.iter().map(|ap| ap.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Weight and cap of `table`, else of `usual`.
