@@ -49,6 +49,11 @@ pub(super) struct Counts {
 const SHOWN: Duration = Duration::from_secs(10);
 
 impl Counts {
+    /// What class `minor` has counted; nothing if there is none.
+    pub(super) fn class(&self, minor: u16) -> ClassStats {
+        self.classes.get(&minor).copied().unwrap_or_default()
+    }
+
     /// Whether a station of `pool` answered a probe so recently that its round-trip time is that of now.
     pub(super) fn is_heard(&self, pool: u16, now: Instant) -> bool {
         self.answered.get(&pool).is_some_and(|at| now < *at + SHOWN)

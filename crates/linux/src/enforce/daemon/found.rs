@@ -24,8 +24,8 @@ const CROWD: usize = 100;
 impl Daemon {
     /// Starts the discovery workers of the configuration and ends all earlier ones.
     pub(super) fn start_discovery(&mut self) {
-        let ways = ways(self.site.config()).map_err(|error| format!("cannot begin discovery: {error}"));
-        let ways = self.troubles.watch(Trouble::Discovery, ways).unwrap_or_default();
+        let ways = ways(self.site.config());
+        let ways = self.troubles.attempt(Trouble::Discovery, "cannot begin discovery", ways).unwrap_or_default();
         let names: Vec<_> = ways.iter().map(|way| way.name.clone()).collect();
         self.site.keep_ways(&names);
         self.workers = Workers::new(ways);
@@ -44,13 +44,13 @@ impl Daemon {
             } else {
                 ("may be at one or another AP", "")
             };
-            let told = placeless.first().map_or(Ok(()), |first| {
-                Err(format!(
+            let told = placeless.first().map(|first| {
+                format!(
                     "{} addresses behind a router ({first}, ...) {lack}: several APs share the interface. Give these APs `prefixes`{then}",
                     placeless.len()
-                ))
+                )
             });
-            self.troubles.watch(Trouble::Newcomers, told);
+            self.troubles.tell(Trouble::Newcomers, told);
         }
         // An AP's empty list is a report, too.
         if seen.is_empty() && report.ap.is_none() {
@@ -77,7 +77,7 @@ impl Daemon {
         }
         // A source that found no new device says nothing about room for classes.
         if full.is_some() || changed || report.source == Source::FirstSight {
-            self.troubles.watch(Trouble::Full, full.map_or(Ok(()), Err));
+            self.troubles.tell(Trouble::Full, full);
         }
         if !changed {
             // When stations were last seen is kept all the same.
@@ -134,8 +134,7 @@ impl Daemon {
     /// A note where most of many stations have never sent or got a packet: somebody scans, or makes addresses up.
     pub(super) fn silent_crowd(&self) -> Option<String> {
         let stations = self.site.stations();
-        let has_passed =
-            |station: &Station| self.counts.classes.get(&leaf_minor(station.slot)).is_some_and(|class| class.bytes > 0);
+        let has_passed = |station: &Station| self.counts.class(leaf_minor(station.slot)).bytes > 0;
         let found = stations.iter().filter(|station| station.source != Source::Config);
         let silent = found.filter(|station| !has_passed(station)).count();
         let harm = if self.site.config().policy.is_by_station() {

@@ -25,8 +25,7 @@ impl Daemon {
     /// classes apart: twice a second.
     pub(super) fn limit(&mut self) {
         let refined = self.engine.refine(&self.counts.classes);
-        self.troubles
-            .watch(Trouble::Flows, refined.map_err(|error| format!("the flows of a station share a queue: {error}")));
+        self.troubles.attempt(Trouble::Flows, "the flows of a station share a queue", refined);
         let layout = self.engine.layout();
         let own = layout.leaf;
         if own.queue != QueueRule::Auto && own.batch == Bytes(0) {
@@ -51,7 +50,7 @@ impl Daemon {
             let demands: Vec<_> = classes.iter().map(|(_, demand)| *demand).collect();
             let level = fair_level(pool.rate, &demands);
             // Who waits takes turns, too, however little a turn gives.
-            let waits = |minor: &u16| self.counts.classes.get(minor).is_some_and(|class| class.backlog > 0);
+            let waits = |minor: &u16| self.counts.class(*minor).backlog > 0;
             let is_busy =
                 |(minor, demand): &&(u16, Demand)| demand.rate >= BUSY * level * demand.weight || waits(minor);
             let busy = classes.iter().filter(is_busy).count();
@@ -70,10 +69,11 @@ impl Daemon {
         if let Some(site) = site {
             self.adopt(site);
         }
-        let held = |minor: u16| self.counts.classes.get(&minor).map_or(0, |class| u64::from(class.backlog_bytes));
-        let wanted: Vec<_> = wanted.into_iter().map(|(minor, limit)| (minor, limit, Bytes(held(minor)))).collect();
-        let set = wanted.into_iter().try_for_each(|(minor, limit, held)| self.engine.set_limit(minor, limit, held));
-        self.troubles.watch(Trouble::Queues, set.map_err(|error| format!("cannot set the limits of queues: {error}")));
+        let set = wanted.into_iter().try_for_each(|(minor, limit)| {
+            let held = Bytes(u64::from(self.counts.class(minor).backlog_bytes));
+            self.engine.set_limit(minor, limit, held)
+        });
+        self.troubles.attempt(Trouble::Queues, "cannot set the limits of queues", set);
     }
 }
 

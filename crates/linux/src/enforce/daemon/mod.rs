@@ -326,20 +326,15 @@ impl Daemon {
     /// Site, layout and MTU with `config` in place of the configuration that runs.
     fn planned(&self, config: Config) -> Result<(Site, Layout, u32), Refused> {
         let old = self.site.config();
-        if config.state != old.state {
-            return Err(Refused::Fixed("state"));
-        }
-        if config.metrics != old.metrics {
-            return Err(Refused::Fixed("metrics"));
-        }
-        if config.dashboard != old.dashboard {
-            return Err(Refused::Fixed("dashboard"));
-        }
-        if config.journal != old.journal {
-            return Err(Refused::Fixed("journal"));
-        }
-        if config.mode != old.mode {
-            return Err(Refused::Fixed("mode"));
+        let fixed = [
+            ("state", config.state == old.state),
+            ("metrics", config.metrics == old.metrics),
+            ("dashboard", config.dashboard == old.dashboard),
+            ("journal", config.journal == old.journal),
+            ("mode", config.mode == old.mode),
+        ];
+        if let Some((key, _)) = fixed.into_iter().find(|(_, is_same)| !is_same) {
+            return Err(Refused::Fixed(key));
         }
         let mtu = self.mtu(&config)?;
         let site = self.site.configured(config)?;

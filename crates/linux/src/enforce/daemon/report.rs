@@ -45,7 +45,7 @@ impl Daemon {
         let control = self.pool_control(pool.id);
         let heard = control.filter(|_| self.counts.is_heard(pool.id, std::time::Instant::now()));
         // Where classes are not by station this is one of those that all share.
-        let newcomers = self.counts.classes.get(&newcomers_minor(pool.id)).copied();
+        let newcomers = Some(self.counts.class(newcomers_minor(pool.id)));
         let newcomers = newcomers.filter(|_| self.site.config().policy.is_by_station()).unwrap_or_default();
         let interfaces: std::collections::BTreeSet<_> = pool.aps.iter().map(|ap| ap.interface.as_str()).collect();
         PoolReport {
@@ -92,50 +92,33 @@ impl Daemon {
     }
 
     fn station_report(&self, station: &Station) -> StationReport {
-        let minor = leaf_minor(station.slot);
-        let class = self.counts.classes.get(&minor).copied().unwrap_or_default();
-        let on_wan = self.on_wan(minor);
         let is_by_station = self.site.config().policy.is_by_station();
+        let common =
+            self.class_report(leaf_minor(station.slot), station.name.clone(), station.ap.clone(), station.source);
         StationReport {
-            name: station.name.clone(),
-            ap: station.ap.clone(),
             mac: station.mac,
             addresses: station.addresses.iter().map(ToString::to_string).collect(),
-            source: station.source,
             // Where classes are not by station none of these is in force.
             setting: self.site.settings().of(station).filter(|_| is_by_station).cloned(),
             weight: if is_by_station { station.plan.weight } else { 1.0 },
             cap: station.plan.cap.filter(|_| is_by_station),
-            quantum: self.turn_of(minor),
-            class: if is_by_station { format!("1:{minor:x}") } else { String::new() },
-            rate: self.counts.rates.of_class(minor),
+            class: if is_by_station { common.class } else { String::new() },
             bypassing: self.bypassing(station),
             phy_rate: station.rate,
-            bytes: class.bytes,
-            backlog: class.backlog,
-            wan_backlog: on_wan.waiting,
-            drops: u64::from(class.drops),
-            wan_drops: on_wan.drops,
             answers: self.probes.method(station.slot),
+            ..common
         }
     }
 
-    /// The classes of those that have none of their own, where something has passed.
-    pub(super) fn newcomers(&self) -> Vec<StationReport> {
-        let by_station = self.site.pools().values().filter(|_| self.site.config().policy.is_by_station());
-        by_station.filter_map(|pool| self.newcomers_of(pool)).collect()
-    }
-
-    fn newcomers_of(&self, pool: &SitePool) -> Option<StationReport> {
-        let minor = newcomers_minor(pool.id);
-        let class = self.counts.classes.get(&minor).filter(|class| class.bytes > 0)?;
-        let on_wan = self.on_wan(minor);
-        Some(StationReport {
-            name: NEWCOMERS.to_owned(),
-            ap: pool.ap_names(),
+    /// What is known of class `minor` alone.
+    fn class_report(&self, minor: u16, name: String, ap: String, source: Source) -> StationReport {
+        let (class, on_wan) = (self.counts.class(minor), self.on_wan(minor));
+        StationReport {
+            name,
+            ap,
             mac: None,
             addresses: Vec::new(),
-            source: Source::Newcomers,
+            source,
             setting: None,
             weight: 1.0,
             cap: None,
@@ -146,11 +129,20 @@ impl Daemon {
             phy_rate: None,
             bytes: class.bytes,
             backlog: class.backlog,
-            drops: u64::from(class.drops),
             wan_backlog: on_wan.waiting,
+            drops: u64::from(class.drops),
             wan_drops: on_wan.drops,
             answers: None,
-        })
+        }
+    }
+
+    /// The classes of those that have none of their own, where something has passed.
+    pub(super) fn newcomers(&self) -> Vec<StationReport> {
+        let by_station = self.site.pools().values().filter(|_| self.site.config().policy.is_by_station());
+        let own = by_station.map(|pool| (newcomers_minor(pool.id), pool));
+        let used = own.filter(|(minor, _)| self.counts.class(*minor).bytes > 0);
+        used.map(|(minor, pool)| self.class_report(minor, NEWCOMERS.to_owned(), pool.ap_names(), Source::Newcomers))
+            .collect()
     }
 
     /// Why `what` (a name, an address, a MAC address) gets its rate.
@@ -176,16 +168,12 @@ impl Daemon {
         let mut because = Vec::new();
         let Some(pool) = self.site.pool(station.pool) else { return because };
         let (capacity, in_use) = (pool.rate, self.counts.rates.of_pool(pool.id));
-        let busy: Vec<_> = self
-            .site
-            .stations()
-            .iter()
-            .filter(|other| {
-                let waits = self.counts.classes.get(&leaf_minor(other.slot)).is_some_and(|class| class.backlog > 0);
-                other.pool == station.pool
-                    && (waits || self.counts.rates.of_class(leaf_minor(other.slot)) > Bitrate::from_bps(1000))
-            })
-            .collect();
+        let is_busy = |other: &&Station| {
+            let minor = leaf_minor(other.slot);
+            let sends = self.counts.rates.of_class(minor) > Bitrate::from_bps(1000);
+            other.pool == station.pool && (self.counts.class(minor).backlog > 0 || sends)
+        };
+        let busy: Vec<_> = self.site.stations().iter().filter(is_busy).collect();
         let quanta = |station: &Station| {
             let leaf = self.engine.layout().leaves.get(&leaf_minor(station.slot));
             leaf.map_or(0.0, |leaf| f64::from(leaf.quantum))

@@ -65,7 +65,7 @@ impl Daemon {
             match self.netfilter.talkers(id) {
                 Ok(talkers) => {
                     let owner = |key: &Key| owners.get(key).filter(|(pool, _)| *pool == id).map(|(_, minor)| *minor);
-                    let carried = self.counts.classes.get(&pool_minor(id)).map_or(0, |class| class.bytes);
+                    let carried = self.counts.class(pool_minor(id)).bytes;
                     self.counts.talkers.look(id, &talkers, owner, carried);
                 }
                 Err(error) => failed = Some(format!("cannot read nftables sets: {error}")),

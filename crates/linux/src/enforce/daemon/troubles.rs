@@ -99,6 +99,16 @@ impl Troubles {
         }
     }
 
+    /// The same with words for what failed before the error.
+    pub(super) fn attempt<T>(&mut self, what: Trouble, words: &str, result: Result<T, impl Display>) -> Option<T> {
+        self.watch(what, result.map_err(|error| format!("{words}: {error}")))
+    }
+
+    /// The same of what is `wrong` or well, which has no result.
+    pub(super) fn tell(&mut self, what: Trouble, wrong: Option<impl Display>) {
+        self.watch(what, wrong.map_or(Ok(()), Err));
+    }
+
     /// The configuration is another: what lasts is told in the log once more, as it is then.
     pub(super) fn tell_again(&mut self) {
         self.dated = self.texts.keys().copied().collect();

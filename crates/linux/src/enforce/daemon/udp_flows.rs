@@ -63,7 +63,7 @@ impl UdpFlows {
         // Who was heedless is known for longer than the set has it.
         let stays = |known: &Known| known.flow.verdict() == Verdict::Heedless && !known.flow.is_gone(now);
         self.flows.retain(|key, known| seen.up.contains_key(key) || stays(known));
-        let shaped: BTreeSet<UdpFlowKey> = self.held(Verdict::Answers).copied().collect();
+        let shaped: BTreeSet<UdpFlowKey> = self.held(Verdict::Answers).map(|(key, _)| *key).collect();
         (shaped.difference(&seen.shaped).copied().collect(), seen.shaped.difference(&shaped).copied().collect())
     }
 
@@ -80,26 +80,21 @@ impl UdpFlows {
         self.classes.iter().filter_map(share).collect()
     }
 
-    fn held(&self, verdict: Verdict) -> impl Iterator<Item = &UdpFlowKey> {
-        self.flows.iter().filter(move |(_, known)| known.flow.verdict() == verdict).map(|(key, _)| key)
+    fn held(&self, verdict: Verdict) -> impl Iterator<Item = (&UdpFlowKey, &Known)> {
+        self.flows.iter().filter(move |(_, known)| known.flow.verdict() == verdict)
     }
 
     /// What is held of the flows of `station`, in a sentence.
     pub(super) fn of(&self, station: &Station) -> Option<String> {
         let is_own = |key: &UdpFlowKey| station.addresses.iter().any(|own| *own == key.near.ip());
-        let count = |verdict| {
-            let holds = |(key, known): &(&UdpFlowKey, &Known)| {
-                known.is_active && known.flow.verdict() == verdict && is_own(key)
-            };
-            self.flows.iter().filter(holds).count()
+        let told = |verdict, what: &str| {
+            let count = self.held(verdict).filter(|(key, known)| known.is_active && is_own(key)).count();
+            (count > 0).then(|| format!("{count} {what}"))
         };
-        let (answers, unanswered, heedless) =
-            (count(Verdict::Answers), count(Verdict::Unanswered), count(Verdict::Heedless));
-        let told = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
         let parts: Vec<String> = [
-            told(answers, "with answers (shaped)"),
-            told(unanswered, "without answers (past the box)"),
-            told(heedless, "that drops do not slow (past the box)"),
+            told(Verdict::Answers, "with answers (shaped)"),
+            told(Verdict::Unanswered, "without answers (past the box)"),
+            told(Verdict::Heedless, "that drops do not slow (past the box)"),
         ]
         .into_iter()
         .flatten()
@@ -184,7 +179,7 @@ mod tests {
         assert_eq!(after(&mut flows, 2, [(200, 80), (200, 0)], 0, &[key(1)]), (Vec::new(), Vec::new()));
         // Others have flushed the set: it is put back.
         assert_eq!(after(&mut flows, 3, [(300, 120), (300, 0)], 0, &[]), (vec![key(1)], Vec::new()));
-        assert_eq!(flows.held(Verdict::Unanswered).collect::<Vec<_>>(), [&key(2)]);
+        assert_eq!(flows.held(Verdict::Unanswered).map(|(key, _)| key).collect::<Vec<_>>(), [&key(2)]);
         for look in 4..13 {
             assert_eq!(
                 after(&mut flows, look, [(300, 120), (300, 0)], 0, &[key(1)]),

@@ -61,8 +61,8 @@ pub(super) struct OnWan {
 impl Daemon {
     /// Reads the counters of the link's stages.
     pub(super) fn look_at_wan(&mut self) {
-        let read = self.engine.read_stages().map_err(|error| format!("cannot read the counters of [wan]: {error}"));
-        let Some(read) = self.troubles.watch(Trouble::Wan, read) else { return };
+        let read = self.engine.read_stages();
+        let Some(read) = self.troubles.attempt(Trouble::Wan, "cannot read the counters of [wan]", read) else { return };
         self.counts.links.retain(|direction, _| read.contains_key(direction));
         for (direction, classes) in read {
             self.counts.links.entry(direction).or_default().observe(classes);
@@ -92,10 +92,7 @@ impl Daemon {
         }
         let engine = &mut self.engine;
         let set = wanted.into_iter().try_for_each(|(way, minor, limit)| engine.set_stage_limit(way, minor, limit));
-        self.troubles.watch(
-            Trouble::WanQueues,
-            set.map_err(|error| format!("cannot set the limits of queues of [wan]: {error}")),
-        );
+        self.troubles.attempt(Trouble::WanQueues, "cannot set the limits of queues of [wan]", set);
     }
 
     /// Whether a direction of the Internet link is the bottleneck now: packets wait for it in the box, so pools may be

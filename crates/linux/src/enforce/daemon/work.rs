@@ -124,7 +124,7 @@ impl Daemon {
         self.notes = notes;
         let rates = self.site.rates_are_known();
         self.troubles.watch(Trouble::Rates, rates);
-        self.troubles.watch(Trouble::Bottleneck, if troubles.is_empty() { Ok(()) } else { Err(troubles.join("; ")) });
+        self.troubles.tell(Trouble::Bottleneck, all(&troubles));
     }
 
     /// Writes what the machines have learned for the next daemon, if it is news.
@@ -137,10 +137,7 @@ impl Daemon {
         if learned != self.learned {
             let saved = learned.save(&self.site.config().state);
             self.learned = learned;
-            self.troubles.watch(
-                Trouble::CapacityFile,
-                saved.map_err(|error| format!("cannot keep C for the next start: {error}")),
-            );
+            self.troubles.attempt(Trouble::CapacityFile, "cannot keep C for the next start", saved);
         }
     }
 
@@ -150,15 +147,14 @@ impl Daemon {
         let begin = std::time::Instant::now();
         self.counts.read = None;
         let read = self.engine.read(&mut self.counts.classes);
-        self.troubles.watch(Trouble::Counters, read.map_err(|error| format!("cannot read the counters: {error}")))?;
+        self.troubles.attempt(Trouble::Counters, "cannot read the counters", read)?;
         self.count_talkers()?;
         self.counts.rates.observe(begin, &self.counts.classes);
         let leaves = &self.engine.layout().leaves;
         self.counts.drops.observe(&self.counts.classes, |minor| leaves.get(&minor).map(|leaf| leaf.pool));
         if self.pools.iter().any(|pool| !pool.is_fixed()) {
             let arrived = self.netfilter.arrivals(&mut self.counts.arrivals);
-            self.troubles
-                .watch(Trouble::Arrivals, arrived.map_err(|error| format!("cannot read nftables counters: {error}")))?;
+            self.troubles.attempt(Trouble::Arrivals, "cannot read nftables counters", arrived)?;
         }
         self.counts.read = Some((begin, begin.elapsed()));
         Some(())
@@ -230,7 +226,7 @@ impl Daemon {
                 }
             }
         }
-        self.troubles.watch(Trouble::Control, failed.map_or(Ok(()), Err));
+        self.troubles.tell(Trouble::Control, failed);
         if self.records.log.wants_to_begin() {
             self.begin_log();
         }
@@ -267,11 +263,7 @@ impl Daemon {
 
     fn find_udp_senders(&mut self) {
         let senders = self.netfilter.udp_senders();
-        let Some(senders) =
-            self.troubles.watch(Trouble::Udp, senders.map_err(|error| format!("cannot read nftables sets: {error}")))
-        else {
-            return;
-        };
+        let Some(senders) = self.troubles.attempt(Trouble::Udp, "cannot read nftables sets", senders) else { return };
         self.counts.udp.clear();
         let mut now = BTreeMap::new();
         let mode = self.site.config().mode;
@@ -293,7 +285,7 @@ impl Daemon {
         let links = links().map_err(|error| format!("cannot list interfaces: {error}"));
         if let Ok(links) = &links {
             let faults = bridge_faults(self.site.config(), links);
-            self.troubles.watch(Trouble::Bridge, if faults.is_empty() { Ok(()) } else { Err(faults.join("; ")) });
+            self.troubles.tell(Trouble::Bridge, all(&faults));
         }
         if self.counts.read.is_none() {
             self.count();
@@ -314,9 +306,8 @@ impl Daemon {
         // For who looks a moment later.
         let retuned = self.retuned.is_some_and(|at| at.elapsed() < RETUNED);
         let told = "others changed classes or queues of fairair0, or htb_hysteresis (the log has what); they are put right each time: find out who does it";
-        self.troubles.watch(Trouble::Classes, if retuned { Err(told.to_owned()) } else { Ok(()) });
-        let troubles = health.troubles.join("; ");
-        self.troubles.watch(Trouble::Interfaces, if troubles.is_empty() { Ok(()) } else { Err(troubles) });
+        self.troubles.tell(Trouble::Classes, retuned.then_some(told));
+        self.troubles.tell(Trouble::Interfaces, all(&health.troubles));
     }
 
     /// Makes the control socket anew, and what a start needs after a kill, if somebody has removed them.
@@ -328,8 +319,8 @@ impl Daemon {
             }
             Ok(again)
         });
-        let opened = opened.map_err(|error| format!("the control socket was removed and cannot be made anew: {error}"));
-        if self.troubles.watch(Trouble::Socket, opened) == Some(true) {
+        let words = "the control socket was removed and cannot be made anew";
+        if self.troubles.attempt(Trouble::Socket, words, opened) == Some(true) {
             warn!("the control socket was removed: made anew");
         }
     }
@@ -357,7 +348,7 @@ impl Daemon {
         let told = "others removed rules, classes or filters of the box (the log says which), and for up to a second traffic passed \
                     undivided: a firewall that is loaded anew should flush its own tables only";
         let removed = self.removed.is_some_and(|at| at.elapsed() < RETUNED);
-        self.troubles.watch(Trouble::Removed, if removed { Err(told) } else { Ok(()) });
+        self.troubles.tell(Trouble::Removed, removed.then_some(told));
     }
 
     /// Forgets silent stations, removes empty classes: once a second.
@@ -372,7 +363,7 @@ impl Daemon {
             .map(|station| station.slot)
             .filter(|slot| {
                 let minor = leaf_minor(*slot);
-                let sent = self.counts.classes.get(&minor).map_or(0, |class| class.bytes);
+                let sent = self.counts.class(minor).bytes;
                 self.counts.sent_before.insert(minor, sent).is_some_and(|before| before != sent)
             })
             .collect();
@@ -390,17 +381,13 @@ impl Daemon {
             // When stations were last heard is kept all the same.
             self.site = site;
         }
-        let journal = if self.records.journal.has_failed() {
-            Err("the journal loses lines: the disk is full or slow".to_owned())
-        } else {
-            Ok(())
-        };
         if self.site.config().journal.is_some() && !self.troubles.has(Trouble::JournalFile) {
-            self.troubles.watch(Trouble::Journal, journal);
+            let told = "the journal loses lines: the disk is full or slow";
+            self.troubles.tell(Trouble::Journal, self.records.journal.has_failed().then_some(told));
         }
         if self.records.log.is_on() {
-            let told = "the control log has a gap: the disk is full or slow".to_owned();
-            self.troubles.watch(Trouble::ControlLog, if self.records.log.has_failed() { Err(told) } else { Ok(()) });
+            let told = "the control log has a gap: the disk is full or slow";
+            self.troubles.tell(Trouble::ControlLog, self.records.log.has_failed().then_some(told));
         }
         if self.ticks_done.is_multiple_of(SECOND * MINUTE) {
             self.note_goodput();
@@ -411,8 +398,8 @@ impl Daemon {
 
     /// Removes classes that nobody needs any more and that are empty.
     pub(super) fn sweep(&mut self) {
-        let gone = self.engine.sweep(&self.counts.classes).map_err(|error| format!("cannot remove a class: {error}"));
-        for minor in self.troubles.watch(Trouble::Sweep, gone).unwrap_or_default() {
+        let gone = self.engine.sweep(&self.counts.classes);
+        for minor in self.troubles.attempt(Trouble::Sweep, "cannot remove a class", gone).unwrap_or_default() {
             self.counts.sent_before.remove(&minor);
             self.site.release_minor(minor);
         }
@@ -438,7 +425,7 @@ impl Daemon {
     /// What each station got in the last minute, for the journal.
     fn note_goodput(&mut self) {
         for station in self.site.stations() {
-            let class = self.counts.classes.get(&leaf_minor(station.slot)).copied().unwrap_or_default();
+            let class = self.counts.class(leaf_minor(station.slot));
             let (bytes, drops) =
                 self.records.noted.insert(station.slot, (class.bytes, class.drops)).unwrap_or_default();
             let bytes = class.bytes.checked_sub(bytes).unwrap_or(class.bytes);
@@ -447,4 +434,9 @@ impl Daemon {
             }
         }
     }
+}
+
+/// What is wrong, in one text; `None`: nothing.
+fn all(wrong: &[String]) -> Option<String> {
+    (!wrong.is_empty()).then(|| wrong.join("; "))
 }

@@ -4,14 +4,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64};
 
 use fairair_core::control::State;
 use fairair_core::units::word;
-use prometheus_client::encoding::EncodeMetric;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-use crate::enforce::protocol::{ClassReport, StationReport, Status};
+use crate::enforce::protocol::{PoolReport, StationReport, Status};
 
 /// How metrics are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,32 +47,14 @@ impl Format {
 }
 
 type Labels = Vec<(String, String)>;
-type Whole = Gauge<i64, AtomicI64>;
-type Real = Gauge<f64, AtomicU64>;
-type Count = Counter<u64, AtomicU64>;
 
 /// All metrics in `format`.
 pub(super) fn text(format: Format, status: &Status, stations: &[StationReport]) -> String {
     let mut registry = Registry::with_prefix("fairair");
-    pools(&mut registry, status);
-    newcomers(&mut registry, status);
-    let troubles: Family<Labels, Whole> = family(&mut registry, "troubles", "What is wrong and lasts");
-    troubles.get_or_create(&Vec::new()).set(status.troubles.len() as i64);
-    let bytes: Family<Labels, Count> =
-        family(&mut registry, "station_bytes", "IP bytes of both directions of a station");
-    let dropped: Family<Labels, Count> =
-        family(&mut registry, "station_drops", "Packets of a station that were dropped");
-    let bypassing: Family<Labels, Whole> = family(
-        &mut registry,
-        "station_bypassing_bps",
-        "Uplink UDP of a station past the box in the last second, which no bytes of stations count",
-    );
-    for station in stations {
-        let labels = vec![label("ap", &station.ap), label("station", &station.name)];
-        bytes.get_or_create(&labels).inc_by(station.bytes);
-        dropped.get_or_create(&labels).inc_by(station.drops);
-        bypassing.get_or_create(&labels).set(station.bypassing.as_bps() as i64);
-    }
+    pools(&mut registry, &status.pools);
+    newcomers(&mut registry, &status.pools);
+    whole(&mut registry, "troubles", "What is wrong and lasts", [(Labels::new(), status.troubles.len() as i64)]);
+    self::stations(&mut registry, stations);
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = encode(&mut text, &registry);
@@ -83,77 +64,88 @@ pub(super) fn text(format: Format, status: &Status, stations: &[StationReport]) 
     }
 }
 
-/// A family, registered.
-fn family<M>(registry: &mut Registry, name: &str, help: &str) -> Family<Labels, M>
-where
-    Family<Labels, M>: EncodeMetric + Default + Clone + std::fmt::Debug + Send + Sync + 'static,
-{
-    let family = Family::<Labels, M>::default();
-    registry.register(name, help, family.clone());
-    family
+/// A family of gauges of whole numbers, with its samples.
+fn whole(registry: &mut Registry, name: &str, help: &str, samples: impl IntoIterator<Item = (Labels, i64)>) {
+    let family = Family::<Labels, Gauge<i64, AtomicI64>>::default();
+    for (labels, value) in samples {
+        family.get_or_create(&labels).set(value);
+    }
+    registry.register(name, help, family);
+}
+
+/// The same of other numbers.
+fn real(registry: &mut Registry, name: &str, help: &str, samples: impl IntoIterator<Item = (Labels, f64)>) {
+    let family = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+    for (labels, value) in samples {
+        family.get_or_create(&labels).set(value);
+    }
+    registry.register(name, help, family);
+}
+
+/// A family of counters, with its samples.
+fn count(registry: &mut Registry, name: &str, help: &str, samples: impl IntoIterator<Item = (Labels, u64)>) {
+    let family = Family::<Labels, Counter<u64, AtomicU64>>::default();
+    for (labels, value) in samples {
+        family.get_or_create(&labels).inc_by(value);
+    }
+    registry.register(name, help, family);
 }
 
 fn label(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
-fn pools(registry: &mut Registry, status: &Status) {
-    let capacity: Family<Labels, Whole> = family(registry, "capacity_bps", "C in IP bit/s of both directions");
-    let rate: Family<Labels, Whole> = family(registry, "rate_bps", "IP bit/s through the pool in the last second");
-    let backlog: Family<Labels, Whole> = family(registry, "backlog_packets", "Packets that wait in the pool");
-    let rtt: Family<Labels, Real> = family(registry, "rtt_seconds", "Round-trip time of the last probe");
-    let above: Family<Labels, Real> = family(
-        registry,
-        "rtt_above_baseline_seconds",
-        "Median over the stations of the last round-trip times above each station's baseline",
-    );
-    let state: Family<Labels, Whole> =
-        family(registry, "state", "1 for the state that the controller is in, 0 for the others");
-    let trouble: Family<Labels, Whole> =
-        family(registry, "not_bottleneck", "1 while the box is not the bottleneck or cannot know, 0 otherwise");
-    let count: Family<Labels, Whole> = family(registry, "stations", "Stations with a class");
-    let drops: Family<Labels, Count> = family(registry, "drops", "Packets dropped since their queue was full");
-    let probes: Family<Labels, Count> = family(registry, "probes", "Probes by outcome");
-    for pool in &status.pools {
-        let ap = || vec![label("ap", &pool.ap)];
-        capacity.get_or_create(&ap()).set(pool.capacity.as_bps() as i64);
-        rate.get_or_create(&ap()).set(pool.rate.as_bps() as i64);
-        backlog.get_or_create(&ap()).set(pool.backlog as i64);
-        trouble.get_or_create(&ap()).set(i64::from(pool.trouble.is_some()));
-        count.get_or_create(&ap()).set(pool.stations as i64);
-        drops.get_or_create(&ap()).inc_by(pool.drops);
-        if let Some(seconds) = pool.rtt_s {
-            rtt.get_or_create(&ap()).set(seconds);
-        }
-        if let Some(seconds) = pool.rtt_above_baseline_s {
-            above.get_or_create(&ap()).set(seconds);
-        }
-        for own in State::ALL {
-            let name = word(&own);
-            let labels = vec![label("ap", &pool.ap), label("state", &name)];
-            state.get_or_create(&labels).set(i64::from(own == pool.state));
-        }
-        for (outcome, number) in ["sent", "answered", "lost"].into_iter().zip(pool.probes) {
-            probes.get_or_create(&vec![label("ap", &pool.ap), label("outcome", outcome)]).inc_by(number);
-        }
-    }
+/// The value of each of `pools`, with the name of its AP.
+fn by_ap<T>(pools: &[PoolReport], value: impl Fn(&PoolReport) -> T) -> impl Iterator<Item = (Labels, T)> {
+    pools.iter().map(move |pool| (vec![label("ap", &pool.ap)], value(pool)))
+}
+
+fn pools(registry: &mut Registry, pools: &[PoolReport]) {
+    let gauge = |value: fn(&PoolReport) -> i64| by_ap(pools, value);
+    let seconds =
+        |value: fn(&PoolReport) -> Option<f64>| by_ap(pools, value).filter_map(|(ap, value)| Some((ap, value?)));
+    whole(registry, "capacity_bps", "C in IP bit/s of both directions", gauge(|pool| pool.capacity.as_bps() as i64));
+    let help = "IP bit/s through the pool in the last second";
+    whole(registry, "rate_bps", help, gauge(|pool| pool.rate.as_bps() as i64));
+    whole(registry, "backlog_packets", "Packets that wait in the pool", gauge(|pool| pool.backlog as i64));
+    real(registry, "rtt_seconds", "Round-trip time of the last probe", seconds(|pool| pool.rtt_s));
+    let help = "Median over the stations of the last round-trip times above each station's baseline";
+    real(registry, "rtt_above_baseline_seconds", help, seconds(|pool| pool.rtt_above_baseline_s));
+    let states = pools.iter().flat_map(|pool| State::ALL.map(|state| (pool, state)));
+    let states = states.map(|(pool, state)| {
+        (vec![label("ap", &pool.ap), label("state", &word(&state))], i64::from(state == pool.state))
+    });
+    whole(registry, "state", "1 for the state that the controller is in, 0 for the others", states);
+    let help = "1 while the box is not the bottleneck or cannot know, 0 otherwise";
+    whole(registry, "not_bottleneck", help, gauge(|pool| i64::from(pool.trouble.is_some())));
+    whole(registry, "stations", "Stations with a class", gauge(|pool| pool.stations as i64));
+    count(registry, "drops", "Packets dropped since their queue was full", by_ap(pools, |pool| pool.drops));
+    let outcomes = |pool: &PoolReport| ["sent", "answered", "lost"].into_iter().zip(pool.probes);
+    let probes = by_ap(pools, outcomes).flat_map(|(ap, outcomes)| {
+        outcomes.map(move |(outcome, number)| ([ap.clone(), vec![label("outcome", outcome)]].concat(), number))
+    });
+    count(registry, "probes", "Probes by outcome", probes);
 }
 
 /// The class of a pool that stations share which have none of their own yet.
-fn newcomers(registry: &mut Registry, status: &Status) {
-    let bytes: Family<Labels, Count> =
-        family(registry, "newcomers_bytes", "IP bytes of both directions of stations without a class of their own");
-    let backlog: Family<Labels, Whole> =
-        family(registry, "newcomers_backlog_packets", "Packets that wait in the class of newcomers");
-    let dropped: Family<Labels, Count> =
-        family(registry, "newcomers_drops", "Packets dropped in the class of newcomers");
-    for pool in &status.pools {
-        let ClassReport { bytes: sent, backlog: waiting, drops, .. } = pool.newcomers;
-        let ap = vec![label("ap", &pool.ap)];
-        bytes.get_or_create(&ap).inc_by(sent);
-        backlog.get_or_create(&ap).set(i64::from(waiting));
-        dropped.get_or_create(&ap).inc_by(drops);
-    }
+fn newcomers(registry: &mut Registry, pools: &[PoolReport]) {
+    let help = "IP bytes of both directions of stations without a class of their own";
+    count(registry, "newcomers_bytes", help, by_ap(pools, |pool| pool.newcomers.bytes));
+    let waiting = by_ap(pools, |pool| i64::from(pool.newcomers.backlog));
+    whole(registry, "newcomers_backlog_packets", "Packets that wait in the class of newcomers", waiting);
+    let drops = by_ap(pools, |pool| pool.newcomers.drops);
+    count(registry, "newcomers_drops", "Packets dropped in the class of newcomers", drops);
+}
+
+fn stations(registry: &mut Registry, stations: &[StationReport]) {
+    let labels = |own: &StationReport| vec![label("ap", &own.ap), label("station", &own.name)];
+    let bytes = stations.iter().map(|own| (labels(own), own.bytes));
+    count(registry, "station_bytes", "IP bytes of both directions of a station", bytes);
+    let drops = stations.iter().map(|own| (labels(own), own.drops));
+    count(registry, "station_drops", "Packets of a station that were dropped", drops);
+    let help = "Uplink UDP of a station past the box in the last second, which no bytes of stations count";
+    let bypassing = stations.iter().map(|own| (labels(own), own.bypassing.as_bps() as i64));
+    whole(registry, "station_bypassing_bps", help, bypassing);
 }
 
 /// `open` (OpenMetrics) in the Prometheus text format 0.0.4: a family of counters has the name of its
