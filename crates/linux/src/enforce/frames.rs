@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use etherparse::PacketBuilder;
+
 use super::config::{Mac, is_one_host};
 
 pub(super) const ARP: u16 = 0x0806;
@@ -33,7 +35,8 @@ pub(super) enum AddressUse {
 /// A request for the MAC address of `target`, to `to` alone. The sender's address `own` is 0.0.0.0 where the asker has none, as
 /// in a probe of RFC 5227: who is asked then learns nothing and answers all the same (RFC 826).
 pub(super) fn arp_request(from: Mac, own: Ipv4Addr, to: Mac, target: Ipv4Addr) -> Vec<u8> {
-    let mut frame = link(from, to, ARP);
+    let mut frame = [to.0, from.0].concat();
+    frame.extend(ARP.to_be_bytes());
     // Ethernet, IPv4, and the lengths of their addresses.
     frame.extend([0, 1, 8, 0, 6, 4]);
     frame.extend(REQUEST.to_be_bytes());
@@ -48,26 +51,14 @@ pub(super) fn arp_request(from: Mac, own: Ipv4Addr, to: Mac, target: Ipv4Addr) -
 /// A neighbour solicitation for `target`, to `to` alone (RFC 4861 section 7.2.2, as for a neighbour that may be unreachable).
 /// `own` is a link-local address of the asker: the unspecified address would mean that the asker wants `target` for itself.
 pub(super) fn solicitation(from: Mac, own: Ipv6Addr, to: Mac, target: Ipv6Addr) -> Vec<u8> {
-    let mut message = vec![SOLICITATION, 0, 0, 0, 0, 0, 0, 0];
-    message.extend(target.octets());
-    message.extend([SOURCE_LINK_ADDRESS, 1]);
-    message.extend(from.0);
-    let length = message.len() as u16;
-    let mut pseudo = Vec::with_capacity(40 + message.len());
-    pseudo.extend(own.octets());
-    pseudo.extend(target.octets());
-    pseudo.extend(u32::from(length).to_be_bytes());
-    pseudo.extend([0, 0, 0, ICMPV6]);
-    pseudo.extend(&message);
-    message[2..4].copy_from_slice(&checksum(&pseudo).to_be_bytes());
-    let mut frame = link(from, to, IPV6);
-    frame.extend([0x60, 0, 0, 0]);
-    frame.extend(length.to_be_bytes());
+    let mut rest = target.octets().to_vec();
+    rest.extend([SOURCE_LINK_ADDRESS, 1]);
+    rest.extend(from.0);
     // Only a hop limit of 255 proves that it comes from this link.
-    frame.extend([ICMPV6, 255]);
-    frame.extend(own.octets());
-    frame.extend(target.octets());
-    frame.extend(message);
+    let packet = PacketBuilder::ethernet2(from.0, to.0).ipv6(own.octets(), target.octets(), 255);
+    let packet = packet.icmpv6_raw(SOLICITATION, 0, [0; 4]);
+    let mut frame = Vec::with_capacity(packet.size(rest.len()));
+    packet.write(&mut frame, &rest).expect("a short message, written to memory");
     frame
 }
 
@@ -133,14 +124,6 @@ fn v4(bytes: &[u8]) -> Option<IpAddr> {
 
 fn v6(bytes: &[u8]) -> Option<IpAddr> {
     bytes.first_chunk::<16>().map(|octets| IpAddr::from(*octets))
-}
-
-fn link(from: Mac, to: Mac, protocol: u16) -> Vec<u8> {
-    let mut frame = Vec::with_capacity(96);
-    frame.extend(to.0);
-    frame.extend(from.0);
-    frame.extend(protocol.to_be_bytes());
-    frame
 }
 
 /// Of RFC 1071, over an even number of bytes.

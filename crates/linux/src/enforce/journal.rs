@@ -11,7 +11,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use fairair_core::control::Decision;
 use fairair_core::units::word;
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 use thiserror::Error;
 
 use super::config;
@@ -38,14 +39,9 @@ CREATE TABLE IF NOT EXISTS change (at_s REAL NOT NULL, what TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS change_at ON change (at_s);
 ";
 
-/// A line of the journal.
+/// A line of the journal: its table and what stands behind the time.
 #[derive(Debug)]
-enum Entry {
-    Decision { ap: String, capacity_bps: i64, state: String, reason: String },
-    Station { name: String, event: &'static str },
-    Goodput { name: String, bytes: i64, dropped: i64 },
-    Change { what: String },
-}
+struct Entry(&'static str, Vec<Value>);
 
 /// Where lines go; cheap to call, never waits.
 #[derive(Debug, Default)]
@@ -112,33 +108,30 @@ impl Journal {
 
     /// A machine decided.
     pub fn decision(&self, ap: &str, decision: &Decision) {
-        self.put(Entry::Decision {
-            ap: ap.to_owned(),
-            capacity_bps: decision.capacity.as_bps() as i64,
-            state: word(&decision.state),
-            reason: word(&decision.reason),
-        });
+        let (state, reason) = (word(&decision.state), word(&decision.reason));
+        let capacity_bps = decision.capacity.as_bps() as i64;
+        self.put("decision", vec![ap.to_owned().into(), capacity_bps.into(), state.into(), reason.into()]);
     }
 
     /// A station came or went.
     pub fn station(&self, name: &str, event: &'static str) {
-        self.put(Entry::Station { name: name.to_owned(), event });
+        self.put("station", vec![name.to_owned().into(), event.to_owned().into()]);
     }
 
     /// What a station got since the last such line.
     pub fn goodput(&self, name: &str, bytes: u64, dropped: u64) {
-        self.put(Entry::Goodput { name: name.to_owned(), bytes: bytes as i64, dropped: dropped as i64 });
+        self.put("goodput", vec![name.to_owned().into(), (bytes as i64).into(), (dropped as i64).into()]);
     }
 
     /// Somebody changed the box over the control socket: the request as it came.
     pub fn change(&self, ask: &Ask) {
         // What was read as JSON can be written as JSON.
-        self.put(Entry::Change { what: serde_json::to_string(ask).unwrap_or_default() });
+        self.put("change", vec![serde_json::to_string(ask).unwrap_or_default().into()]);
     }
 
-    fn put(&self, entry: Entry) {
+    fn put(&self, table: &'static str, values: Vec<Value>) {
         let Some(writer) = &self.writer else { return };
-        if !writer.put(((self.clock.0)(), entry)) {
+        if !writer.put(((self.clock.0)(), Entry(table, values))) {
             self.failed.store(true, Ordering::Relaxed);
         }
     }
@@ -192,21 +185,10 @@ fn write(
 /// Writes `batch`, and removes what is older than `oldest_s` and, of each kind, all but the latest `most` lines.
 fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64, most: i64) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
-    for (at_s, entry) in batch {
-        match entry {
-            Entry::Decision { ap, capacity_bps, state, reason } => transaction
-                .prepare_cached("INSERT INTO decision VALUES (?1, ?2, ?3, ?4, ?5)")?
-                .execute(params![at_s, ap, capacity_bps, state, reason])?,
-            Entry::Station { name, event } => transaction
-                .prepare_cached("INSERT INTO station VALUES (?1, ?2, ?3)")?
-                .execute(params![at_s, name, event])?,
-            Entry::Goodput { name, bytes, dropped } => transaction
-                .prepare_cached("INSERT INTO goodput VALUES (?1, ?2, ?3, ?4)")?
-                .execute(params![at_s, name, bytes, dropped])?,
-            Entry::Change { what } => {
-                transaction.prepare_cached("INSERT INTO change VALUES (?1, ?2)")?.execute(params![at_s, what])?
-            }
-        };
+    for (at_s, Entry(table, values)) in batch {
+        let insert = format!("INSERT INTO {table} VALUES (?{})", ", ?".repeat(values.len()));
+        let values = std::iter::once(Value::from(*at_s)).chain(values.iter().cloned());
+        transaction.prepare_cached(&insert)?.execute(params_from_iter(values))?;
     }
     for table in ["decision", "station", "goodput", "change"] {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest_s])?;
@@ -285,9 +267,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut connection = connect(&directory.path().join("journal.db")).unwrap();
         for round in 0..5 {
-            let station = |at: i32| (f64::from(at), Entry::Station { name: format!("s{at}"), event: "found" });
+            let station =
+                |at: i32| (f64::from(at), Entry("station", vec![format!("s{at}").into(), "found".to_owned().into()]));
             let mut batch: Vec<_> = (3 * round..3 * round + 3).map(station).collect();
-            batch.push((0.5, Entry::Change { what: "stop".to_owned() }));
+            batch.push((0.5, Entry("change", vec!["stop".to_owned().into()])));
             store(&mut connection, &batch, 0.0, 10).unwrap();
         }
         let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();

@@ -6,9 +6,8 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,7 +18,7 @@ use thiserror::Error;
 
 use super::config::{Config, Mac, Plan, RATES, WEIGHTS, is_one_host};
 use super::site::{Source, Station};
-use super::state::read;
+use super::state::{read, write};
 
 const VERSION: u32 = 1;
 /// Most settings: more than a box has classes.
@@ -373,14 +372,7 @@ impl Settings {
     /// # Errors
     /// The system's.
     pub fn save(&self, directory: &Path) -> Result<(), SettingsFileError> {
-        let write = || -> io::Result<()> {
-            let temporary = directory.join(".settings.json.new");
-            let mut file =
-                fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-            file.write_all(&serde_json::to_vec_pretty(&Settings { version: VERSION, ..self.clone() })?)?;
-            file.sync_all()?;
-            fs::rename(temporary, Self::file(directory))
-        };
-        write().map_err(|reason| SettingsFileError::Write { directory: directory.to_owned(), reason })
+        let written = write(&Self::file(directory), &Settings { version: VERSION, ..self.clone() }, true);
+        written.map_err(|reason| SettingsFileError::Write { directory: directory.to_owned(), reason })
     }
 }

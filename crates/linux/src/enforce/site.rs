@@ -140,7 +140,7 @@ impl Site {
         let before = std::mem::take(&mut self.pools);
         let mut ids: BTreeSet<u16> = before.values().map(|pool| pool.id).collect();
         for (name, aps) in config.pools() {
-            let first = aps[0].first();
+            let first = aps[0].most();
             let (id, rate) = match before.get(&name) {
                 Some(pool) if *pool.capacity() == aps[0].capacity => (pool.id, pool.rate),
                 Some(pool) => (pool.id, first),

@@ -115,11 +115,7 @@ impl State {
 
     fn write(&self, directory: &Path) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o750).create(directory)?;
-        let temporary = directory.join(".vsb.json.new");
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.sync_all()?;
-        fs::rename(temporary, Self::file(directory))?;
+        write(&Self::file(directory), self, true)?;
         File::open(directory)?.sync_all()
     }
 
@@ -188,10 +184,7 @@ impl Learned {
     /// # Errors
     /// The system's.
     pub fn save(&self, directory: &Path) -> io::Result<()> {
-        let temporary = directory.join(".capacity.json.new");
-        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        fs::rename(temporary, directory.join("capacity.json"))
+        write(&directory.join("capacity.json"), self, false)
     }
 }
 
@@ -205,6 +198,20 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no regular file"));
     }
     fs::read(path)
+}
+
+/// Writes a file of the state directory, whole or not at all; `lasting`: so that a power cut does not take it, which a slow disk makes long.
+///
+/// # Errors
+/// The system's.
+pub(super) fn write(path: &Path, value: &impl Serialize, lasting: bool) -> io::Result<()> {
+    let temporary = path.with_file_name(format!(".{}.new", path.file_name().unwrap_or_default().display()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
+    file.write_all(&serde_json::to_vec_pretty(value)?)?;
+    if lasting {
+        file.sync_all()?;
+    }
+    fs::rename(temporary, path)
 }
 
 /// Held by the one daemon of a network namespace; the kernel lets go of it when the process ends, however it ends.

@@ -56,6 +56,13 @@ pub enum Gso {
     Keep,
 }
 
+impl Gso {
+    /// Whether such packets are split at `rate`.
+    pub fn splits(self, rate: Bitrate) -> bool {
+        self == Gso::Split || self == Gso::Auto && rate < Bitrate::mbps(1000)
+    }
+}
+
 /// One access point. It has a pool of capacity, alone or with the others on its channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ap {
@@ -76,14 +83,9 @@ pub struct Ap {
 }
 
 impl Ap {
-    /// The largest C that its pool may have.
+    /// The largest C that its pool may have, and C to begin with.
     pub const fn most(&self) -> Bitrate {
         self.capacity.bounds().1
-    }
-
-    /// C to begin with.
-    pub const fn first(&self) -> Bitrate {
-        self.most()
     }
 }
 

@@ -9,17 +9,12 @@ use super::layout::{Layout, Pool, newcomers_minor};
 use super::udp_flows;
 use crate::enforce::config::Mode;
 
-/// What shows a packet's station, with the ending of the names of its sets.
-pub(super) const fn fields(mode: Mode) -> &'static [(&'static str, &'static str)] {
+/// What shows a packet's station, with the ending of the names of its sets, and its type.
+pub(super) const fn fields(mode: Mode) -> &'static [(&'static str, &'static str, &'static str)] {
     match mode {
-        Mode::Routed => &[("ip", "4"), ("ip6", "6")],
-        Mode::Bridged => &[("ether", "_mac")],
+        Mode::Routed => &[("ip", "4", "ipv4_addr"), ("ip6", "6", "ipv6_addr")],
+        Mode::Bridged => &[("ether", "_mac", "ether_addr")],
     }
-}
-
-/// Whether a packet's class follows from the address of its station.
-pub(super) const fn is_by_address(layout: &Layout) -> bool {
-    matches!(layout.policy, Policy::PerStation | Policy::Airtime | Policy::AirtimePhy)
 }
 
 /// Lets uplink UDP pass by the shaper where it is to.
@@ -38,7 +33,7 @@ fn is_staged(layout: &Layout) -> bool {
 
 /// Rules that count the bytes of who sends UDP past the shaper: `explain` names it, and controllers leave it out.
 fn udp_senders_seen(table: &mut String, layout: &Layout) {
-    for (field, suffix) in fields(layout.mode) {
+    for (field, suffix, _) in fields(layout.mode) {
         let _ = writeln!(table, "    meta l4proto udp update @udp{suffix} {{ {field} saddr counter }}");
     }
 }
@@ -46,7 +41,7 @@ fn udp_senders_seen(table: &mut String, layout: &Layout) {
 /// Rules that record addresses without a class. An address counts as a station once it has both received and sent packets: source and
 /// destination addresses alone are easily forged.
 fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &str) {
-    for (field, suffix) in fields(layout.mode) {
+    for (field, suffix, _) in fields(layout.mode) {
         let _ = if direction == "down" {
             writeln!(table, "    {which}update @called{suffix} {{ {field} daddr }}")
         } else {
@@ -57,7 +52,7 @@ fn newcomers_seen(table: &mut String, layout: &Layout, direction: &str, which: &
 
 /// Rules that count the bytes of each station where its class does not: the machines that set C ask those that have traffic.
 fn talkers_seen(table: &mut String, layout: &Layout, id: u16, (direction, address): (&str, &str)) {
-    for (field, suffix) in fields(layout.mode) {
+    for (field, suffix, _) in fields(layout.mode) {
         let _ = writeln!(table, "    update @talk{id}_{suffix} {{ {field} {address} counter }}");
     }
     newcomers_seen(table, layout, direction, "");
@@ -65,7 +60,7 @@ fn talkers_seen(table: &mut String, layout: &Layout, id: u16, (direction, addres
 
 /// Gives packets the class of their station; what follows is for those that have none.
 pub(super) fn members(table: &mut String, layout: &Layout, address: &str) {
-    for (field, suffix) in fields(layout.mode) {
+    for (field, suffix, _) in fields(layout.mode) {
         let _ = writeln!(table, "    meta priority set {field} {address} map @class{suffix} return");
     }
 }

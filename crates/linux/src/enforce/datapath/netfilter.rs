@@ -7,6 +7,7 @@ use libc::{NFNL_SUBSYS_NFTABLES, NFPROTO_BRIDGE, NFPROTO_INET, NFT_MSG_GETOBJ, N
 use netlink_sys::constants::NETLINK_NETFILTER;
 
 use super::TABLE;
+use super::chains::fields;
 use super::layout::Key;
 use super::udp_flows::{UdpFlowKey, key};
 use super::wire::{Requests, attribute, attributes, put};
@@ -139,9 +140,8 @@ impl Netfilter {
     }
 
     fn elements(&mut self, set: &str) -> io::Result<Vec<(Key, u64)>> {
-        let suffixes: &[&str] = if self.mode == Mode::Routed { &["4", "6"] } else { &["_mac"] };
         let mut elements = Vec::new();
-        for suffix in suffixes {
+        for (_, suffix, _) in fields(self.mode) {
             self.dump(&format!("{set}{suffix}"), |item| elements.extend(element(item)))?;
         }
         Ok(elements)

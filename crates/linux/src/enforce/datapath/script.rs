@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use fairair_core::shaper::UdpRule;
 
-use super::chains::{bypass, fields, is_by_address, members, pool_chains};
+use super::chains::{bypass, fields, members, pool_chains};
 use super::classes::ClassParameters;
 use super::layout::{ApInterface, Key, Layout, Pool, family, pool_minor};
 use super::leaf::{LeafLines, leaf_ceil, pool_burst};
@@ -173,11 +173,7 @@ pub(super) fn gains_floor(old: &Layout, new: &Layout, minor: u16) -> bool {
 /// The part of the table that does not list stations.
 fn skeleton(layout: &Layout) -> String {
     let mut table = String::new();
-    let maps: &[(&str, &str)] = match layout.mode {
-        Mode::Routed => &[("4", "ipv4_addr"), ("6", "ipv6_addr")],
-        Mode::Bridged => &[("_mac", "ether_addr")],
-    };
-    for (name, kind) in maps {
+    for (_, name, kind) in fields(layout.mode) {
         let _ = write!(
             table,
             "  map class{name} {{\n    type {kind} : classid;\n    size 65536;\n  }}\n  set called{name} {{\n    type \
@@ -185,7 +181,7 @@ fn skeleton(layout: &Layout) -> String {
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 10s;\n  }}\n  set udp{name} {{\n    type \
              {kind};\n    size 65536;\n    flags dynamic,timeout;\n    timeout 2s;\n  }}\n"
         );
-        for pool in layout.pools.values().filter(|_| !is_by_address(layout)) {
+        for pool in layout.pools.values().filter(|_| !layout.policy.is_by_station()) {
             // All of it is read at each look: somebody who makes up addresses must not make that long.
             let _ = write!(
                 table,
@@ -198,7 +194,7 @@ fn skeleton(layout: &Layout) -> String {
         udp_flows::sets(&mut table);
     }
     if layout.interfaces().into_iter().any(|interface| is_by_station(layout, interface)) {
-        for (name, kind) in maps {
+        for (_, name, kind) in fields(layout.mode) {
             for direction in ["down", "up"] {
                 let _ = writeln!(
                     table,
@@ -256,7 +252,10 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
         let _ = writeln!(table, "    goto p{}_{direction}", pool.id);
         return;
     }
-    if is_by_address(layout) && layout.udp != UdpRule::Auto && ap_interfaces.iter().all(|(pool, _)| !pool.is_counted) {
+    if layout.policy.is_by_station()
+        && layout.udp != UdpRule::Auto
+        && ap_interfaces.iter().all(|(pool, _)| !pool.is_counted)
+    {
         // Which pool it is matters to newcomers only: the others are spared the search for it.
         bypass(table, layout, direction);
         members(table, layout, address);
@@ -273,7 +272,7 @@ fn dispatch(table: &mut String, layout: &Layout, interface: &str, direction: &st
     }
     let Some((first, _)) = ap_interfaces.iter().find(|(_, ap)| ap.prefixes.is_empty()) else { return };
     if is_by_station(layout, interface) {
-        for (field, suffix) in fields(layout.mode) {
+        for (field, suffix, _) in fields(layout.mode) {
             let _ = writeln!(table, "    {field} {address} vmap @way{suffix}_{direction}");
         }
     }

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use fairair_core::control::CapacityParams;
-use fairair_core::units::Bitrate;
 
 use super::{Site, SitePool};
-use crate::enforce::config::Gso;
 use crate::enforce::datapath::{ApInterface, Layout, LeafClass, Pool, leaf_minor, newcomers_minor};
 
 /// Link header with a VLAN tag, and some room.
@@ -17,10 +15,8 @@ impl Site {
     pub fn layout(&self, mtu: u32) -> Layout {
         let config = &self.config;
         let quantum = config.leaf.quantum.0 as f64;
-        let mut lightest: BTreeMap<u16, f64> = BTreeMap::new();
-        for id in self.pools.values().map(|pool| pool.id) {
-            lightest.insert(id, self.newcomers_weight(id));
-        }
+        let newcomers = self.pools.values().map(|pool| (pool.id, self.newcomers_weight(pool.id)));
+        let mut lightest: BTreeMap<u16, f64> = newcomers.collect();
         let with_class = || self.stations.iter().filter(|_| config.policy.is_by_station());
         for station in with_class() {
             lightest.entry(station.pool).and_modify(|least| *least = least.min(self.weight(station)));
@@ -39,11 +35,7 @@ impl Site {
             wan: self.wan_link(),
         };
         for SitePool { id, aps, rate, turn, .. } in self.pools.values() {
-            let splits = match config.gso {
-                Gso::Auto => aps[0].most() < Bitrate::mbps(1000),
-                Gso::Split => true,
-                Gso::Keep => false,
-            };
+            let splits = config.gso.splits(aps[0].most());
             let is_counted = !matches!(aps[0].capacity, CapacityParams::Fixed { .. });
             let ap_interfaces =
                 aps.iter().map(|ap| ApInterface { interface: ap.interface.clone(), prefixes: ap.prefixes.clone() });

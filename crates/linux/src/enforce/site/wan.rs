@@ -6,7 +6,6 @@ use fairair_core::packet::Direction;
 use fairair_core::units::Bitrate;
 
 use super::Site;
-use crate::enforce::config::Gso;
 use crate::enforce::datapath::{OTHERS, WanLink, leaf_minor, newcomers_minor};
 
 impl Site {
@@ -27,11 +26,7 @@ impl Site {
         let quantum = self.config.leaf.quantum.0 as f64;
         // The lightest class gets the user's quantum: below a packet, HTB would divide wrongly.
         let quanta = weights.into_iter().map(|(minor, weight)| (minor, (quantum * weight / lightest).round() as u32));
-        let splits = match self.config.gso {
-            Gso::Auto => rates.values().any(|rate| *rate < Bitrate::mbps(1000)),
-            Gso::Split => true,
-            Gso::Keep => false,
-        };
+        let splits = rates.values().any(|rate| self.config.gso.splits(*rate));
         WanLink { quanta: quanta.collect(), rates, splits }
     }
 }
