@@ -1,6 +1,6 @@
 //! What can be asked for on the command line, as plain values.
 
-mod format;
+mod output;
 mod shell;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -15,7 +15,7 @@ use fairair_core::units::Duration;
 
 use fairair_sim::plan::Goal;
 
-pub use self::format::Format;
+pub use self::output::{CaptureArgs, Format};
 pub use self::shell::{CompletionsArgs, ManArgs};
 
 const EXIT_CODES: &str = "\
@@ -61,7 +61,8 @@ pub enum Command {
     Testbed(crate::testbed::TestbedCommand),
     /// Make a hot-spot fair: the live Virtual Shared Bottleneck of this Linux box.
     #[cfg(target_os = "linux")]
-    Vsb(crate::vsb::VsbArgs),
+    #[command(subcommand)]
+    Vsb(crate::vsb::VsbCommand),
     /// Print a script that completes commands, options and values in a shell.
     Completions(CompletionsArgs),
     /// Write a man page for each command to a directory.
@@ -111,15 +112,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Write the frames on the air in replica 0 to FILE: pcap with radiotap headers, for Wireshark.
-    ///
-    /// `-` is standard output; the report goes to standard error then.
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-
-    /// Write every PPDU of replica 0 to FILE, a Parquet table with a row each.
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
+    /// What is shown of the air.
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 
     /// Threads, each runs one replica at a time [default: one a processor].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -12,6 +12,7 @@ use fairair_linux::emulate::{EthernetFrame, Monitor, Outcome};
 use fairair_sim::replicas::Pool;
 use fairair_sim::{Effort, Execution, Watch};
 
+use crate::args::CaptureArgs;
 use crate::error::CliError;
 use crate::pcap::{Captured, PcapFile};
 use crate::sink::FileError;
@@ -43,11 +44,7 @@ impl Files {
 
 impl Capture {
     /// Opens what is to become the capture `pcap` and the table `trace`; `None`: neither is asked for.
-    pub(crate) fn open(
-        pcap: Option<&Path>,
-        trace: Option<&Path>,
-        scenario: &Scenario,
-    ) -> Result<Option<Self>, CliError> {
+    fn open(pcap: Option<&Path>, trace: Option<&Path>, scenario: &Scenario) -> Result<Option<Self>, CliError> {
         let flows = || scenario.flows().map(|(_, flow)| flow.direction);
         let open = || {
             let pcap = pcap.map(|path| PcapFile::create(path, &scenario.radio, flows())).transpose()?;
@@ -55,6 +52,11 @@ impl Capture {
             Ok((pcap.is_some() || trace.is_some()).then(|| Capture(Mutex::new(Some(Files { pcap, trace })))))
         };
         open().map_err(|FileError { path, source }| CliError::unwritable(path, &source))
+    }
+
+    /// What is asked for on the command line.
+    pub(crate) fn of(asked: &CaptureArgs, scenario: &Scenario) -> Result<Option<Self>, CliError> {
+        Self::open(asked.pcap.as_deref(), asked.trace.as_deref(), scenario)
     }
 
     /// Runs replica 0 and writes the frames on the air, whole or not at all.

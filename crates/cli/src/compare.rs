@@ -35,8 +35,7 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
         comparison.sort_by(sorted_by(key));
     }
     let table = |page| comparison::table(&comparison, page);
-    let json =
-        || serde_json::to_string_pretty(&comparison).expect("reports have string keys and finite numbers") + "\n";
+    let json = || output::json(&comparison);
     let csv = || comparison::csv(&comparison);
     if let Some(out) = out {
         out.write(vec![json().into_bytes(), csv().into_bytes(), table(Page::FILE).into_bytes()])?;

@@ -1,7 +1,5 @@
 //! `fairair compare --engines`: each engine is asked, and their answers are printed side by side.
 
-use std::io::IsTerminal;
-
 use fairair_core::scenario::Scenario;
 use fairair_sim::{Effort, EngineComparison};
 
@@ -34,10 +32,8 @@ pub(crate) fn compare_engines(args: &CompareArgs, scenario: &Scenario) -> Result
     }
     let comparison = EngineComparison::new(scenario, reports);
     output::print(&match args.format {
-        Format::Table => output::engines::table(&comparison, Style::of_stdout(std::io::stdout().is_terminal())),
-        Format::Json => {
-            serde_json::to_string_pretty(&comparison).expect("reports have string keys and finite numbers") + "\n"
-        }
+        Format::Table => output::engines::table(&comparison, Style::of_stdout()),
+        Format::Json => output::json(&comparison),
         Format::Csv => output::engines::csv(&comparison),
     })?;
     Ok(if comparison.interrupted { Exit::Interrupted } else { Exit::Success })

@@ -29,8 +29,8 @@ use std::process::ExitCode;
 use clap::Parser;
 
 pub use args::{
-    CheckArgs, Cli, Command, CompareArgs, CompletionsArgs, Deployment, Engine, Format, LabArgs, ManArgs, ModelArgs,
-    Percent, PlanArgs, RunArgs, SortKey,
+    CaptureArgs, CheckArgs, Cli, Command, CompareArgs, CompletionsArgs, Deployment, Engine, Format, LabArgs, ManArgs,
+    ModelArgs, Percent, PlanArgs, RunArgs, SortKey,
 };
 pub use capture::simulate_captured;
 pub use check::check_command;
@@ -42,7 +42,7 @@ pub use model::model_command;
 pub use plan::plan_command;
 pub use run::run_command;
 #[cfg(target_os = "linux")]
-pub use vsb::{VsbArgs, VsbCommand, vsb_command};
+pub use vsb::{VsbCommand, vsb_command};
 
 /// Runs the command line `args`, program name first. Errors go to stderr; nothing panics on a closed stdout.
 pub fn main_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -62,7 +62,7 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
             #[cfg(target_os = "linux")]
             Command::Testbed(command) => exit_of(testbed::testbed_command(&command)),
             #[cfg(target_os = "linux")]
-            Command::Vsb(args) => exit_of(vsb_command(&args)),
+            Command::Vsb(command) => exit_of(vsb_command(&command)),
             Command::Completions(args) => exit_of(completions_command(&args)),
             Command::Man(args) => exit_of(man_command(&args)),
         },

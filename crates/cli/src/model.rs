@@ -1,7 +1,5 @@
 //! `fairair model`: load, ask a model, report.
 
-use std::io::IsTerminal;
-
 use fairair_core::model::predict;
 use fairair_core::scenario::Scenario;
 
@@ -25,7 +23,7 @@ pub fn model_command(args: &ModelArgs) -> Result<Exit, CliError> {
     })?;
     let report = prediction.report(&scenario, env!("CARGO_PKG_VERSION"));
     let text = match args.format {
-        Format::Table => output::table::render(&report, &scenario, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Table => output::table::render(&report, &scenario, Style::of_stdout()),
         Format::Json => output::json(&report),
         Format::Csv => output::csv::stations(&report),
     };

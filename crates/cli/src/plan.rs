@@ -47,9 +47,7 @@ pub fn plan_command(args: &PlanArgs) -> Result<Exit, CliError> {
             let page = Page::of_stdout(args.wide);
             print::table(&plan, page) + &if args.thorough { String::new() } else { print::longer(&plan, page) }
         }
-        Format::Json => {
-            serde_json::to_string_pretty(&plan).expect("reports have string keys and finite numbers") + "\n"
-        }
+        Format::Json => output::json(&plan),
         Format::Csv => print::csv(&plan),
     })?;
     // After the table: what the search found is not lost with a file that cannot be written.

@@ -7,7 +7,7 @@ use fairair_core::metrics::Report;
 use fairair_core::scenario::Scenario;
 use fairair_sim::{Effort, SIMULATOR};
 
-use crate::args::{Format, Percent, RunArgs};
+use crate::args::{CaptureArgs, Format, Percent, RunArgs};
 use crate::capture::{self, Capture};
 use crate::error::{CliError, Exit};
 use crate::output::files::{OutDir, spared};
@@ -24,9 +24,8 @@ pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", 
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    let (pcap, trace) = (args.pcap.as_deref(), args.trace.as_deref());
-    let captured_on_stdout = check_capture(pcap, trace, &args.scenario)?;
-    let capture = Capture::open(pcap, trace, &scenario)?;
+    let captured_on_stdout = check_capture(&args.capture, &args.scenario)?;
+    let capture = Capture::of(&args.capture, &scenario)?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
     let effort =
         Effort { until_ci_percent: args.until_ci.map(|Percent(percent)| percent), max_replicas: args.max_replicas };
@@ -51,7 +50,7 @@ pub(crate) fn deliver(
         out.write(texts.map(String::into_bytes).to_vec())?;
     }
     let text = match format {
-        Format::Table => output::table::render(report, scenario, Style::of_stdout(std::io::stdout().is_terminal())),
+        Format::Table => output::table::render(report, scenario, Style::of_stdout()),
         Format::Json => output::json(report),
         Format::Csv => output::csv::stations(report),
     };
@@ -65,7 +64,8 @@ pub(crate) fn deliver(
 
 /// Refuses a capture or trace that would replace the scenario (a slip of the pen must not cost it) or the other, and a capture
 /// that a terminal would show. Says whether the capture has standard output to itself.
-pub(crate) fn check_capture(pcap: Option<&Path>, trace: Option<&Path>, scenario: &Path) -> Result<bool, CliError> {
+pub(crate) fn check_capture(capture: &CaptureArgs, scenario: &Path) -> Result<bool, CliError> {
+    let (pcap, trace) = (capture.pcap.as_deref(), capture.trace.as_deref());
     for (option, path, example) in [("--pcap", pcap, "air.pcap"), ("--trace", trace, "air.parquet")] {
         path.map_or(Ok(()), |path| spared(scenario, option, path, example))?;
     }

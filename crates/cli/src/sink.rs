@@ -58,7 +58,7 @@ impl Sink {
 }
 
 /// Temporary files are their owner's only; a result is as readable as the umask says.
-fn new_file() -> tempfile::Builder<'static, 'static> {
+pub(crate) fn new_file() -> tempfile::Builder<'static, 'static> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".fairair-").suffix(".part");
     #[cfg(unix)]

@@ -1,8 +1,8 @@
 //! Tables for spreadsheets: an estimate becomes two columns, `x` and `x_ci95`.
 
 use fairair_core::metrics::quantity::{FLOW, Quantity, STATION};
-use fairair_core::metrics::{Estimate, FlowReport, Report, StationReport, Transport};
-use fairair_core::packet::Direction;
+use fairair_core::metrics::{Estimate, FlowReport, Report, StationReport};
+use fairair_core::units::word;
 
 /// One row a station.
 pub(crate) fn stations(report: &Report) -> String {
@@ -13,16 +13,7 @@ pub(crate) fn stations(report: &Report) -> String {
 /// One row a flow, numbered from 0 in the scenario's order.
 pub(crate) fn flows(report: &Report) -> String {
     let labels = |(number, row): (usize, &FlowReport)| {
-        let direction = match row.direction {
-            Direction::Up => "up",
-            Direction::Down => "down",
-        };
-        let transport = match row.transport {
-            Transport::Tcp => "tcp",
-            Transport::Quic => "quic",
-            Transport::Udp => "udp",
-        };
-        vec![number.to_string(), row.station.clone(), direction.to_owned(), transport.to_owned()]
+        vec![number.to_string(), row.station.clone(), word(&row.direction), word(&row.transport)]
     };
     let names = ["flow", "station", "direction", "transport"];
     table(&names, &columns(FLOW), &report.flows, labels, |row| row.goodput_bps.n)

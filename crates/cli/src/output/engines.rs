@@ -3,20 +3,21 @@
 use fairair_core::metrics::{Estimate, Unit};
 use fairair_sim::{EngineComparison, Value};
 
-use super::Style;
-use super::csv;
-use super::grid::{Align, quantities, titled};
+use super::grid::{Align, Keep, Table, quantities, titled};
 use super::quantity::{NONE, Quantity};
+use super::{Page, Style, csv};
 
 /// The comparison as text, ending with a line break.
 pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {
     let values = &engines.values;
-    let mut columns = vec![titled("value", values.iter().map(|value| value.key.clone()).collect(), Align::Left)];
+    let mut table = Table::default();
+    let mut add = |column| table.add(Keep::Always, column);
+    add(titled("value", values.iter().map(|value| value.key.clone()).collect(), Align::Left));
     for (index, engine) in engines.engines.iter().enumerate() {
         let cells: Vec<Quantity> = values.iter().map(|value| quantity(value.unit, value.estimates[index])).collect();
-        columns.push(quantities(engine, &cells));
+        add(quantities(engine, &cells));
         if index + 1 < engines.engines.len() {
-            columns.push(titled("error", values.iter().map(|value| error(value, index)).collect(), Align::Right));
+            add(titled("error", values.iter().map(|value| error(value, index)).collect(), Align::Right));
         }
     }
     let mut lines = vec![style.bold(&engines.name)];
@@ -24,10 +25,7 @@ pub(crate) fn table(engines: &EngineComparison, style: Style) -> String {
         lines.push(style.bold("INTERRUPTED: not all replicas are done"));
     }
     lines.push(String::new());
-    for line in 0..=values.len() {
-        let text = columns.iter().map(|column| column[line].as_str()).collect::<Vec<_>>().join("  ");
-        lines.push(if line == 0 { style.bold(text.trim_end()) } else { text.trim_end().to_owned() });
-    }
+    lines.extend(table.lines(Page { style, ..Page::FILE }));
     lines.push(String::new());
     let reference = engines.engines.last().map_or("", String::as_str);
     lines.push(style.dim(&format!("error: against the {reference}; ± is the 95 % confidence half-width")));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::CliError;
+use crate::sink::new_file;
 
 /// Refuses an output of `option` that would replace the file `scenario`: a slip of the pen must not cost it.
 pub(crate) fn spared(scenario: &Path, option: &str, output: &Path, example: &str) -> Result<(), CliError> {
@@ -33,15 +34,7 @@ impl Pending {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".fairair-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any new file, the umask takes its part; temporary files are private otherwise.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        Ok(Pending { path: path.to_owned(), file: builder.tempfile_in(dir)? })
+        Ok(Pending { path: path.to_owned(), file: new_file().tempfile_in(dir)? })
     }
 
     /// The content goes here.

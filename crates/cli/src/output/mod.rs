@@ -17,7 +17,7 @@ mod verdict_tests;
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use fairair_core::metrics::Report;
+use serde::Serialize;
 
 use crate::error::CliError;
 
@@ -47,11 +47,10 @@ impl Page {
 
     /// For standard output. Without `wide` the text fits the terminal, or the variable COLUMNS says how wide it is.
     pub(crate) fn of_stdout(wide: bool) -> Self {
-        let stdout = io::stdout();
         let set = || std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns > 0);
-        let terminal = || terminal_size::terminal_size_of(&stdout).map(|(columns, _)| columns.0.into());
+        let terminal = || terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| columns.0.into());
         let width = if wide { usize::MAX } else { terminal().or_else(set).unwrap_or(USUAL_WIDTH) };
-        Page { style: Style::of_stdout(stdout.is_terminal()), width }
+        Page { style: Style::of_stdout(), width }
     }
 
     /// `text` in lines of at most the page's width.
@@ -66,10 +65,10 @@ impl Page {
 
 impl Style {
     /// Colours on a terminal, unless `NO_COLOR` is set (no-color.org) or the terminal is dumb.
-    pub(crate) fn of_stdout(terminal: bool) -> Self {
+    pub(crate) fn of_stdout() -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        if terminal && !refused { Style::Ansi } else { Style::Plain }
+        if io::stdout().is_terminal() && !refused { Style::Ansi } else { Style::Plain }
     }
 
     /// `text` in bold.
@@ -95,9 +94,9 @@ impl Style {
     }
 }
 
-/// The whole report as JSON, indented.
-pub(crate) fn json(report: &Report) -> String {
-    serde_json::to_string_pretty(report).expect("a report has string keys and finite numbers") + "\n"
+/// A result as JSON, indented.
+pub(crate) fn json(result: &impl Serialize) -> String {
+    serde_json::to_string_pretty(result).expect("results have string keys and finite numbers") + "\n"
 }
 
 /// Names, or the first few of many.

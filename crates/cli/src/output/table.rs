@@ -3,13 +3,12 @@
 use fairair_core::metrics::{ByClass, Estimate, Report, SizeTransfers, StationReport, verdict};
 use fairair_core::packet::Direction;
 use fairair_core::qdisc::{Mac80211Params, QdiscSpec};
-use fairair_core::scenario::{Preset, Scenario, Station};
-use fairair_core::units::{Bytes, plural};
+use fairair_core::scenario::{Scenario, Station};
+use fairair_core::units::{Bytes, plural, word};
 
-use super::Style;
-use super::grid::{Align, bar, pad, quantities, titled};
+use super::grid::{Align, Keep, Table, bar, pad, quantities, titled};
 use super::quantity::{NONE, Quantity};
-use super::testbed;
+use super::{Page, Style, testbed};
 
 /// More rows than this are folded by group.
 const ROWS: usize = 12;
@@ -38,11 +37,7 @@ fn to_the_millisecond(seconds: f64) -> f64 {
 }
 
 fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
-    let preset = match scenario.run.preset {
-        Preset::Standard => "standard",
-        Preset::Ns2 => "ns2",
-        Preset::Ns3 => "ns3",
-    };
+    let preset = word(&scenario.run.preset);
     let mut lines = vec![
         format!(
             "{}: {} at {}, {}{}, {}, AP queue {}, preset {preset}",
@@ -195,18 +190,16 @@ fn stations(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     });
     let airtimes = cells(&|row| number(row.sum(|report| report.airtime_share.mean).map(|share| share * 100.0), 0, "%"));
     let queues = cells(&|row| number(row.mean(|report| report.uplink_queue_mean_packets.mean), 1, "pkt"));
-    let columns = [
-        titled("station", cells(&|row| row.name()), Align::Left),
-        quantities("up", &goodputs(Direction::Up)),
-        quantities("down", &goodputs(Direction::Down)),
-        // These cells are of one width already, which their colours would hide.
-        std::iter::once(pad("share", BAR + " 100 %".len(), Align::Left)).chain(shares).collect(),
-        titled("airtime", airtimes, Align::Right),
-        titled("uplink queue", queues, Align::Right),
-    ];
-    let line = |line: usize| columns.iter().map(|column| column[line].as_str()).collect::<Vec<_>>().join("  ");
-    let mut lines: Vec<String> = (0..=rows.len()).map(|number| line(number).trim_end().to_owned()).collect();
-    lines[0] = style.bold(&lines[0]);
+    let mut table = Table::default();
+    table.add(Keep::Always, titled("station", cells(&|row| row.name()), Align::Left));
+    table.add(Keep::Always, quantities("up", &goodputs(Direction::Up)));
+    table.add(Keep::Always, quantities("down", &goodputs(Direction::Down)));
+    // These cells are of one width already, which their colours would hide.
+    let title = pad("share", BAR + " 100 %".len(), Align::Left);
+    table.add(Keep::Always, std::iter::once(title).chain(shares).collect());
+    table.add(Keep::Always, titled("airtime", airtimes, Align::Right));
+    table.add(Keep::Always, titled("uplink queue", queues, Align::Right));
+    let mut lines = table.lines(Page { style, ..Page::FILE });
     if rows.iter().any(|row| row.reports.len() > 1) {
         lines.push(style.dim("×n: goodput and queue per station, mean [least … most]; share and airtime of all n"));
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use fairair_core::units::Duration;
 
-use crate::args::Format;
+use crate::args::{CaptureArgs, Format};
 
 /// The subcommands.
 #[derive(Clone, Debug, Subcommand)]
@@ -48,14 +48,9 @@ pub struct UpArgs {
 /// Options of `fairair testbed exec`.
 #[derive(Clone, Debug, Args)]
 pub struct ExecArgs {
-    /// A station's name, or `host`, `gw`, `box`.
-    #[arg(value_name = "HOST")]
-    pub host: String,
-
-    /// Which cell [default: the only one that is up].
-    #[arg(long, value_name = "ID")]
-    pub id: Option<String>,
-
+    /// Where.
+    #[command(flatten)]
+    pub place: ShellArgs,
     /// The program and its arguments.
     #[arg(value_name = "COMMAND", last = true, required = true)]
     pub command: Vec<OsString>,
@@ -67,7 +62,6 @@ pub struct ShellArgs {
     /// A station's name, or `host`, `gw`, `box`.
     #[arg(value_name = "HOST")]
     pub host: String,
-
     /// Which cell [default: the only one that is up].
     #[arg(long, value_name = "ID")]
     pub id: Option<String>,
@@ -116,15 +110,9 @@ pub struct TestbedRunArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Write the frames on the air in replica 0 to FILE: pcap with radiotap headers, for Wireshark.
-    ///
-    /// `-` is standard output; the report goes to standard error then.
-    #[arg(long, value_name = "FILE")]
-    pub pcap: Option<PathBuf>,
-
-    /// Write every PPDU of replica 0 to FILE, a Parquet table with a row each.
-    #[arg(long, value_name = "FILE")]
-    pub trace: Option<PathBuf>,
+    /// What is shown of the air.
+    #[command(flatten)]
+    pub capture: CaptureArgs,
 
     /// Replicas side by side, each in namespaces of its own.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]

@@ -11,7 +11,7 @@ use fairair_core::units::plural;
 use fairair_linux::command::entering;
 use fairair_linux::emulate::{self, Entry, Options};
 
-use super::args::UpArgs;
+use super::args::{ShellArgs, UpArgs};
 use super::program::{explained, own_program};
 use super::run::options;
 use crate::error::{CliError, Exit};
@@ -78,8 +78,8 @@ fn standing_text(entry: &Entry) -> String {
 }
 
 /// Runs a program on a host.
-pub(super) fn exec(host: &str, id: Option<&str>, command: &[OsString]) -> Result<Exit, CliError> {
-    let entry = chosen(id)?;
+pub(super) fn exec(place: &ShellArgs, command: &[OsString]) -> Result<Exit, CliError> {
+    let (host, entry) = (&place.host, chosen(place.id.as_deref())?);
     let path = entry.namespace_of(host).ok_or_else(|| CliError::Usage {
         what: format!("cell {} has no host `{host}`", entry.id),
         help: format!("write one of {}, host, gw, box", entry.stations.join(", ")),

@@ -15,10 +15,10 @@ pub(crate) fn testbed_command(command: &TestbedCommand) -> Result<Exit, CliError
     match command {
         TestbedCommand::Run(args) => run::run_testbed(args),
         TestbedCommand::Up(args) => hosts::up(args),
-        TestbedCommand::Exec(args) => hosts::exec(&args.host, args.id.as_deref(), &args.command),
+        TestbedCommand::Exec(args) => hosts::exec(&args.place, &args.command),
         TestbedCommand::Shell(args) => {
             let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-            hosts::exec(&args.host, args.id.as_deref(), &[shell])
+            hosts::exec(args, &[shell])
         }
         TestbedCommand::List => hosts::list(),
         TestbedCommand::Down(args) => hosts::down(args.id.as_deref()),

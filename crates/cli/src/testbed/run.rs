@@ -27,8 +27,7 @@ const SHORTEST_PING: Duration = Duration::from_millis(10);
 /// Runs a scenario on the testbed and prints the report.
 pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
-    let (pcap, trace) = (args.pcap.as_deref(), args.trace.as_deref());
-    let captured_on_stdout = check_capture(pcap, trace, &args.scenario)?;
+    let captured_on_stdout = check_capture(&args.capture, &args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
     scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
     let out = args.out.as_deref().map(|dir: &Path| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
@@ -43,7 +42,7 @@ pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
         live_box: (args.which_box == BoxArg::Live).then(command).transpose()?,
         ..options(args.hosts)
     };
-    let capture = Capture::open(pcap, trace, &scenario)?;
+    let capture = Capture::of(&args.capture, &scenario)?;
     let report = measure(&scenario, options, args.jobs, capture.as_ref())?;
     deliver(&report, &scenario, args.format, out, captured_on_stdout)
 }

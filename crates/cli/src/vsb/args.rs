@@ -9,14 +9,6 @@ use fairair_core::units::{Bitrate, Duration};
 
 use crate::args::ManArgs;
 
-/// Options of `fairair vsb`.
-#[derive(Clone, Debug, Args)]
-pub struct VsbArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: VsbCommand,
-}
-
 /// The subcommands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum VsbCommand {
@@ -43,7 +35,8 @@ pub enum VsbCommand {
     /// Say why a station gets its rate, or why it is not shaped.
     Explain(ExplainArgs),
     /// Set plan, weight or cap of one station while the box runs, for captive portals and scripts.
-    Station(StationArgs),
+    #[command(subcommand)]
+    Station(StationCommand),
     /// Look at the box in a browser: capacity, stations, troubles, history; with the token of the box change it.
     ///
     /// Opens the dashboard that runs beside the daemon (`dashboard` in the configuration), or serves one until Ctrl-C. When the
@@ -248,14 +241,6 @@ pub struct ExplainArgs {
     /// Where the daemon is.
     #[command(flatten)]
     pub client: ClientArgs,
-}
-
-/// Options of `fairair vsb station`.
-#[derive(Clone, Debug, Args)]
-pub struct StationArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: StationCommand,
 }
 
 /// The subcommands of `fairair vsb station`.

@@ -20,8 +20,8 @@ use fairair_linux::enforce::settings::SetStation;
 use fairair_linux::enforce::state::{Lock, State};
 use serde_json::json;
 
+pub use args::VsbCommand;
 use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
-pub use args::{VsbArgs, VsbCommand};
 use client::{answer, failed, silent};
 
 use crate::error::{CliError, Exit};
@@ -34,8 +34,8 @@ const AWAY: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The configuration is wrong, no daemon answers, or the kernel refuses.
-pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
-    match &args.command {
+pub fn vsb_command(command: &VsbCommand) -> Result<Exit, CliError> {
+    match command {
         VsbCommand::Init(args) => init::init_command(args, run),
         VsbCommand::Check(args) => check(&args.config),
         VsbCommand::Run(args) => run(args),
@@ -43,7 +43,7 @@ pub fn vsb_command(args: &VsbArgs) -> Result<Exit, CliError> {
         VsbCommand::Stations(args) => show(args, Ask::Stations),
         VsbCommand::Top(args) => top(args),
         VsbCommand::Explain(args) => show(&args.client, Ask::Explain(args.station.clone())),
-        VsbCommand::Station(args) => station(&args.command),
+        VsbCommand::Station(command) => station(command),
         VsbCommand::Dashboard(args) => dashboard::dashboard_command(args),
         VsbCommand::Reload(args) => show(args, Ask::Reload),
         VsbCommand::Confirm(args) => show(args, Ask::Confirm),
