@@ -12,11 +12,11 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::assets::DASHBOARD;
+use crate::assets::{DASHBOARD, served};
 use crate::gate::{self, Gate};
 use crate::listen;
 use crate::reply::{NoAnswer, Questions, Refusal};
@@ -137,17 +137,13 @@ struct Rooms {
 type Shared = State<Arc<Rooms>>;
 
 fn routes(gate: Arc<Gate>, live: Arc<dyn LiveBox>) -> Router {
-    let mut router = Router::new()
+    let answers = Router::new()
         .route("/api/look", get(|State(rooms): Shared| async move { rooms.ask(Rooms::look).await }))
         .route("/api/explain/{station}", get(explain))
         .route("/api/history/{span}", get(history))
         .route("/api/token", post(token))
         .route("/api/change", post(change));
-    for asset in DASHBOARD {
-        router = router.route(asset.path, asset.route());
-    }
-    let rooms = Rooms { live, questions: Questions::default(), last: Mutex::new(None) };
-    router.with_state(Arc::new(rooms)).layer(middleware::from_fn_with_state(gate, gate::check))
+    served(answers, DASHBOARD, Rooms { live, questions: Questions::default(), last: Mutex::new(None) }, gate)
 }
 
 impl Rooms {
@@ -187,22 +183,17 @@ async fn explain(State(rooms): Shared, Path(station): Path<String>) -> Response 
     rooms.ask(move |rooms| rooms.live.explain(&station)).await
 }
 
-/// What the history is shown of: an hour, a day, a week.
+/// What the history is shown of, in seconds.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Span {
-    Hour,
-    Day,
-    Week,
+    Hour = 3600,
+    Day = 24 * 3600,
+    Week = 7 * 24 * 3600,
 }
 
 async fn history(State(rooms): Shared, Path(span): Path<Span>) -> Response {
-    let seconds = match span {
-        Span::Hour => 3600,
-        Span::Day => 24 * 3600,
-        Span::Week => 7 * 24 * 3600,
-    };
-    rooms.ask(move |rooms| rooms.live.history(seconds)).await
+    rooms.ask(move |rooms| rooms.live.history(span as u32)).await
 }
 
 /// Whether the token that the page has is the right one.

@@ -61,31 +61,27 @@ impl Document {
     pub(crate) fn read(toml: String) -> Self {
         let tables = toml.parse::<DocumentMut>().ok().map(|document| table(document.as_table()));
         let scenario = scenario(&toml);
-        let (cell, model) = match &scenario {
-            Err(_) => (None, None),
-            Ok(scenario) => (Some(Cell::new(scenario)), Some(Answer::of_model(scenario))),
-        };
-        let (model, unknown) = match model {
-            None => (None, None),
-            Some(Ok(answer)) => (Some(answer), None),
-            Some(Err(why)) => (None, Some(why)),
-        };
+        let known = scenario.as_ref().ok();
+        let (cell, model) = (known.map(Cell::new), known.map(Answer::of_model).transpose());
+        let (model, unknown) = model.map_or_else(|why| (None, Some(why)), |answer| (answer, None));
         Document { toml, tables, error: scenario.err(), cell, model, unknown }
     }
 }
 
 impl Cell {
     fn new(scenario: &Scenario) -> Self {
-        let json = |value: Result<Value, serde_json::Error>| value.unwrap_or_default();
+        fn json(value: impl Serialize) -> Value {
+            serde_json::to_value(value).unwrap_or_default()
+        }
         Cell {
             name: scenario.name.clone(),
             stations: scenario.stations.iter().map(|station| station.name.clone()).collect(),
             flows: scenario.flow_count(),
-            run: json(serde_json::to_value(scenario.run)),
-            radio: json(serde_json::to_value(scenario.radio)),
-            ap: json(serde_json::to_value(scenario.ap)),
-            wire: json(serde_json::to_value(scenario.wire)),
-            enforce: json(serde_json::to_value(scenario.enforce)),
+            run: json(scenario.run),
+            radio: json(scenario.radio),
+            ap: json(scenario.ap),
+            wire: json(scenario.wire),
+            enforce: json(scenario.enforce),
         }
     }
 }

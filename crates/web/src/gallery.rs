@@ -171,28 +171,21 @@ fn put(table: &mut dyn TableLike, path: &[&str], value: &Value) -> Option<()> {
     let one = |index: usize, own: &dyn TableLike| {
         rest[0] == "*" || rest[0] == index.to_string() || text(own, "name") == rest[0]
     };
-    let mut met = false;
-    match item {
-        Item::ArrayOfTables(list) => {
-            for (index, own) in list.iter_mut().enumerate() {
-                if one(index, own) {
-                    met = true;
-                    put(own, &rest[1..], value)?;
-                }
-            }
-        }
+    let list: Vec<&mut dyn TableLike> = match item {
+        Item::ArrayOfTables(list) => list.iter_mut().map(|own| own as &mut dyn TableLike).collect(),
         Item::Value(Value::Array(list)) => {
-            for (index, own) in list.iter_mut().enumerate() {
-                let own = own.as_inline_table_mut()?;
-                if one(index, own) {
-                    met = true;
-                    put(own, &rest[1..], value)?;
-                }
-            }
+            let tables = list.iter_mut().map(|own| Some(own.as_inline_table_mut()? as &mut dyn TableLike));
+            tables.collect::<Option<_>>()?
         }
         _ => return put(item.as_table_like_mut()?, rest, value),
+    };
+    let mut met = None;
+    for (index, own) in list.into_iter().enumerate() {
+        if one(index, own) {
+            met = Some(put(own, &rest[1..], value)?);
+        }
     }
-    met.then_some(())
+    met
 }
 
 #[cfg(test)]

@@ -15,7 +15,6 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::assets::refusal;
 use crate::limits;
 
 /// Within this a request has to have come whole.
@@ -115,6 +114,11 @@ pub(crate) async fn check(State(gate): State<Arc<Gate>>, request: Request, next:
         Err(_) => return sealed(refusal(StatusCode::REQUEST_TIMEOUT, "the request takes too long to come")),
     };
     sealed(next.run(Request::from_parts(parts, Body::from(whole))).await)
+}
+
+/// A page for people who open the address without the token that it needs.
+fn refusal(status: StatusCode, what: &'static str) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], what).into_response()
 }
 
 /// Adds the security headers to a response.

@@ -118,8 +118,8 @@ impl Job {
     /// Does `work` and sends its progress: `before` replicas are done already, of at least `all`. Events that a slow browser cannot take are dropped.
     pub(crate) fn watched<T>(&self, before: u32, all: u32, work: impl FnOnce(Watch) -> T) -> T {
         let progress = |Progress { done, planned }: Progress| {
-            let told = Progress { done: before + done, planned: all.max(before + planned) };
-            let _ = self.tell.try_send(event("progress", &Far { done: told.done, planned: told.planned }));
+            let told = serde_json::json!({ "done": before + done, "planned": all.max(before + planned) });
+            let _ = self.tell.try_send(event("progress", &told));
         };
         work(Watch { cancel: &self.cancel, progress: &progress })
     }
@@ -134,13 +134,6 @@ impl Job {
             }
         }
     }
-}
-
-/// How far a job is, in replicas.
-#[derive(Serialize)]
-struct Far {
-    done: u32,
-    planned: u32,
 }
 
 /// An event with its data as JSON.

@@ -32,24 +32,21 @@ pub(crate) const EDITS: usize = 64;
 
 /// Refuses cells that are too large for a page that answers at once.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Refusal> {
-    let too_much = |what: String, fix: &str| Err(Refusal::unfit(what, format!("{fix}, or use `fairair run`")));
-    if scenario.stations.len() > STATIONS {
-        let what = format!("the cell has {} stations; the lab takes {STATIONS}", scenario.stations.len());
-        return too_much(what, "lower `count`");
-    }
-    if scenario.flow_count() > FLOWS {
-        let what = format!("the cell has {} flows; the lab takes {FLOWS}", scenario.flow_count());
-        return too_much(what, "lower the `count` of flows");
-    }
-    if scenario.run.duration > DURATION {
-        let what = format!("a run of {} is longer than the {DURATION} that the lab takes", scenario.run.duration);
-        return too_much(what, "shorten `duration` in [run]");
-    }
-    if scenario.run.replicas > REPLICAS {
-        let what = format!("{} replicas are more than the {REPLICAS} that the lab takes", scenario.run.replicas);
-        return too_much(what, "lower `replicas` in [run]: the lab adds replicas by itself");
-    }
-    Ok(())
+    let (stations, flows, run) = (scenario.stations.len(), scenario.flow_count(), scenario.run);
+    let (what, fix) = if stations > STATIONS {
+        (format!("the cell has {stations} stations; the lab takes {STATIONS}"), "lower `count`")
+    } else if flows > FLOWS {
+        (format!("the cell has {flows} flows; the lab takes {FLOWS}"), "lower the `count` of flows")
+    } else if run.duration > DURATION {
+        let what = format!("a run of {} is longer than the {DURATION} that the lab takes", run.duration);
+        (what, "shorten `duration` in [run]")
+    } else if run.replicas > REPLICAS {
+        let what = format!("{} replicas are more than the {REPLICAS} that the lab takes", run.replicas);
+        (what, "lower `replicas` in [run]: the lab adds replicas by itself")
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::unfit(what, format!("{fix}, or use `fairair run`")))
 }
 
 /// Replicas until which an answer on `scenario` is refined.

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router, middleware};
+use axum::{Json, Router};
 use serde::Deserialize;
 
 use crate::air::{self, Part};
-use crate::assets::LAB;
+use crate::assets::{LAB, served};
 use crate::document::{self, Document, Text};
 use crate::edit::Edits;
 use crate::examples::Scenario;
-use crate::gate::{self, Gate};
+use crate::gate::Gate;
 use crate::jobs::Jobs;
 use crate::listen::{self, new_token};
 use crate::plan::Asked;
@@ -77,7 +77,7 @@ type Shared = State<Arc<Rooms>>;
 
 /// All that is answered, behind the gate.
 pub(crate) fn routes(gate: Arc<Gate>, start: Start) -> Router {
-    let mut router = Router::new()
+    let answers = Router::new()
         .route("/api/start", get(|State(rooms): Shared| async move { Json(rooms.start.clone()) }))
         .route("/api/read", post(|Json(text): Json<Text>| off_thread(move || Ok(Document::read(text.toml)))))
         .route("/api/edit", post(|Json(edits): Json<Edits>| off_thread(move || edits.applied().map(Document::read))))
@@ -86,11 +86,7 @@ pub(crate) fn routes(gate: Arc<Gate>, start: Start) -> Router {
         .route("/api/plan", post(plan_job))
         .route("/api/air", post(air_of))
         .route("/api/gallery", get(|| async { Json(gallery::papers()) }).post(figure_of));
-    for asset in LAB {
-        router = router.route(asset.path, asset.route());
-    }
-    let rooms = Rooms { jobs: Jobs::default(), start };
-    router.with_state(Arc::new(rooms)).layer(middleware::from_fn_with_state(gate, gate::check))
+    served(answers, LAB, Rooms { jobs: Jobs::default(), start }, gate)
 }
 
 /// Reads and models on a thread that may take its time.

@@ -16,7 +16,7 @@ use axum::{Json, Router, middleware};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::assets::SETUP;
+use crate::assets::{SETUP, served};
 use crate::dashboard::address_with;
 use crate::gate::{self, Gate};
 use crate::listen::{self, new_token};
@@ -130,13 +130,9 @@ struct Rooms {
 }
 
 fn routes(gate: Arc<Gate>, token: Arc<str>, setup: Arc<dyn SetUp>) -> Router {
-    let mut router =
+    let answers =
         Router::new().route("/api/step", post(step)).route_layer(middleware::from_fn_with_state(token, proven));
-    for asset in SETUP {
-        router = router.route(asset.path, asset.route());
-    }
-    let rooms = Rooms { setup, questions: Questions::default() };
-    router.with_state(Arc::new(rooms)).layer(middleware::from_fn_with_state(gate, gate::check))
+    served(answers, SETUP, Rooms { setup, questions: Questions::default() }, gate)
 }
 
 /// Refuses who does not send the token, before anything of the request is read.
