@@ -7,8 +7,7 @@ use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::document;
-use crate::engine::with_remedy;
+use crate::engine::scenario_under;
 use crate::error::BadInput;
 use crate::watch::watched;
 
@@ -24,10 +23,7 @@ pub(crate) fn air<'py>(
     from_s: Option<f64>,
     seconds: f64,
 ) -> PyResult<(f64, f64, Vec<String>, Bound<'py, PyDict>)> {
-    let mut scenario = document::scenario(&document::parse(document)?)?;
-    if let Some(name) = remedy_name {
-        scenario = with_remedy(&scenario, name)?;
-    }
+    let mut scenario = scenario_under(document, remedy_name)?;
     let nodes = scenario.node_names().collect();
     let stations = scenario.stations.len();
     let run = &mut scenario.run;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use serde_json::{Map, Value};
 use toml::de::{DeTable, DeValue};
 
-use crate::error::BadInput;
+use crate::error::{BadInput, json};
 
 /// What messages call a document that came from no file.
 const NO_FILE: &str = "scenario";
@@ -30,8 +30,7 @@ pub(crate) fn write_toml(document: &str) -> PyResult<String> {
 /// Checks a document; the scenario that engines run comes back as JSON, defaults filled in and groups expanded.
 #[pyfunction]
 pub(crate) fn check(document: &str) -> PyResult<String> {
-    let scenario = scenario(&parse(document)?)?;
-    serde_json::to_string(&scenario).map_err(|error| BadInput::new(NO_FILE, error.to_string(), "report this").into())
+    json(NO_FILE, serde_json::to_string(&scenario(&parse(document)?)?))
 }
 
 /// The document with `value` (JSON) at `path`, not checked.

@@ -31,20 +31,11 @@ impl Engine {
         match engine {
             "sim" => Ok(Engine::Sim),
             "model" => {
-                let named = |name: &str| {
-                    Model::named(name).map_err(|_| {
-                        let known: Vec<_> = MODELS.iter().map(|model| model.name).collect();
-                        let fix = format!("use one of: {}", known.join(", "));
-                        BadInput::new("model", format!("there is no model called {name:?}"), fix)
-                    })
-                };
+                let unknown = |name| BadInput::unknown("model", name, MODELS.iter().map(|model| model.name));
+                let named = |name| Model::named(name).map_err(|_| unknown(name));
                 Ok(Engine::Model(model.map(named).transpose()?))
             }
-            other => Err(BadInput::new(
-                "engine",
-                format!("there is no engine called {other:?}"),
-                "use one of: sim, model, testbed",
-            )),
+            other => Err(BadInput::unknown("engine", other, ["sim", "model", "testbed"])),
         }
     }
 
@@ -94,18 +85,17 @@ fn simulated(replicas: u32) -> Provenance {
 
 /// The remedy called `name`.
 pub(crate) fn remedy(name: &str) -> Result<&'static Remedy, BadInput> {
-    Remedy::named(name).ok_or_else(|| {
-        let known: Vec<&str> = REMEDIES.iter().map(|remedy| remedy.name).collect();
-        let fix = format!("use one of: {}", known.join(", "));
-        BadInput::new("remedy", format!("there is no remedy called {name:?}"), fix)
-    })
+    let known = || REMEDIES.iter().map(|remedy| remedy.name);
+    Remedy::named(name).ok_or_else(|| BadInput::unknown("remedy", name, known()))
 }
 
-/// `scenario` under the remedy called `name`.
-pub(crate) fn with_remedy(scenario: &Scenario, name: &str) -> Result<Scenario, BadInput> {
+/// The scenario of a document, under the remedy that is named.
+pub(crate) fn scenario_under(document: &str, remedy_name: Option<&str>) -> Result<Scenario, BadInput> {
+    let scenario = document::scenario(&document::parse(document)?)?;
+    let Some(name) = remedy_name else { return Ok(scenario) };
     let remedy = remedy(name)?;
-    one_access_point(scenario)?;
-    Ok(remedy.applied(scenario))
+    one_access_point(&scenario)?;
+    Ok(remedy.applied(&scenario))
 }
 
 /// Remedies change one access point.
@@ -146,10 +136,7 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Report> {
     let engine = Engine::named(engine, model)?;
-    let mut scenario = document::scenario(&document::parse(document)?)?;
-    if let Some(name) = remedy_name {
-        scenario = with_remedy(&scenario, name)?;
-    }
+    let scenario = scenario_under(document, remedy_name)?;
     let effort = Effort { until_ci_percent: until_ci, max_replicas };
     let work = move |watch: Watch| match engine {
         Engine::Model(_) => engine.report(&scenario).map(Report::without_transfers),

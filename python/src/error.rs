@@ -19,6 +19,13 @@ impl BadInput {
         BadInput { place: place.into(), problem: problem.into(), fix: fix.into() }
     }
 
+    /// What is called `name` is none of `known`.
+    pub(crate) fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let known: Vec<_> = known.into_iter().collect();
+        let fix = format!("use one of: {}", known.join(", "));
+        BadInput::new(what, format!("there is no {what} called {name:?}"), fix)
+    }
+
     /// A mistake in a file: the error already knows line and column.
     pub(crate) fn in_file(error: &ScenarioError) -> Self {
         match error {
@@ -42,6 +49,11 @@ impl BadInput {
         };
         BadInput::new(place, error.to_string(), fix)
     }
+}
+
+/// The JSON of what `place` is called.
+pub(crate) fn json(place: &str, text: serde_json::Result<String>) -> PyResult<String> {
+    Ok(text.map_err(|error| BadInput::new(place, error.to_string(), "report this"))?)
 }
 
 static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();

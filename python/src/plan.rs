@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::document;
 use crate::engine::threads;
-use crate::error::BadInput;
+use crate::error::{BadInput, json};
 use crate::watch::watched;
 
 /// Plans for a document; the plan as JSON (schema `fairair.plan/2`). `progress` is called with what is done
@@ -52,12 +52,8 @@ pub(crate) fn run_plan(
         plan(&scenario, &required, &pool, watch).map_err(|(problem, fix)| BadInput::new("goals", problem, fix))
     };
     let found = watched(py, progress, work)??;
-    let text = found.map(|plan| serde_json::to_string(&plan));
-    match text {
-        Some(Ok(text)) => Ok(text),
-        Some(Err(error)) => Err(BadInput::new("plan", error.to_string(), "report this").into()),
-        None => Err(BadInput::new("plan", "it was interrupted", "ask again").into()),
-    }
+    let plan = found.ok_or_else(|| BadInput::new("plan", "it was interrupted", "ask again"))?;
+    json("plan", serde_json::to_string(&plan))
 }
 
 fn wanted(goals: &[String], max_delay: Option<&str>) -> Result<Vec<Goal>, BadInput> {

@@ -1,15 +1,15 @@
 //! A report in Python: whole as JSON, its tables as columns.
 
 use fairair_core::metrics::quantity::{BOX, CELL, DROPS, FLOW, QUEUE, STATION};
-use fairair_core::metrics::{self, ByClass, CellQuantity, FlowReport, Transport};
-use fairair_core::packet::Direction;
+use fairair_core::metrics::{self, ByClass, CellQuantity};
+use fairair_core::units::word;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::batch;
 use crate::columns::{ci95, estimates, mean};
-use crate::error::BadInput;
+use crate::error::{BadInput, json};
 
 /// What an engine answered.
 #[pyclass(frozen, module = "fairair._native")]
@@ -50,8 +50,7 @@ impl Report {
 
     /// The report as JSON, in the schema of docs/results.md.
     fn json(&self) -> PyResult<String> {
-        Ok(serde_json::to_string(&self.report)
-            .map_err(|error| BadInput::new("result", error.to_string(), "report this"))?)
+        json("result", serde_json::to_string(&self.report))
     }
 
     /// What a sweep keeps of this report, as the columns of `Batch.take` with one row, `point`.
@@ -82,15 +81,9 @@ impl Report {
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let rows = &self.report.flows;
         let table = PyDict::new(py);
-        let direction = |row: &FlowReport| if row.direction == Direction::Up { "up" } else { "down" };
-        let transport = |row: &FlowReport| match row.transport {
-            Transport::Tcp => "tcp",
-            Transport::Quic => "quic",
-            Transport::Udp => "udp",
-        };
         table.set_item("station", rows.iter().map(|row| row.station.as_str()).collect::<Vec<_>>())?;
-        table.set_item("direction", rows.iter().map(direction).collect::<Vec<_>>())?;
-        table.set_item("transport", rows.iter().map(transport).collect::<Vec<_>>())?;
+        table.set_item("direction", rows.iter().map(|row| word(&row.direction)).collect::<Vec<_>>())?;
+        table.set_item("transport", rows.iter().map(|row| word(&row.transport)).collect::<Vec<_>>())?;
         estimates(&table, FLOW, rows.iter())?;
         Ok(table)
     }
