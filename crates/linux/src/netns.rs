@@ -82,10 +82,10 @@ impl Namespace {
     ///
     /// # Errors
     /// Names the parameter that could not be written.
-    pub fn sysctl(&self, parameters: &[(&str, String)]) -> io::Result<()> {
+    pub fn sysctl(&self, parameters: &[(impl AsRef<Path> + Sync, impl AsRef<str> + Sync)]) -> io::Result<()> {
         self.enter(|| {
             for (key, value) in parameters {
-                let path = Path::new("/proc/sys").join(key);
+                let (path, value) = (Path::new("/proc/sys").join(key), value.as_ref());
                 fs::write(&path, value)
                     .map_err(|error| io::Error::new(error.kind(), format!("{} = {value}: {error}", path.display())))?;
             }

@@ -4,19 +4,11 @@ use std::io;
 
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// What was granted to a thread that has to keep time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Granted {
-    /// SCHED_FIFO.
-    pub realtime: bool,
-    /// No page of the process is ever swapped.
-    pub locked: bool,
-}
-
-/// Asks for SCHED_FIFO at `priority` (1 to 99) for this thread, and locks the process's memory.
-pub fn keep_time(priority: i32) -> Granted {
-    let locked = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).is_ok();
-    Granted { realtime: fifo(priority).is_ok(), locked }
+/// Asks for SCHED_FIFO at `priority` (1 to 99) for this thread, and locks the process's memory, so that no page of it is ever swapped. Whether
+/// the priority was granted.
+pub fn keep_time(priority: i32) -> bool {
+    let _ = mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE);
+    fifo(priority).is_ok()
 }
 
 /// Whether this thread may have SCHED_FIFO; it has it from now on.

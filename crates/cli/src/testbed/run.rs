@@ -9,7 +9,7 @@ use fairair_core::metrics::{
     Estimate, ProbeTrips, Provenance, Report, RoundTrips, TestbedLosses, TestbedMinute, TestbedSection, mean,
 };
 use fairair_core::scenario::Scenario;
-use fairair_core::units::Duration;
+use fairair_core::units::{Duration, word};
 use fairair_linux::emulate::{self, Options, Outcome, TcpStack, Uplink};
 use fairair_sim::Counter;
 
@@ -113,8 +113,8 @@ fn section(scenario: &Scenario, options: Options, outcomes: &[Outcome]) -> Testb
     let pinged = if options.ping.is_some() { scenario.stations.as_slice() } else { &[] };
     TestbedSection {
         kernel: fairair_linux::kernel(),
-        stack: options.stack.name().to_owned(),
-        uplink: options.uplink.name().to_owned(),
+        stack: word(&options.stack),
+        uplink: word(&options.uplink),
         realtime: outcomes.iter().all(|outcome| outcome.realtime),
         on_time: p99.is_none_or(|late| late <= LATENESS_BOUND),
         lateness_bound_s: seconds(LATENESS_BOUND),

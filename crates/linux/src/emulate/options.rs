@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 
 use fairair_core::units::Duration;
+use serde::Serialize;
 
 /// What becomes of a station's frames before the radio takes them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Uplink {
     /// The station's queue of the scenario takes them as they come: the whole window waits there, as in the papers' time.
     #[default]
@@ -15,23 +17,14 @@ pub enum Uplink {
 }
 
 /// Whose TCP the hosts speak.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TcpStack {
     /// As the kernel has it; congestion control, segment size and window are the scenario's.
     #[default]
     Linux,
     /// As near to the scenario's `[tcp]` as the kernel can be told.
     Scenario,
-}
-
-impl TcpStack {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TcpStack::Linux => "linux",
-            TcpStack::Scenario => "scenario",
-        }
-    }
 }
 
 /// How a testbed is built.
@@ -49,25 +42,12 @@ pub struct Options {
     pub live_box: Option<&'static [OsString]>,
 }
 
-impl Uplink {
-    /// Its name on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Uplink::Deep => "deep",
-            Uplink::Driver => "driver",
-        }
-    }
-}
-
 /// Frames in the ring of [`Uplink::Driver`].
 const RING: usize = 4;
 
 impl Options {
     /// Frames that a station's driver holds at most; `None`: as many as come.
-    pub(super) const fn ring(self) -> Option<usize> {
-        match self.uplink {
-            Uplink::Deep => None,
-            Uplink::Driver => Some(RING),
-        }
+    pub(super) fn ring(self) -> Option<usize> {
+        (self.uplink == Uplink::Driver).then_some(RING)
     }
 }

@@ -69,7 +69,7 @@ impl Claim {
         fs::create_dir_all(DIRECTORY)?;
         let pid = std::process::id();
         for number in 0_u32.. {
-            let id = format!("{pid:x}{}", suffix(number));
+            let id = if number == 0 { format!("{pid:x}") } else { format!("{pid:x}x{number:x}") };
             let path = Path::new(DIRECTORY).join(format!("{id}.json"));
             let file = match File::options().write(true).create_new(true).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
@@ -107,11 +107,6 @@ impl Drop for Claim {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
     }
-}
-
-/// Letters for a number, none for zero: `b`, `c`, ...
-fn suffix(number: u32) -> String {
-    if number == 0 { String::new() } else { format!("x{number:x}") }
 }
 
 /// The testbeds that stand, by process and id.

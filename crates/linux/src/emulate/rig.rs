@@ -104,7 +104,7 @@ impl Rig {
             up6 = addr::UPSTREAM6,
             route = stack::route(scenario, options),
         ))?;
-        gateway.sysctl(&[("net/ipv4/ip_forward", "1".into()), ("net/ipv6/conf/all/forwarding", "1".into())])?;
+        gateway.sysctl(&[("net/ipv4/ip_forward", "1"), ("net/ipv6/conf/all/forwarding", "1")])?;
         let mut lines = format!(
             "link set lo up\nlink set lan {up}\nlink set wlan {up}\naddress add {up4}/24 dev lan\n\
              address add {up6}/64 dev lan nodad\naddress add {gw}/24 dev wlan\naddress add {gw6}/64 dev wlan nodad\n",
@@ -217,14 +217,9 @@ fn station_lines(scenario: &Scenario, options: Options, index: usize, up: &str) 
 
 /// No frame that no one asked for: router solicitations, duplicate address detection.
 pub(super) fn quiet(namespace: &Namespace) -> Result<(), TestbedError> {
-    let mut parameters = Vec::new();
-    for which in ["all", "default"] {
-        parameters.push((format!("net/ipv6/conf/{which}/accept_ra"), "0".to_owned()));
-        parameters.push((format!("net/ipv6/conf/{which}/accept_dad"), "0".to_owned()));
-        parameters.push((format!("net/ipv6/conf/{which}/router_solicitations"), "0".to_owned()));
-    }
-    let parameters: Vec<(&str, String)> = parameters.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
-    Ok(namespace.sysctl(&parameters)?)
+    let keys = ["accept_ra", "accept_dad", "router_solicitations"];
+    let of = |which| keys.map(|key| (format!("net/ipv6/conf/{which}/{key}"), "0"));
+    Ok(namespace.sysctl(&[of("all"), of("default")].concat())?)
 }
 
 /// The column "transmit drop" of /proc/net/dev.

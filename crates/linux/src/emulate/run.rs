@@ -161,7 +161,7 @@ fn emulate(
     stop: &AtomicBool,
     listeners: &Listeners,
 ) -> std::io::Result<Outcome> {
-    let granted = realtime::keep_time(PRIORITY);
+    let realtime = realtime::keep_time(PRIORITY);
     let shaped_elsewhere = options.live_box.map(|_| Scenario { enforce: None, ..scenario.clone() });
     let mut cell = Emulation::new(shaped_elsewhere.as_ref().unwrap_or(scenario), seed);
     let taps = rig.taps(options);
@@ -174,7 +174,7 @@ fn emulate(
         hand_over,
         uncarried,
         overruns: 0,
-        realtime: granted.realtime,
+        realtime,
         pings: Vec::new(),
         probes: Pings::default(),
         findings: Vec::new(),

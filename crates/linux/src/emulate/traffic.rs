@@ -36,18 +36,22 @@ pub(super) struct TrafficPrograms<'a> {
     directory: tempfile::TempDir,
     servers: Vec<Child>,
     /// By flow.
-    clients: Vec<Option<Child>>,
-    /// By flow; `None` where iperf3 does it.
-    files: Vec<Option<FileFlow>>,
-    /// By flow; `None` where another does it.
-    datagrams: Vec<Option<DatagramFlow>>,
+    senders: Vec<Sender>,
     refills: Vec<Arc<Refill>>,
-    /// By flow: what tells the sender of files that one has ended, until it starts.
-    finished: Vec<Option<Receiver<()>>>,
     /// By station; empty when nobody pings.
     pings: Vec<Child>,
     /// Replies to pings before this one are the warm-up's.
     first_ping: u64,
+}
+
+/// What sends the data of a flow.
+enum Sender {
+    /// iperf3, once it has started and until it is stopped.
+    Program(Option<Child>),
+    /// Files, and what tells of the end of one, until the sender starts.
+    Files(FileFlow, Option<Receiver<()>>),
+    /// A paced upload.
+    Datagrams(DatagramFlow),
 }
 
 /// What ping measured of a station after the warm-up.
@@ -74,36 +78,30 @@ impl<'a> TrafficPrograms<'a> {
             seed,
             directory: tempfile::tempdir()?,
             servers: Vec::new(),
-            clients: (0..scenario.flow_count()).map(|_| None).collect(),
-            files: Vec::new(),
-            datagrams: Vec::new(),
+            senders: Vec::new(),
             refills: Vec::new(),
-            finished: finished.into_iter().map(Some).collect(),
             pings: Vec::new(),
             first_ping: 0,
         };
-        for (id, (station, flow)) in scenario.flows().enumerate() {
+        for (id, ((station, flow), finished)) in scenario.flows().zip(finished).enumerate() {
             let (_, receiver) = programs.ends(station, flow);
             let port = addr::port(id);
-            let files = matches!(flow.traffic, Traffic::Files { .. });
-            programs.files.push(files.then(|| FileFlow::listen(receiver, port)).transpose()?);
-            // A driver makes a greedy sender wait by itself.
-            let paced = uplink == Uplink::Deep && is_greedy_upload(flow);
-            programs.datagrams.push(None);
-            if paced {
+            let sender = if matches!(flow.traffic, Traffic::Files { .. }) {
+                Sender::Files(FileFlow::listen(receiver, port)?, Some(finished))
+            } else if uplink == Uplink::Deep && is_greedy_upload(flow) {
+                // A driver makes a greedy sender wait by itself.
                 let sends = &scenario.stations[station];
                 let greedy = sends.flows.iter().filter(|flow| is_greedy_upload(flow)).count();
                 let refill = Arc::new(Refill::new(station, greedy, sends.greedy_fill()));
                 programs.refills.push(Arc::clone(&refill));
-                programs.datagrams[id] = Some(DatagramFlow::listen(receiver, port, refill)?);
-            }
-            if files || paced {
-                continue;
-            }
-            let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
-            server.args(["--server", "--one-off", "--port", &addr::port(id).to_string()]);
-            let child = server.spawn().map_err(|error| missing("iperf3", error))?;
-            programs.servers.push(child);
+                Sender::Datagrams(DatagramFlow::listen(receiver, port, refill)?)
+            } else {
+                let mut server = programs.program("iperf3", receiver, &format!("server-{id}"))?;
+                server.args(["--server", "--one-off", "--port", &port.to_string()]);
+                programs.servers.push(server.spawn().map_err(|error| missing("iperf3", error))?);
+                Sender::Program(None)
+            };
+            programs.senders.push(sender);
         }
         programs.wait_for_servers()?;
         Ok(programs)
@@ -137,7 +135,9 @@ impl<'a> TrafficPrograms<'a> {
         loop {
             let mut missing = None;
             for (id, (station, flow)) in self.scenario.flows().enumerate() {
-                if self.datagrams[id].is_none() && !listens(self.ends(station, flow).1, addr::port(id))? {
+                if !matches!(self.senders[id], Sender::Datagrams(_))
+                    && !listens(self.ends(station, flow).1, addr::port(id))?
+                {
                     missing = Some(id);
                     break;
                 }
@@ -185,14 +185,18 @@ impl<'a> TrafficPrograms<'a> {
             Direction::Up => addr::HOST,
             Direction::Down => addr::station(station),
         };
-        if let (Some(files), Some(finished)) = (&mut self.files[id], self.finished[id].take()) {
-            let rng = Rng::fork(self.seed, &format!("files/{id}"));
-            files.start(sender, (to, addr::port(id)).into(), flow, rng, finished)?;
-            return Ok(());
-        }
-        if let (Some(datagrams), Traffic::UdpGreedy { payload }) = (&mut self.datagrams[id], flow.traffic) {
-            datagrams.start(sender, (to, addr::port(id)).into(), payload.0 as usize)?;
-            return Ok(());
+        let target = (to, addr::port(id)).into();
+        match &mut self.senders[id] {
+            Sender::Files(files, finished) => {
+                let Some(finished) = finished.take() else { return Ok(()) };
+                let rng = Rng::fork(self.seed, &format!("files/{id}"));
+                return Ok(files.start(sender, target, flow, rng, finished)?);
+            }
+            Sender::Datagrams(datagrams) => {
+                let Traffic::UdpGreedy { payload } = flow.traffic else { return Ok(()) };
+                return Ok(datagrams.start(sender, target, payload.0 as usize)?);
+            }
+            Sender::Program(_) => {}
         }
         let mut client = self.program("iperf3", sender, &format!("client-{id}"))?;
         client.args(["--client", &to.to_string(), "--port", &addr::port(id).to_string(), "--json", "--interval", "0"]);
@@ -214,36 +218,39 @@ impl<'a> TrafficPrograms<'a> {
                 client.args(["--udp", "--length", &payload.0.to_string(), "--bitrate", &rate.to_string()]);
             }
         }
-        self.clients[id] = Some(client.spawn().map_err(|error| missing("iperf3", error))?);
+        self.senders[id] = Sender::Program(Some(client.spawn().map_err(|error| missing("iperf3", error))?));
         Ok(())
     }
 
     /// Stops the sender of a flow: it sends nothing new.
     pub(super) fn stop(&mut self, id: usize) {
-        if let Some(child) = &mut self.clients[id] {
-            end(child, Signal::SIGKILL);
-        }
-        self.clients[id] = None;
-        if let Some(files) = &self.files[id] {
-            files.stop();
-        }
-        if let Some(datagrams) = &self.datagrams[id] {
-            datagrams.stop();
+        match &mut self.senders[id] {
+            Sender::Program(child) => {
+                if let Some(mut child) = child.take() {
+                    end(&mut child, Signal::SIGKILL);
+                }
+            }
+            Sender::Files(files, _) => files.stop(),
+            Sender::Datagrams(datagrams) => datagrams.stop(),
         }
     }
 
     /// A sender that ended although nobody stopped it.
     pub(super) fn ended_early(&mut self) -> Option<TestbedError> {
-        for flow in 0..self.files.len() {
-            let failed = self.files[flow].as_mut().and_then(FileFlow::failure);
-            if let Some(message) = failed.or_else(|| self.datagrams[flow].as_mut()?.failure()) {
-                return Some(TestbedError::Traffic { flow, message });
-            }
-        }
-        let ended =
-            |child: &mut Option<Child>| child.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
-        let flow = self.clients.iter_mut().position(ended)?;
-        Some(TestbedError::Traffic { flow, message: self.said(&format!("client-{flow}")) })
+        let failed = |(flow, sender): (usize, &mut Sender)| {
+            let message = match sender {
+                Sender::Files(files, _) => Some(files.failure()?),
+                Sender::Datagrams(datagrams) => Some(datagrams.failure()?),
+                Sender::Program(child) => {
+                    let has_ended = !matches!(child.as_mut()?.try_wait(), Ok(None));
+                    has_ended.then_some(None)?
+                }
+            };
+            Some((flow, message))
+        };
+        let (flow, message) = self.senders.iter_mut().enumerate().find_map(failed)?;
+        let message = message.unwrap_or_else(|| self.said(&format!("client-{flow}")));
+        Some(TestbedError::Traffic { flow, message })
     }
 
     /// What a program printed, in one line.
@@ -260,7 +267,10 @@ impl<'a> TrafficPrograms<'a> {
 
 impl Drop for TrafficPrograms<'_> {
     fn drop(&mut self) {
-        for child in self.clients.iter_mut().flatten().chain(&mut self.servers).chain(&mut self.pings) {
+        for flow in 0..self.senders.len() {
+            self.stop(flow);
+        }
+        for child in self.servers.iter_mut().chain(&mut self.pings) {
             end(child, Signal::SIGKILL);
         }
     }
