@@ -3,6 +3,7 @@
 mod remarks;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::{fs, io};
@@ -11,8 +12,8 @@ use fairair_core::units::plural;
 
 use super::config::{Config, Mode};
 use super::datapath::{
-    Engine, HYSTERESIS, Layout, Link, Outlook, PARAMETER, PREFERENCES, Preview, Tools, link_named, links, neighbours,
-    stage_preferences,
+    Engine, HYSTERESIS, Layout, Link, Outlook, PARAMETER, PREFERENCES, Preview, link_named, links, neighbours,
+    stage_preferences, tools,
 };
 use super::discovery::{Discovery as _, Neighbours};
 use super::error::{BATCHES, VsbError};
@@ -42,18 +43,18 @@ pub struct Preflight {
 pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     let config = Config::load(path)?;
     let mut preflight = Preflight { is_good: true, ..Preflight::default() };
-    preflight.say("ok", &format!("{} is a good configuration", path.display()));
+    preflight.ok(format!("{} is a good configuration", path.display()));
     let mtu = mtu(&config);
     let links = links().unwrap_or_default();
-    for name in config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface)) {
+    for name in config.interfaces() {
         match links.iter().find(|link| link.name == *name) {
-            None => preflight.say("FAIL", &format!("there is no interface {name}")),
-            Some(link) if !link.is_up => preflight.say("note", &format!("{name} is down")),
-            Some(link) => preflight.say("ok", &format!("{name} is up, MTU {}", link.mtu)),
+            None => preflight.fail(format!("there is no interface {name}")),
+            Some(link) if !link.is_up => preflight.note(format!("{name} is down")),
+            Some(link) => preflight.ok(format!("{name} is up, MTU {}", link.mtu)),
         }
     }
     for fault in bridge_faults(&config, &links) {
-        preflight.say("FAIL", &fault);
+        preflight.fail(fault);
     }
     placeless(&mut preflight, &config);
     // A box without `ip` is told below.
@@ -68,28 +69,27 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)
     {
-        preflight.say("note", &remark);
+        preflight.note(remark);
     }
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));
     for interface in layout.interfaces() {
-        match Tools.dump(interface) {
-            Ok(dump) if others(&dump.filters) => preflight.say(
-                "note",
-                &format!("{interface} has tc filters; those that end with `ok` or `drop` keep their packets from being shaped"),
-            ),
+        match tools::dump(interface) {
+            Ok(dump) if others(&dump.filters) => preflight.note(format!(
+                "{interface} has tc filters; those that end with `ok` or `drop` keep their packets from being shaped"
+            )),
             Ok(_) => {}
-            Err(error) => preflight.say("FAIL", &error.to_string()),
+            Err(error) => preflight.fail(error),
         }
     }
     let directory = site.config().state.clone();
     let Some(preview) = preflight.preview(path, &directory, &layout) else { return Ok(preflight) };
     batches(&mut preflight, &layout);
-    if let Err(error) = Tools.nft_check(&preview.whole_nft) {
-        preflight.say("FAIL", &error.to_string());
+    if let Err(error) = tools::nft_check(&preview.whole_nft) {
+        preflight.fail(error);
     } else {
-        preflight.say("ok", "nftables accepts the rules");
+        preflight.ok("nftables accepts the rules");
     }
     preflight.commands.clone_from(&preview.commands);
     // Also those that are redirected now and then no longer.
@@ -100,10 +100,10 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     interfaces.dedup();
     match differences(&preview, &interfaces) {
         Ok(changes) => {
-            preflight.say("ok", "the kernel took all of it in an empty network namespace");
+            preflight.ok("the kernel took all of it in an empty network namespace");
             preflight.changes = changes;
         }
-        Err(error) => preflight.say("FAIL", &format!("rehearsal in an empty network namespace: {error}")),
+        Err(error) => preflight.fail(format!("rehearsal in an empty network namespace: {error}")),
     }
     Ok(preflight)
 }
@@ -114,19 +114,15 @@ fn batches(preflight: &mut Preflight, layout: &Layout) {
         return;
     }
     match HYSTERESIS.outlook() {
-        Ok(Outlook::Set) if !all_may_read(PARAMETER) => preflight.say(
-            "note",
-            &format!("{PARAMETER} is set, as batches need it, but only root may read it: the unit's daemon needs `chmod a+r` of it"),
-        ),
-        Ok(Outlook::Set) => preflight.say("ok", &format!("{PARAMETER} is set, as batches need it")),
-        Ok(Outlook::Settable | Outlook::NotLoaded) => preflight.say(
-            "note",
-            &format!(
-                "`run` as root sets {PARAMETER} to 1 for batches: for all HTBs of this machine, until the box stops. The unit's daemon may \
-                 not: docs/vsb.md has a drop-in"
-            ),
-        ),
-        Err(error) => preflight.say("FAIL", &format!("{error}. Remedy: {BATCHES}")),
+        Ok(Outlook::Set) if !all_may_read(PARAMETER) => preflight.note(format!(
+            "{PARAMETER} is set, as batches need it, but only root may read it: the unit's daemon needs `chmod a+r` of it"
+        )),
+        Ok(Outlook::Set) => preflight.ok(format!("{PARAMETER} is set, as batches need it")),
+        Ok(Outlook::Settable | Outlook::NotLoaded) => preflight.note(format!(
+            "`run` as root sets {PARAMETER} to 1 for batches: for all HTBs of this machine, until the box stops. The unit's daemon may \
+             not: docs/vsb.md has a drop-in"
+        )),
+        Err(error) => preflight.fail(format!("{error}. Remedy: {BATCHES}")),
     }
 }
 
@@ -137,8 +133,7 @@ fn all_may_read(file: &str) -> bool {
 /// What keeps the box from shaping: in bridged mode interfaces that are ports of no bridge, or of several, and in routed mode ports of a
 /// bridge. `check` lists missing interfaces on lines of their own.
 pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
-    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
-    let ports: Vec<_> = names.filter_map(|name| links.iter().find(|link| link.name == *name)).collect();
+    let ports: Vec<_> = config.interfaces().filter_map(|name| links.iter().find(|link| link.name == *name)).collect();
     let bridge_of = |port: &Link| links.iter().find(|link| link.is_bridge && Some(link.index) == port.master);
     if config.mode == Mode::Routed {
         let fault = |(port, bridge): (&Link, &Link)| {
@@ -179,15 +174,12 @@ fn placeless(preflight: &mut Preflight, config: &Config) {
         let here = config.aps.iter().filter(|ap| ap.interface == *interface && ap.prefixes.is_empty());
         let names: Vec<_> = here.map(|ap| ap.name.as_str()).collect();
         if names.len() > 1 && config.mode == Mode::Routed {
-            preflight.say(
-                "note",
-                &format!(
-                    "{} share {interface} without prefixes: stations behind a router there cannot be told apart by AP, and share \
-                     the newcomers' class of {}; give these APs `prefixes`",
-                    names.join(" and "),
-                    names[0]
-                ),
-            );
+            preflight.note(format!(
+                "{} share {interface} without prefixes: stations behind a router there cannot be told apart by AP, and share \
+                 the newcomers' class of {}; give these APs `prefixes`",
+                names.join(" and "),
+                names[0]
+            ));
         }
     }
 }
@@ -212,20 +204,25 @@ fn see(preflight: &mut Preflight, site: &mut Site, interfaces: &BTreeMap<u32, St
     }
     let seen = neighbours().map_or(0, |table| table.len());
     let found = site.stations().len() - named;
-    preflight.say(
-        "ok",
-        &format!("{} named, {found} more found among {}", plural(named, "station"), plural(seen, "neighbour")),
-    );
+    preflight.ok(format!("{} named, {found} more found among {}", plural(named, "station"), plural(seen, "neighbour")));
     let without_address = site.stations().iter().filter(|station| station.addresses.is_empty()).count();
     if without_address > 0 && site.config().mode == Mode::Routed {
-        preflight.say("note", &format!("{} without an address yet", plural(without_address, "station")));
+        preflight.note(format!("{} without an address yet", plural(without_address, "station")));
     }
 }
 
 impl Preflight {
-    fn say(&mut self, kind: &str, what: &str) {
-        self.is_good &= kind != "FAIL";
-        self.findings.push(format!("{kind:4} {what}"));
+    fn ok(&mut self, what: impl Display) {
+        self.findings.push(format!("ok   {what}"));
+    }
+
+    fn note(&mut self, what: impl Display) {
+        self.findings.push(format!("note {what}"));
+    }
+
+    fn fail(&mut self, what: impl Display) {
+        self.findings.push(format!("FAIL {what}"));
+        self.is_good = false;
     }
 
     /// What would be done: by the daemon's own reckoning if one runs, else from nothing. `None`: a daemon would refuse.
@@ -233,35 +230,29 @@ impl Preflight {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         match ask(directory, Ask::Preview(text)) {
             Ok(Ok(Answer::Preview(preview))) => {
-                self.say("ok", "a daemon runs: this is what `reload` with this configuration would change");
+                self.ok("a daemon runs: this is what `reload` with this configuration would change");
                 return Some(preview);
             }
-            Ok(Ok(_)) => self.say("FAIL", "the daemon that runs is of another version"),
-            Ok(Err(told)) => self.say("FAIL", &format!("a daemon runs, and would refuse to reload: {told}")),
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.say(
-                "FAIL",
-                &format!(
-                    "may not ask the daemon at {}: {error}. Run this as root or as the daemon's user",
-                    directory.display()
-                ),
-            ),
+            Ok(Ok(_)) => self.fail("the daemon that runs is of another version"),
+            Ok(Err(told)) => self.fail(format!("a daemon runs, and would refuse to reload: {told}")),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.fail(format!(
+                "may not ask the daemon at {}: {error}. Run this as root or as the daemon's user",
+                directory.display()
+            )),
             Err(_) => match Engine::is_present() {
-                Ok(true) if matches!(Lock::take(), Ok(None)) => self.say(
-                    "FAIL",
-                    &format!(
-                        "a daemon runs here, and none answers in {}: `state` is another one in its configuration, and `run` would refuse",
-                        directory.display()
-                    ),
-                ),
+                Ok(true) if matches!(Lock::take(), Ok(None)) => self.fail(format!(
+                    "a daemon runs here, and none answers in {}: `state` is another one in its configuration, and `run` would refuse",
+                    directory.display()
+                )),
                 Ok(true) => {
-                    self.say("note", "a datapath of ours is there, but no daemon answers: `run` would replace it");
+                    self.note("a datapath of ours is there, but no daemon answers: `run` would replace it");
                     return Some(Preview::new(None, layout));
                 }
                 Ok(false) => {
-                    self.say("ok", "nothing of ours is in the kernel yet");
+                    self.ok("nothing of ours is in the kernel yet");
                     return Some(Preview::new(None, layout));
                 }
-                Err(error) => self.say("FAIL", &error.to_string()),
+                Err(error) => self.fail(error),
             },
         }
         None
@@ -270,9 +261,8 @@ impl Preflight {
 
 /// The largest of the interfaces' MTUs.
 pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
-    let names = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface));
     let mut largest = 1500;
-    for name in names {
+    for name in config.interfaces() {
         let link = link_named(name).map_err(|_| VsbError::NoInterface(name.clone()))?;
         largest = largest.max(link.mtu);
     }

@@ -12,7 +12,7 @@ use similar::TextDiff;
 use thiserror::Error;
 
 use super::config::Mode;
-use super::datapath::{DatapathError, IFB, INNER, Preview, Tools, stage};
+use super::datapath::{DatapathError, IFB, INNER, Preview, stage, tools};
 
 /// Why a change could not be tried.
 #[derive(Debug, Error)]
@@ -60,37 +60,35 @@ pub(super) fn differences(preview: &Preview, interfaces: &[String]) -> Result<St
 
 /// Everything that the engine does at a start, in this thread's namespace.
 fn perform(preview: &Preview) -> Result<(), DatapathError> {
-    let tools = Tools;
     for device in &preview.devices {
-        tools.add_ifb(device)?;
+        tools::add_ifb(device)?;
     }
-    tools.tc(&preview.whole_tc)?;
+    tools::tc(&preview.whole_tc)?;
     for interface in &preview.interfaces {
-        tools.add_stand_in(interface)?;
-        tools.add_clsact(interface)?;
+        tools::add_stand_in(interface)?;
+        tools::add_clsact(interface)?;
     }
-    tools.tc(&preview.whole_redirects)?;
-    tools.nft(&preview.whole_nft)
+    tools::tc(&preview.whole_redirects)?;
+    tools::nft(&preview.whole_nft)
 }
 
 /// All that is ours in this thread's namespace, by title, without what counts or is numbered by chance.
 fn picture(mode: Mode, devices: &[String], interfaces: &[String]) -> Result<Vec<(String, String)>, DatapathError> {
-    let tools = Tools;
     let mut parts = Vec::new();
     for device in devices {
-        let shown = tools.classes(device)?;
+        let shown = tools::classes(device)?;
         let shown = if device == IFB { plain(&shown) } else { shown };
         parts.push((format!("tc {device}"), lines(shown.lines().map(classes))));
     }
     for interface in interfaces {
-        let Ok(shown) = tools.redirects(interface) else {
+        let Ok(shown) = tools::redirects(interface) else {
             parts.push((format!("tc {interface}"), String::new()));
             continue;
         };
         parts.push((format!("tc {interface}"), shown.lines().map(|line| filters(line) + "\n").collect()));
     }
     let family = if mode == Mode::Routed { "inet" } else { "bridge" };
-    parts.push(("nft".to_owned(), table(&tools.stateless(family)?.unwrap_or_default())));
+    parts.push(("nft".to_owned(), table(&tools::table(family, &["-s"])?.unwrap_or_default())));
     Ok(parts)
 }
 

@@ -65,6 +65,11 @@ pub(crate) const MOST_APS: usize = 255;
 const EXAMPLE: &str = "[[ap]] with name = \"ap1\", interface = \"eth1\" and capacity = \"5 Mbit/s\"";
 
 impl Config {
+    /// Names of the interfaces that are shaped: the uplinks, then each AP's.
+    pub(in crate::enforce) fn interfaces(&self) -> impl Iterator<Item = &String> {
+        self.uplinks.iter().chain(self.aps.iter().map(|ap| &ap.interface))
+    }
+
     /// Reads the configuration in the file at `path`.
     ///
     /// # Errors

@@ -357,7 +357,7 @@ impl Daemon {
         let links = links().map_err(|reason| VsbError::System { what: "cannot list interfaces", reason })?;
         let stays =
             |name: &String| links.iter().any(|link| link.name == *name) || !layout.interfaces().contains(name.as_str());
-        let is_whole = config.uplinks.iter().chain(config.aps.iter().map(|ap| &ap.interface)).all(stays);
+        let is_whole = config.interfaces().all(stays);
         there.uplinks.retain(stays);
         there.aps.retain(|ap| stays(&ap.interface));
         let largest = mtu(&there)?;

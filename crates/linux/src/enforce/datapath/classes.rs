@@ -127,15 +127,27 @@ impl Classes {
         Ok(queues.into_iter().collect())
     }
 
-    /// Changes the options of the queue under `parent`. Packets stay where they are.
+    /// Changes the options of the queues under `parents`, up to the first that is gone; answers whether all are there. Packets
+    /// stay where they are.
     ///
     /// # Errors
-    /// There is no such queue, or it is of another kind.
-    pub fn change_queue(&mut self, parent: (u16, u16), kind: &str, options: &[u8]) -> io::Result<()> {
-        let mut request = traffic_control(self.interface, 0, u32::from(parent.0) << 16 | u32::from(parent.1));
-        put(&mut request, TCA_KIND, format!("{kind}\0").as_bytes());
-        put(&mut request, TCA_OPTIONS, options);
-        self.requests.change(RTM_NEWQDISC, &request)
+    /// A queue is of another kind.
+    pub(super) fn change_queues(
+        &mut self,
+        parents: impl IntoIterator<Item = (u16, u16)>,
+        kind: &str,
+        options: &[u8],
+    ) -> io::Result<bool> {
+        for (major, minor) in parents {
+            let mut request = traffic_control(self.interface, 0, u32::from(major) << 16 | u32::from(minor));
+            put(&mut request, TCA_KIND, format!("{kind}\0").as_bytes());
+            put(&mut request, TCA_OPTIONS, options);
+            match self.requests.change(RTM_NEWQDISC, &request) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                changed => changed?,
+            }
+        }
+        Ok(true)
     }
 }
 

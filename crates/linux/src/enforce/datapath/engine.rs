@@ -16,7 +16,7 @@ use super::links::{Link, link_named, links};
 use super::queue::FlowQueues;
 use super::script::Script;
 use super::stages::{Stages, is_ours};
-use super::tools::{DatapathError, Dump, Tools};
+use super::tools::{self, DatapathError, Dump};
 use super::watch::Watch;
 use crate::enforce::config::LeafKind;
 use crate::enforce::state::{Lost, State, StateError};
@@ -24,7 +24,6 @@ use crate::enforce::state::{Lost, State, StateError};
 /// The datapath while it is up.
 #[derive(Debug)]
 pub struct Engine {
-    pub(super) tools: Tools,
     pub(super) classes: Classes,
     pub(super) watch: Watch,
     pub(super) layout: Layout,
@@ -63,16 +62,15 @@ impl Engine {
     /// # Errors
     /// A tool's.
     pub fn start(layout: Layout, config: &Path, directory: &Path) -> Result<Engine, DatapathError> {
-        let tools = Tools;
-        let mut state = State::new(config.to_owned(), tools.ruleset()?);
+        let mut state = State::new(config.to_owned(), tools::ruleset()?);
         for interface in layout.interfaces() {
-            note(tools, &mut state, interface)?;
+            note(&mut state, interface)?;
         }
         if layout.sends_batches() {
             state.hysteresis = HYSTERESIS.note();
         }
         state.save(directory)?;
-        let made = Self::make(tools, layout, state, directory);
+        let made = Self::make(layout, state, directory);
         if made.is_err() {
             // The first error is the one to tell.
             let _ = Self::restore(directory);
@@ -80,17 +78,16 @@ impl Engine {
         made
     }
 
-    fn make(tools: Tools, layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
+    fn make(layout: Layout, state: State, directory: &Path) -> Result<Engine, DatapathError> {
         let script = Script::create(&layout);
-        tools.add_ifb(IFB)?;
-        let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find(tools) } else { None };
-        tools.tc(&script.add)?;
+        tools::add_ifb(IFB)?;
+        let apart = if layout.leaf.kind == LeafKind::Auto { FlowQueues::find() } else { None };
+        tools::tc(&script.add)?;
         if layout.sends_batches() {
             HYSTERESIS.hold()?;
         }
-        tools.nft(&script.nft)?;
+        tools::nft(&script.nft)?;
         let mut engine = Engine {
-            tools,
             classes: Classes::new(link_named(IFB)?.index)?,
             watch: Watch::new()?,
             layout,
@@ -112,8 +109,7 @@ impl Engine {
         for direction in engine.layout.wan.rates.clone().into_keys() {
             engine.add_stage(direction)?;
         }
-        let interfaces: Vec<_> = engine.layout.interfaces().into_iter().map(str::to_owned).collect();
-        for interface in &interfaces {
+        for interface in &owned(&engine.layout) {
             engine.redirect(interface)?;
         }
         Ok(engine)
@@ -122,11 +118,11 @@ impl Engine {
     /// Sends what leaves `interface` to the IFB, through its stage of the Internet link where it has one.
     pub(super) fn redirect(&mut self, interface: &str) -> Result<(), DatapathError> {
         let link = link_named(interface)?;
-        self.tools.add_clsact(interface)?;
+        tools::add_clsact(interface)?;
         self.add_relay(interface)?;
         let uplinks = self.uplinks(&links()?);
         let names: Vec<_> = uplinks.iter().map(|(name, _)| name.as_str()).collect();
-        self.tools.tc(&Script::redirect(&self.layout, interface, &names))?;
+        tools::tc(&Script::redirect(&self.layout, interface, &names))?;
         self.stages.hooked.insert(interface.to_owned(), uplinks);
         self.watch.bound.insert(link.name, link.index);
         Ok(())
@@ -134,7 +130,7 @@ impl Engine {
 
     /// Keeps in mind what is on `interface` before it is redirected. The state is still to be saved.
     pub(super) fn adopt(&mut self, interface: &str) -> Result<(), DatapathError> {
-        note(self.tools, &mut self.state, interface)
+        note(&mut self.state, interface)
     }
 
     /// What the kernel holds.
@@ -169,8 +165,8 @@ impl Engine {
         if !added.is_empty() {
             self.state.save(&self.directory)?;
         }
-        let added_lines = self.tools.tc(&script.add).and_then(|()| self.change_stages(&layout));
-        if let Err(error) = added_lines.and_then(|()| self.tools.nft(&script.nft)) {
+        let added_lines = tools::tc(&script.add).and_then(|()| self.change_stages(&layout));
+        if let Err(error) = added_lines.and_then(|()| tools::nft(&script.nft)) {
             self.undo(&layout);
             return Err(error);
         }
@@ -224,7 +220,7 @@ impl Engine {
         let pools = layout.pools.keys().filter(|id| !self.layout.pools.contains_key(id));
         let lines = back.remove.iter().map(|minor| Script::remove_leaf(*minor));
         let lines: String = lines.chain(pools.map(|id| Script::remove_pool(*id))).collect();
-        self.tools.tc_all(&(back.add + &lines));
+        tools::tc_all(&(back.add + &lines));
         self.undo_stages(layout);
         // Queues that were made anew.
         self.forget_limits(layout);
@@ -233,12 +229,12 @@ impl Engine {
     }
 
     pub(super) fn leave(&mut self, interface: &str) -> Result<(), DatapathError> {
-        self.tools.remove_filters(interface)?;
+        tools::remove_filters(interface)?;
         self.part(interface);
         let index = link_named(interface)?.index;
         let own = self.state.before.iter().find(|dump| dump.index == index).map(|dump| dump.interface.clone());
         if own.is_some_and(|own| self.state.clsact.contains(&own)) {
-            self.tools.remove_clsact(interface)?;
+            tools::remove_clsact(interface)?;
         }
         self.state.before.retain(|dump| dump.index != index);
         self.watch.bound.retain(|_, bound| *bound != index);
@@ -275,7 +271,7 @@ impl Engine {
         // One that others removed cannot be removed again.
         let there = gone.iter().filter(|minor| now.contains_key(minor));
         let lines: String = there.map(|minor| Script::remove_leaf(*minor)).collect();
-        self.tools.tc(&lines)?;
+        tools::tc(&lines)?;
         for minor in &gone {
             self.leaving.remove(minor);
             self.flows.remove(minor);
@@ -284,7 +280,7 @@ impl Engine {
         let (waiting, free) = pools.into_iter().partition(|id| self.leaving.values().any(|pool| pool == id));
         self.leaving_pools = waiting;
         let lines: String = free.into_iter().map(Script::remove_pool).collect();
-        self.tools.tc(&lines)?;
+        tools::tc(&lines)?;
         Ok(gone)
     }
 
@@ -318,16 +314,15 @@ impl Engine {
 
     /// Removes what goes by our names. `why` says why nothing else is known.
     fn take_back_by_name(why: &Lost) -> Result<Restored, DatapathError> {
-        let tools = Tools;
-        let redirected = tools.redirected()?;
+        let redirected = tools::redirected()?;
         for interface in &redirected {
-            tools.remove_filters(interface)?;
+            tools::remove_filters(interface)?;
         }
-        tools.remove_table()?;
-        remove_devices(tools, &links()?)?;
+        tools::remove_table()?;
+        remove_devices(&links()?)?;
         // An empty one is most likely ours.
         for interface in &redirected {
-            tools.remove_clsact(interface)?;
+            tools::remove_clsact(interface)?;
         }
         let unknown = "everything with FairAir's names is removed; nothing is known of what else was there before";
         let mut differences = vec![why.to_string(), unknown.to_owned()];
@@ -340,17 +335,16 @@ impl Engine {
     }
 
     fn take_back(state: &State, directory: &Path) -> Result<Restored, DatapathError> {
-        let tools = Tools;
         let mut restored = Restored::default();
         let links = links()?;
         // First the filters: from then on packets pass as before. Then what is in the IFB has a moment to leave.
         for before in &state.before {
             if let Some(link) = now(before, &links) {
-                tools.remove_filters(&link.name)?;
+                tools::remove_filters(&link.name)?;
             }
         }
-        tools.remove_table()?;
-        remove_devices(tools, &links)?;
+        tools::remove_table()?;
+        remove_devices(&links)?;
         if let Err(error) = HYSTERESIS.put_back(state.hysteresis) {
             restored.differences.push(error.to_string());
         }
@@ -360,16 +354,16 @@ impl Engine {
                 restored.differences.push(format!("{interface} is gone, or another device"));
                 continue;
             };
-            if state.clsact.contains(interface) && !tools.remove_clsact(&link.name)? {
+            if state.clsact.contains(interface) && !tools::remove_clsact(&link.name)? {
                 restored.differences.push(format!("{interface} has filters of others in our clsact qdisc; it stays"));
             }
             if link.name != *interface {
                 restored.differences.push(format!("{interface} is called {} now", link.name));
-            } else if tools.dump(interface)? != *before {
+            } else if tools::dump(interface)? != *before {
                 restored.differences.push(format!("qdiscs or filters of {interface} were changed meanwhile"));
             }
         }
-        if tools.ruleset()? != state.ruleset {
+        if tools::ruleset()? != state.ruleset {
             restored.differences.push("nftables rules were changed meanwhile".to_owned());
         }
         State::remove(directory)?;
@@ -381,10 +375,9 @@ impl Engine {
     /// # Errors
     /// A tool's.
     pub fn is_present() -> Result<bool, DatapathError> {
-        let tools = Tools;
         Ok(links()?.iter().any(|link| is_ours(&link.name))
-            || tools.table("inet")?.is_some()
-            || tools.table("bridge")?.is_some())
+            || tools::table("inet", &[])?.is_some()
+            || tools::table("bridge", &[])?.is_some())
     }
 
     /// Whether an earlier run left anything to take back: its datapath, or a state file in `directory` of one that was killed while it
@@ -398,11 +391,11 @@ impl Engine {
 }
 
 /// Adds what is on `interface` to the state.
-fn note(tools: Tools, state: &mut State, interface: &str) -> Result<(), DatapathError> {
+fn note(state: &mut State, interface: &str) -> Result<(), DatapathError> {
     state.before.retain(|dump| dump.interface != interface);
     state.clsact.retain(|own| own != interface);
-    state.before.push(tools.dump(interface)?);
-    if !tools.has_clsact(interface)? {
+    state.before.push(tools::dump(interface)?);
+    if !tools::has_clsact(interface)? {
         state.clsact.push(interface.to_owned());
     }
     Ok(())
@@ -415,19 +408,19 @@ fn now<'a>(before: &Dump, links: &'a [Link]) -> Option<&'a Link> {
     links.iter().find(same)
 }
 
-fn owned(layout: &Layout) -> BTreeSet<String> {
+pub(super) fn owned(layout: &Layout) -> BTreeSet<String> {
     layout.interfaces().into_iter().map(str::to_owned).collect()
 }
 
 /// Removes our devices, after what waits in them had a moment to leave.
-fn remove_devices(tools: Tools, links: &[Link]) -> Result<(), DatapathError> {
+fn remove_devices(links: &[Link]) -> Result<(), DatapathError> {
     let mut devices: Vec<_> = links.iter().map(|link| link.name.as_str()).filter(|name| is_ours(name)).collect();
     // Stages first: what leaves them may wait in a pool.
     devices.sort_by_key(|name| *name == IFB);
     for device in &devices {
         drain(device);
     }
-    devices.iter().try_for_each(|device| tools.remove_ifb(device))
+    devices.iter().try_for_each(|device| tools::remove_ifb(device))
 }
 
 /// Waits until the IFB `device` is empty, for at most two seconds.

@@ -22,7 +22,7 @@ mod script;
 mod stages;
 #[cfg(test)]
 mod tests;
-mod tools;
+pub(in crate::enforce) mod tools;
 mod udp_flows;
 mod wan;
 mod watch;
@@ -44,7 +44,7 @@ pub use preview::Preview;
 pub(crate) use queue::INNER;
 pub(in crate::enforce) use repair::Health;
 pub use script::{FLOW_BUCKETS, Script};
-pub use tools::{DatapathError, Dump, Tools};
+pub use tools::{DatapathError, Dump};
 pub use udp_flows::{MOST_COUNTED as MOST_UDP_FLOWS, UdpFlowKey, decide as decide_udp};
 pub use wan::{LINK, OTHERS, stage};
 pub(crate) use wan::{largest as stage_largest, preferences as stage_preferences};

@@ -14,7 +14,7 @@ use super::layout::{Layout, LeafClass};
 use super::leaf::{first_limit, largest, packets, queue_parent, splitter};
 use super::repair::Health;
 use super::script::{Script, gains_floor};
-use super::tools::{DatapathError, Tools};
+use super::tools::{self, DatapathError};
 use super::wire::put;
 use super::{IFB, TRIAL};
 use crate::enforce::config::LeafKind;
@@ -47,12 +47,12 @@ pub(super) enum FlowQueues {
 
 impl FlowQueues {
     /// What the kernel has, found out on a device of its own.
-    pub(super) fn find(tools: Tools) -> Option<FlowQueues> {
-        if tools.tries(&Self::fq_codel()).is_ok() {
+    pub(super) fn find() -> Option<FlowQueues> {
+        if tools::tries(&Self::fq_codel()).is_ok() {
             return Some(FlowQueues::FqCodel);
         }
         let filter = flows::filter(1).replace(IFB, TRIAL);
-        let has_buckets = tools.tries(&format!("qdisc add dev {TRIAL} root handle 1: htb\n{filter}")).is_ok();
+        let has_buckets = tools::tries(&format!("qdisc add dev {TRIAL} root handle 1: htb\n{filter}")).is_ok();
         has_buckets.then_some(FlowQueues::Buckets)
     }
 
@@ -67,8 +67,8 @@ impl Engine {
         match layout.leaf.kind {
             kind if kind == self.layout.leaf.kind => {}
             LeafKind::Fifo => {}
-            LeafKind::FqCodel => self.tools.tries(&FlowQueues::fq_codel())?,
-            LeafKind::Auto => self.apart = FlowQueues::find(self.tools),
+            LeafKind::FqCodel => tools::tries(&FlowQueues::fq_codel())?,
+            LeafKind::Auto => self.apart = FlowQueues::find(),
         }
         Ok(())
     }
@@ -156,11 +156,11 @@ impl Engine {
                 self.limits.insert(*minor, limit);
             }
         }
-        if let Err(error) = self.tools.tc(&lines) {
+        if let Err(error) = tools::tc(&lines) {
             // It will not do better the next time.
             self.apart = None;
             let plain: String = minors.iter().map(|minor| Script::queue_anew(&self.layout, *minor)).collect();
-            self.tools.tc_all(&plain);
+            tools::tc_all(&plain);
             return Err(error);
         }
         self.flows.extend(minors);
@@ -203,15 +203,10 @@ impl Engine {
         } else {
             options.extend(u32::try_from(limit.0).unwrap_or(u32::MAX).to_ne_bytes());
         }
-        let changed = places.into_iter().try_for_each(|place| self.classes.change_queue(place, kind, &options));
-        match changed {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => {
-                self.limits.insert(minor, limit);
-                Ok(())
-            }
+        if self.classes.change_queues(places, kind, &options)? {
+            self.limits.insert(minor, limit);
         }
+        Ok(())
     }
 
     /// Puts right queues that others have changed: every tenth call, since all queues are asked for.
@@ -242,7 +237,7 @@ impl Engine {
             }
         }
         if changed > 0 {
-            self.tools.tc(&lines)?;
+            tools::tc(&lines)?;
             health.retuned.push(format!("the queues of {changed} classes were changed by others: made anew"));
         }
         Ok(())

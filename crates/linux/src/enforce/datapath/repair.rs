@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use fairair_core::units::plural;
 
 use super::classes::{ClassStats, Classes};
-use super::engine::Engine;
+use super::engine::{Engine, owned};
 use super::hysteresis::{HYSTERESIS, PARAMETER};
-use super::layout::Key;
-use super::layout::family;
+use super::layout::{Key, Layout, family};
 use super::links::Link;
 use super::netfilter::Netfilter;
 use super::script::Script;
-use super::tools::DatapathError;
+use super::tools::{self, DatapathError};
 use super::{IFB, pool_minor};
 
 /// What a look at the kernel found.
@@ -29,6 +28,22 @@ pub struct Health {
     pub troubles: Vec<String>,
     /// Interfaces that have another name now: the rules do not count what passes there.
     pub uncounted: Vec<String>,
+}
+
+impl Health {
+    /// Sets a device of ours up if it is down.
+    pub(super) fn raise(&mut self, device: &Link) -> Result<(), DatapathError> {
+        if !device.is_up {
+            tools::raise_ifb(&device.name)?;
+            self.mended.push(format!("{} was down", device.name));
+        }
+        Ok(())
+    }
+}
+
+/// Our rules without counters and without what the sets hold; `None`: there are none.
+fn rules(layout: &Layout) -> Result<Option<String>, DatapathError> {
+    tools::table(family(layout.mode), &["-s", "-t"])
 }
 
 impl Engine {
@@ -72,27 +87,24 @@ impl Engine {
         counters: &BTreeMap<u16, ClassStats>,
         health: &mut Health,
     ) -> Result<(), DatapathError> {
-        let device = links.iter().find(|link| link.name == IFB);
-        if device.is_none_or(|link| link.index != self.classes.interface) {
-            if device.is_none() {
-                self.tools.add_ifb(IFB)?;
+        let named = links.iter().find(|link| link.name == IFB);
+        let Some(device) = named.filter(|link| link.index == self.classes.interface) else {
+            if named.is_none() {
+                tools::add_ifb(IFB)?;
             }
             self.fill_ifb()?;
             self.classes = Classes::new(super::links::link_named(IFB)?.index)?;
             // Filters that lead to the device that is gone drop everything.
             let old: Vec<_> = self.watch.bound.keys().cloned().collect();
             for interface in old.iter().filter(|name| links.iter().any(|link| link.name == **name)) {
-                self.tools.remove_filters(interface)?;
+                tools::remove_filters(interface)?;
             }
             health.mended.push(format!("{IFB} was gone: made anew"));
             return Ok(());
-        }
-        if device.is_some_and(|link| !link.is_up) {
-            self.tools.raise_ifb(IFB)?;
-            health.mended.push(format!("{IFB} was down"));
-        }
+        };
+        health.raise(device)?;
         if self.layout.pools.keys().all(|id| !counters.contains_key(&pool_minor(*id))) {
-            self.tools.clear_ifb(IFB)?;
+            tools::clear_ifb(IFB)?;
             self.fill_ifb()?;
             health.mended.push(format!("the classes of {IFB} were gone: made anew"));
             return Ok(());
@@ -101,13 +113,13 @@ impl Engine {
         self.flows.retain(|minor| counters.contains_key(minor));
         let (commands, missing) = Script::missing(&self.layout, |minor| counters.contains_key(&minor));
         if missing > 0 {
-            self.tools.tc(&commands)?;
+            tools::tc(&commands)?;
             health.mended.push(format!("{} gone: made anew", plural(missing, "class")));
         }
         let (commands, changed) =
             Script::retune(&self.layout, |minor| counters.get(&minor).map(|class| class.parameters));
         if changed > 0 {
-            self.tools.tc(&commands)?;
+            tools::tc(&commands)?;
             health.retuned.push(format!("the parameters of {changed} classes were changed by others: put right"));
         }
         self.repair_queues(health)
@@ -116,7 +128,7 @@ impl Engine {
     fn fill_ifb(&mut self) -> Result<(), DatapathError> {
         self.limits.clear();
         self.flows.clear();
-        self.tools.tc(&Script::create(&self.layout).add)
+        tools::tc(&Script::create(&self.layout).add)
     }
 
     fn repair_rules(&mut self, health: &mut Health) -> Result<(), DatapathError> {
@@ -124,14 +136,13 @@ impl Engine {
         if self.watch.generation == Some(generation) {
             return Ok(());
         }
-        let family = family(self.layout.mode);
-        let is_whole = self.tools.rules(family)?.is_some_and(|rules| rules == self.watch.rules)
+        let is_whole = rules(&self.layout)?.is_some_and(|rules| rules == self.watch.rules)
             && self.has_all_members().unwrap_or(false);
         if is_whole {
             self.watch.generation = Some(generation);
             return Ok(());
         }
-        self.tools.nft(&Script::create(&self.layout).nft)?;
+        tools::nft(&Script::create(&self.layout).nft)?;
         self.note_rules()?;
         health.mended.push("the nftables table was changed by others: made anew".to_owned());
         Ok(())
@@ -149,7 +160,7 @@ impl Engine {
     pub(super) fn note_rules(&mut self) -> Result<(), DatapathError> {
         self.watch.generation = None;
         let generation = self.watch.generation()?;
-        let rules = self.tools.rules(family(self.layout.mode))?;
+        let rules = rules(&self.layout)?;
         if rules.is_some() && self.has_all_members().unwrap_or(false) {
             self.watch.generation = Some(generation);
         }
@@ -158,8 +169,7 @@ impl Engine {
     }
 
     fn repair_interfaces(&mut self, links: &[Link], health: &mut Health) -> Result<(), DatapathError> {
-        let wanted: Vec<String> = self.layout.interfaces().into_iter().map(str::to_owned).collect();
-        for name in &wanted {
+        for name in &owned(&self.layout) {
             let bound = self.watch.bound.get(name).copied();
             let Some(link) = links.iter().find(|link| link.name == *name) else {
                 let renamed = links.iter().find(|link| Some(link.index) == bound);
@@ -178,7 +188,7 @@ impl Engine {
             }
             if bound == Some(link.index) {
                 if !self.is_redirected(link, links)? {
-                    self.tools.remove_filters(name)?;
+                    tools::remove_filters(name)?;
                     self.redirect(name)?;
                     health.mended.push(format!("filters of {name} were gone: made anew"));
                 }

@@ -15,7 +15,7 @@ use super::leaf::small_first_handle;
 use super::links::{Link, link_named};
 use super::repair::Health;
 use super::script::Script;
-use super::tools::DatapathError;
+use super::tools::{self, DatapathError};
 use super::wan::{self, LINK, PREFIXES, RELAY_PREFERENCE, relay, stage};
 use super::watch::EGRESS;
 use super::{IFB, TRIAL};
@@ -67,8 +67,8 @@ impl Engine {
         let device = stage(direction);
         self.drop_device(device)?;
         self.stages.limits.clear();
-        self.tools.add_ifb(device)?;
-        self.tools.tc(&wan::create(layout, direction))?;
+        tools::add_ifb(device)?;
+        tools::tc(&wan::create(layout, direction))?;
         self.stages.classes.insert(direction, Classes::new(link_named(device)?.index)?);
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Engine {
     /// Removes a device of ours now, whatever waits there.
     fn drop_device(&mut self, device: &str) -> Result<(), DatapathError> {
         self.stages.leaving.retain(|(name, _)| name != device);
-        self.tools.remove_ifb(device)
+        tools::remove_ifb(device)
     }
 
     /// Makes the relay of `interface`, if it has a stage.
@@ -84,8 +84,8 @@ impl Engine {
         let Some(direction) = self.layout.staged(interface) else { return Ok(()) };
         let device = relay(interface);
         self.drop_device(&device)?;
-        self.tools.add_ifb(&device)?;
-        self.tools.tc(&wan::relay_lines(interface, direction))?;
+        tools::add_ifb(&device)?;
+        tools::tc(&wan::relay_lines(interface, direction))?;
         self.stages.relays.insert(interface.to_owned(), link_named(&device)?.index);
         Ok(())
     }
@@ -110,13 +110,9 @@ impl Engine {
         }
         let Some(classes) = self.stages.classes.get_mut(&direction) else { return Ok(()) };
         let options = u32::try_from(limit.0).unwrap_or(u32::MAX).to_ne_bytes();
-        for class in [1, 2] {
-            match classes.change_queue((small_first_handle(minor), class), "bfifo", &options) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-                changed => changed?,
-            }
+        if classes.change_queues([1, 2].map(|class| (small_first_handle(minor), class)), "bfifo", &options)? {
+            self.stages.limits.insert((direction, minor), limit);
         }
-        self.stages.limits.insert((direction, minor), limit);
         Ok(())
     }
 
@@ -131,7 +127,7 @@ impl Engine {
                 let old = there.get(direction).into_iter().flat_map(BTreeMap::keys).filter(known);
                 let old = old.filter(|minor| layout.wan.quanta.contains_key(minor));
                 let removed: String = old.map(|minor| Script::remove_leaf_of(stage(*direction), *minor)).collect();
-                self.tools.tc(&(removed + &wan::between(&self.layout, layout, *direction)))?;
+                tools::tc(&(removed + &wan::between(&self.layout, layout, *direction)))?;
             } else {
                 self.fill_stage(layout, *direction)?;
             }
@@ -143,7 +139,7 @@ impl Engine {
     pub(super) fn undo_stages(&mut self, layout: &Layout) {
         for direction in layout.wan.rates.keys() {
             if self.layout.wan.rates.contains_key(direction) {
-                self.tools.tc_all(&wan::between(layout, &self.layout, *direction));
+                tools::tc_all(&wan::between(layout, &self.layout, *direction));
             } else {
                 self.stages.classes.remove(direction);
                 // What cannot be removed now is removed by `stop`.
@@ -178,13 +174,13 @@ impl Engine {
 
     /// Gives `interface` these filters to its stage. In between its packets go on to their pools.
     fn hook(&mut self, interface: &str, hooks: &str, uplinks: Vec<(String, u32)>) -> Result<(), DatapathError> {
-        self.tools.remove_hooks(interface);
+        tools::remove_hooks(interface);
         if hooks.is_empty() {
             self.part(interface);
         } else if !self.stages.relays.contains_key(interface) {
             self.add_relay(interface)?;
         }
-        self.tools.tc(hooks)?;
+        tools::tc(hooks)?;
         self.stages.hooked.insert(interface.to_owned(), uplinks);
         Ok(())
     }
@@ -213,7 +209,7 @@ impl Engine {
         leaves.retain(|minor| now.values().all(|stage| stage.get(minor).is_none_or(|class| class.backlog == 0)));
         for (direction, classes) in &now {
             let there = leaves.iter().filter(|minor| classes.contains_key(minor));
-            self.tools.tc(&there.map(|minor| Script::remove_leaf_of(stage(*direction), *minor)).collect::<String>())?;
+            tools::tc(&there.map(|minor| Script::remove_leaf_of(stage(*direction), *minor)).collect::<String>())?;
         }
         Ok(leaves)
     }
@@ -238,34 +234,30 @@ impl Engine {
         let named = |name: &str| links.iter().find(|link| link.name == name);
         for direction in self.layout.wan.rates.clone().into_keys() {
             let device = stage(direction);
-            let found = named(device);
             let own = self.stages.classes.get(&direction).map(|classes| classes.interface);
-            if found.is_none() || found.map(|link| link.index) != own {
+            let Some(found) = named(device).filter(|link| Some(link.index) == own) else {
                 self.add_stage(direction)?;
                 // Relays that lead to the device that is gone drop everything.
                 self.stages.relays.retain(|interface, _| self.layout.staged(interface) != Some(direction));
                 health.mended.push(format!("{device} was gone: made anew"));
                 continue;
-            }
-            if found.is_some_and(|link| !link.is_up) {
-                self.tools.raise_ifb(device)?;
-                health.mended.push(format!("{device} was down"));
-            }
+            };
+            health.raise(found)?;
             let mut counters = BTreeMap::new();
             if let Some(classes) = self.stages.classes.get_mut(&direction) {
                 classes.read(&mut counters)?;
             }
             if !counters.contains_key(&LINK) {
                 self.stages.limits.clear();
-                self.tools.clear_ifb(device)?;
-                self.tools.tc(&wan::create(&self.layout, direction))?;
+                tools::clear_ifb(device)?;
+                tools::tc(&wan::create(&self.layout, direction))?;
                 health.mended.push(format!("the classes of {device} were gone: made anew"));
                 continue;
             }
             let (commands, missing) = wan::missing(&self.layout, direction, |minor| counters.contains_key(&minor));
             if missing > 0 {
                 self.stages.limits.clear();
-                self.tools.tc(&commands)?;
+                tools::tc(&commands)?;
                 health.mended.push(format!("{missing} classes of {device} were gone: made anew"));
             }
         }
@@ -278,14 +270,9 @@ impl Engine {
             let device = relay(&interface);
             let own = self.stages.relays.get(&interface).copied();
             match named(&device) {
-                Some(link) if Some(link.index) == own && self.relays(link.index)? => {
-                    if !link.is_up {
-                        self.tools.raise_ifb(&device)?;
-                        health.mended.push(format!("{device} was down"));
-                    }
-                }
+                Some(link) if Some(link.index) == own && self.relays(link.index)? => health.raise(link)?,
                 _ => {
-                    self.tools.remove_filters(&interface)?;
+                    tools::remove_filters(&interface)?;
                     self.redirect(&interface)?;
                     health.mended.push(format!("{device} was changed by others: made anew"));
                 }

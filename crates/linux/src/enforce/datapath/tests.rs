@@ -74,7 +74,7 @@ fn what_is_made_anew_has_the_rate_that_was_refused() {
         let directory = tempfile::tempdir().unwrap();
         let mut engine = started(directory.path());
         engine.set_capacity(0, Bitrate::mbps(6)).unwrap();
-        tools::Tools.clear_ifb(IFB).unwrap();
+        tools::clear_ifb(IFB).unwrap();
         assert!(engine.set_capacity(0, Bitrate::mbps(8)).is_err());
         assert_eq!(mended(&mut engine), ["the classes of fairair0 were gone: made anew"]);
         let mut counters = BTreeMap::new();
@@ -124,7 +124,7 @@ fn what_others_took_while_rules_were_written_is_found_at_the_next_look() {
         let mut engine = started(directory.path());
         assert_eq!(mended(&mut engine), Vec::<String>::new());
         for deed in ["flush map inet fairair class4\n", "flush ruleset\n"] {
-            engine.tools.nft(deed).unwrap();
+            tools::nft(deed).unwrap();
             engine.note_rules().unwrap();
             assert_eq!(mended(&mut engine), ["the nftables table was changed by others: made anew"], "{deed}");
             assert_eq!(mended(&mut engine), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! `ip`, `tc` and `nft`: run without a shell, in batches, with their words in the error.
+//! `ip`, `tc` and `nft`: run without a shell, in batches, in the namespace of this process, with their words in the error.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -61,295 +61,269 @@ pub struct Dump {
     pub filters: String,
 }
 
-/// Runs the tools, in the namespace of this process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Tools;
+/// Makes the IFB `device`, without queues.
+///
+/// # Errors
+/// The kernel has no IFB, there is such a device already, or this process may not.
+pub(in crate::enforce) fn add_ifb(device: &str) -> Result<(), DatapathError> {
+    run("ip", &["link", "add", device, "type", "ifb"], "")?;
+    raise_ifb(device)
+}
 
-impl Tools {
-    /// Makes the IFB `device`, without queues.
-    ///
-    /// # Errors
-    /// The kernel has no IFB, there is such a device already, or this process may not.
-    pub fn add_ifb(self, device: &str) -> Result<(), DatapathError> {
-        run("ip", &["link", "add", device, "type", "ifb"], "")?;
-        self.raise_ifb(device)
-    }
+/// Sets the IFB `device` up.
+///
+/// # Errors
+/// There is none, or this process may not.
+pub(in crate::enforce) fn raise_ifb(device: &str) -> Result<(), DatapathError> {
+    run("ip", &["link", "set", device, "up"], "").map(drop)
+}
 
-    /// Sets the IFB `device` up.
-    ///
-    /// # Errors
-    /// There is none, or this process may not.
-    pub fn raise_ifb(self, device: &str) -> Result<(), DatapathError> {
-        run("ip", &["link", "set", device, "up"], "").map(drop)
-    }
+/// Removes whatever is at the root of the IFB `device`; nothing is fine.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn clear_ifb(device: &str) -> Result<(), DatapathError> {
+    forgive(run("tc", &["qdisc", "del", "dev", device, "root"], ""), &["Cannot delete qdisc with handle of zero"])
+}
 
-    /// Removes whatever is at the root of the IFB `device`; nothing is fine.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn clear_ifb(self, device: &str) -> Result<(), DatapathError> {
-        forgive(run("tc", &["qdisc", "del", "dev", device, "root"], ""), &["Cannot delete qdisc with handle of zero"])
-    }
+/// Removes the IFB `device` with all its classes; packets in them are lost. No such device is fine.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn remove_ifb(device: &str) -> Result<(), DatapathError> {
+    forgive(run("ip", &["link", "del", device], ""), &["Cannot find device"])
+}
 
-    /// Removes the IFB `device` with all its classes; packets in them are lost. No such device is fine.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn remove_ifb(self, device: &str) -> Result<(), DatapathError> {
-        forgive(run("ip", &["link", "del", device], ""), &["Cannot find device"])
-    }
+/// What `tool` prints: a look that changes nothing.
+///
+/// # Errors
+/// It is not there, or does not know these words.
+pub(in crate::enforce) fn show(tool: &'static str, words: &[&str]) -> Result<String, DatapathError> {
+    run(tool, words, "")
+}
 
-    /// What `tool` prints: a look that changes nothing.
-    ///
-    /// # Errors
-    /// It is not there, or does not know these words.
-    pub(in crate::enforce) fn show(tool: &'static str, words: &[&str]) -> Result<String, DatapathError> {
-        run(tool, words, "")
-    }
+/// Does `lines`, all or up to the first that fails.
+///
+/// # Errors
+/// The line that failed, in the tool's words.
+pub(in crate::enforce) fn tc(lines: &str) -> Result<(), DatapathError> {
+    if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
+}
 
-    /// Does `lines`, all or up to the first that fails.
-    ///
-    /// # Errors
-    /// The line that failed, in the tool's words.
-    pub fn tc(self, lines: &str) -> Result<(), DatapathError> {
-        if lines.is_empty() { Ok(()) } else { run("tc", &["-batch", "-"], lines).map(drop) }
-    }
+/// Does `lines`, which are for a device that is there for this alone.
+///
+/// # Errors
+/// The first line that the kernel refuses.
+pub(in crate::enforce) fn tries(lines: &str) -> Result<(), DatapathError> {
+    // One that a kill left.
+    remove_ifb(TRIAL)?;
+    add_ifb(TRIAL)?;
+    let tried = tc(lines);
+    remove_ifb(TRIAL)?;
+    tried
+}
 
-    /// Does `lines`, which are for a device that is there for this alone.
-    ///
-    /// # Errors
-    /// The first line that the kernel refuses.
-    pub(super) fn tries(self, lines: &str) -> Result<(), DatapathError> {
-        // One that a kill left.
-        self.remove_ifb(TRIAL)?;
-        self.add_ifb(TRIAL)?;
-        let tried = self.tc(lines);
-        self.remove_ifb(TRIAL)?;
-        tried
-    }
-
-    /// Does those of `lines` that can be done.
-    pub fn tc_all(self, lines: &str) {
-        if !lines.is_empty() {
-            let _ = run("tc", &["-force", "-batch", "-"], lines);
-        }
-    }
-
-    /// Does the transaction `lines`, whole or not at all.
-    ///
-    /// # Errors
-    /// The line that failed, in the tool's words.
-    pub fn nft(self, lines: &str) -> Result<(), DatapathError> {
-        if lines.is_empty() { Ok(()) } else { run("nft", &["-f", "-"], lines).map(drop) }
-    }
-
-    /// Whether `nft` would accept `lines`.
-    ///
-    /// # Errors
-    /// The line that it would not, in its words.
-    pub fn nft_check(self, lines: &str) -> Result<(), DatapathError> {
-        run("nft", &["-c", "-f", "-"], lines).map(drop)
-    }
-
-    /// Adds the clsact qdisc to `interface` unless it is there; answers whether it was added.
-    ///
-    /// # Errors
-    /// There is no such interface, or this process may not.
-    pub fn add_clsact(self, interface: &str) -> Result<bool, DatapathError> {
-        if self.has_clsact(interface)? {
-            return Ok(false);
-        }
-        run("tc", &["qdisc", "add", "dev", interface, "clsact"], "").map(|_| true)
-    }
-
-    /// Whether `interface` has a clsact qdisc.
-    ///
-    /// # Errors
-    /// There is no such interface.
-    pub fn has_clsact(self, interface: &str) -> Result<bool, DatapathError> {
-        let shown = run("tc", &["qdisc", "show", "dev", interface], "")?;
-        Ok(shown.lines().any(|line| line.starts_with("qdisc clsact")))
-    }
-
-    /// Removes the clsact qdisc of `interface` if no filter is left in it; answers whether it is gone.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn remove_clsact(self, interface: &str) -> Result<bool, DatapathError> {
-        if !self.has_clsact(interface)? {
-            return Ok(true);
-        }
-        if !self.dump(interface)?.filters.trim().is_empty() {
-            return Ok(false);
-        }
-        run("tc", &["qdisc", "del", "dev", interface, "clsact"], "").map(|_| true)
-    }
-
-    /// Removes our filters from `interface`; none is fine.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn remove_filters(self, interface: &str) -> Result<(), DatapathError> {
-        self.remove_hooks(interface);
-        for (protocol, preference) in PREFERENCES {
-            let preference = preference.to_string();
-            let command =
-                ["filter", "del", "dev", interface, "egress", "protocol", protocol, "pref", preference.as_str()];
-            forgive(
-                run("tc", &command, ""),
-                &["Cannot find", "Invalid handle", "No such file", "not found", "doesn't exist"],
-            )?;
-        }
-        Ok(())
-    }
-
-    /// Removes the filters that lead from `interface` to the stage of the Internet link; none is fine.
-    pub fn remove_hooks(self, interface: &str) {
-        let mut lines = String::new();
-        for (protocol, preference) in preferences() {
-            let _ = writeln!(lines, "filter del dev {interface} egress protocol {protocol} pref {preference}");
-        }
-        self.tc_all(&lines);
-    }
-
-    /// Removes our table; none is fine.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn remove_table(self) -> Result<(), DatapathError> {
-        for family in ["inet", "bridge"] {
-            forgive(run("nft", &["delete", "table", family, TABLE], ""), &["No such file", "does not exist"])?;
-        }
-        Ok(())
-    }
-
-    /// Interfaces with filters of ours.
-    ///
-    /// # Errors
-    /// `tc` is not there.
-    pub fn redirected(self) -> Result<Vec<String>, DatapathError> {
-        let mut redirected = Vec::new();
-        for line in run("tc", &["qdisc", "show"], "")?.lines().filter(|line| line.starts_with("qdisc clsact")) {
-            let mut words = line.split(' ').skip_while(|word| *word != "dev");
-            let Some(interface) = words.nth(1) else { continue };
-            if self.redirects(interface)?.contains("\nfilter") {
-                redirected.push(interface.to_owned());
-            }
-        }
-        Ok(redirected)
-    }
-
-    /// What is on `interface`.
-    ///
-    /// # Errors
-    /// There is no such interface.
-    pub fn dump(self, interface: &str) -> Result<Dump, DatapathError> {
-        let mut filters = String::new();
-        for side in ["ingress", "egress"] {
-            filters.push_str(&forgive_text(
-                run("tc", &["filter", "show", "dev", interface, side], ""),
-                &["Parent Qdisc doesn't exists", "not found"],
-            )?);
-        }
-        let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
-        let index = link_named(interface).map_or(0, |link| link.index);
-        Ok(Dump { interface: interface.to_owned(), index, qdiscs, filters })
-    }
-
-    /// All of nftables without counters, ours left out.
-    ///
-    /// # Errors
-    /// This process may not.
-    pub fn ruleset(self) -> Result<String, DatapathError> {
-        let mut others = String::new();
-        let mut is_ours = false;
-        // Top-level blocks begin and end in the first column.
-        for line in run("nft", &["-s", "list", "ruleset"], "")?.lines() {
-            is_ours |= line == format!("table inet {TABLE} {{") || line == format!("table bridge {TABLE} {{");
-            if !is_ours {
-                others.push_str(line);
-                others.push('\n');
-            }
-            is_ours &= line != "}";
-        }
-        Ok(others)
-    }
-
-    /// Our rules as the kernel has them, without counters and without what the sets hold; `None`: there are none.
-    ///
-    /// # Errors
-    /// `nft` is not there.
-    pub fn rules(self, family: &str) -> Result<Option<String>, DatapathError> {
-        listed(&["-s", "-t", "list", "table", family, TABLE])
-    }
-
-    /// Makes an interface of that name, to rehearse on.
-    ///
-    /// # Errors
-    /// There is one already, or this process may not.
-    pub fn add_stand_in(self, interface: &str) -> Result<(), DatapathError> {
-        run("ip", &["link", "add", interface, "type", "ifb"], "").map(drop)
-    }
-
-    /// Queue disciplines and classes of `interface`; none if there is no such interface.
-    ///
-    /// # Errors
-    /// `tc` is not there.
-    pub fn classes(self, interface: &str) -> Result<String, DatapathError> {
-        // With details: quanta are weights.
-        let show = |what| forgive_text(run("tc", &["-d", what, "show", "dev", interface], ""), &["Cannot find device"]);
-        Ok(show("qdisc")? + &show("class")?)
-    }
-
-    /// Where our filters of `interface` are, and what they say.
-    ///
-    /// # Errors
-    /// There is no such interface.
-    pub fn redirects(self, interface: &str) -> Result<String, DatapathError> {
-        let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
-        let shown = run("tc", &["filter", "show", "dev", interface, "egress"], "");
-        let filters = forgive_text(shown, &["Parent Qdisc doesn't exists", "not found"])?;
-        let mut ours: String = qdiscs.lines().filter(|line| line.starts_with("qdisc clsact")).collect();
-        let mut is_ours = false;
-        for line in filters.lines() {
-            // What belongs to a filter is indented below it.
-            if line.starts_with("filter") {
-                is_ours = PREFERENCES
-                    .into_iter()
-                    .chain(preferences())
-                    .any(|(_, own)| line.contains(&format!(" pref {own} ")));
-            }
-            if is_ours {
-                ours.push('\n');
-                ours.push_str(line);
-            }
-        }
-        Ok(ours)
-    }
-
-    /// Our part of the ruleset without counters, with what the sets hold; `None`: there is none.
-    ///
-    /// # Errors
-    /// `nft` is not there.
-    pub fn stateless(self, family: &str) -> Result<Option<String>, DatapathError> {
-        listed(&["-s", "list", "table", family, TABLE])
-    }
-
-    /// Our part of the ruleset as the kernel has it; `None`: there is none.
-    ///
-    /// # Errors
-    /// `nft` is not there.
-    pub fn table(self, family: &str) -> Result<Option<String>, DatapathError> {
-        listed(&["list", "table", family, TABLE])
+/// Does those of `lines` that can be done.
+pub(in crate::enforce) fn tc_all(lines: &str) {
+    if !lines.is_empty() {
+        let _ = run("tc", &["-force", "-batch", "-"], lines);
     }
 }
 
-fn listed(arguments: &[&str]) -> Result<Option<String>, DatapathError> {
-    match run("nft", arguments, "") {
+/// Does the transaction `lines`, whole or not at all.
+///
+/// # Errors
+/// The line that failed, in the tool's words.
+pub(in crate::enforce) fn nft(lines: &str) -> Result<(), DatapathError> {
+    if lines.is_empty() { Ok(()) } else { run("nft", &["-f", "-"], lines).map(drop) }
+}
+
+/// Whether `nft` would accept `lines`.
+///
+/// # Errors
+/// The line that it would not, in its words.
+pub(in crate::enforce) fn nft_check(lines: &str) -> Result<(), DatapathError> {
+    run("nft", &["-c", "-f", "-"], lines).map(drop)
+}
+
+/// Adds the clsact qdisc to `interface` unless it is there; answers whether it was added.
+///
+/// # Errors
+/// There is no such interface, or this process may not.
+pub(in crate::enforce) fn add_clsact(interface: &str) -> Result<bool, DatapathError> {
+    if has_clsact(interface)? {
+        return Ok(false);
+    }
+    run("tc", &["qdisc", "add", "dev", interface, "clsact"], "").map(|_| true)
+}
+
+/// Whether `interface` has a clsact qdisc.
+///
+/// # Errors
+/// There is no such interface.
+pub(in crate::enforce) fn has_clsact(interface: &str) -> Result<bool, DatapathError> {
+    let shown = run("tc", &["qdisc", "show", "dev", interface], "")?;
+    Ok(shown.lines().any(|line| line.starts_with("qdisc clsact")))
+}
+
+/// Removes the clsact qdisc of `interface` if no filter is left in it; answers whether it is gone.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn remove_clsact(interface: &str) -> Result<bool, DatapathError> {
+    if !has_clsact(interface)? {
+        return Ok(true);
+    }
+    if !dump(interface)?.filters.trim().is_empty() {
+        return Ok(false);
+    }
+    run("tc", &["qdisc", "del", "dev", interface, "clsact"], "").map(|_| true)
+}
+
+/// Removes our filters from `interface`; none is fine.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn remove_filters(interface: &str) -> Result<(), DatapathError> {
+    remove_hooks(interface);
+    for (protocol, preference) in PREFERENCES {
+        let preference = preference.to_string();
+        let command = ["filter", "del", "dev", interface, "egress", "protocol", protocol, "pref", preference.as_str()];
+        forgive(
+            run("tc", &command, ""),
+            &["Cannot find", "Invalid handle", "No such file", "not found", "doesn't exist"],
+        )?;
+    }
+    Ok(())
+}
+
+/// Removes the filters that lead from `interface` to the stage of the Internet link; none is fine.
+pub(in crate::enforce) fn remove_hooks(interface: &str) {
+    let mut lines = String::new();
+    for (protocol, preference) in preferences() {
+        let _ = writeln!(lines, "filter del dev {interface} egress protocol {protocol} pref {preference}");
+    }
+    tc_all(&lines);
+}
+
+/// Removes our table; none is fine.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn remove_table() -> Result<(), DatapathError> {
+    for family in ["inet", "bridge"] {
+        forgive(run("nft", &["delete", "table", family, TABLE], ""), &["No such file", "does not exist"])?;
+    }
+    Ok(())
+}
+
+/// Interfaces with filters of ours.
+///
+/// # Errors
+/// `tc` is not there.
+pub(in crate::enforce) fn redirected() -> Result<Vec<String>, DatapathError> {
+    let mut redirected = Vec::new();
+    for line in run("tc", &["qdisc", "show"], "")?.lines().filter(|line| line.starts_with("qdisc clsact")) {
+        let mut words = line.split(' ').skip_while(|word| *word != "dev");
+        let Some(interface) = words.nth(1) else { continue };
+        if redirects(interface)?.contains("\nfilter") {
+            redirected.push(interface.to_owned());
+        }
+    }
+    Ok(redirected)
+}
+
+/// What is on `interface`.
+///
+/// # Errors
+/// There is no such interface.
+pub(in crate::enforce) fn dump(interface: &str) -> Result<Dump, DatapathError> {
+    let mut filters = String::new();
+    for side in ["ingress", "egress"] {
+        filters += &filters_at(interface, side)?;
+    }
+    let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
+    let index = link_named(interface).map_or(0, |link| link.index);
+    Ok(Dump { interface: interface.to_owned(), index, qdiscs, filters })
+}
+
+/// All of nftables without counters, ours left out.
+///
+/// # Errors
+/// This process may not.
+pub(in crate::enforce) fn ruleset() -> Result<String, DatapathError> {
+    let mut others = String::new();
+    let mut is_ours = false;
+    // Top-level blocks begin and end in the first column.
+    for line in run("nft", &["-s", "list", "ruleset"], "")?.lines() {
+        is_ours |= line == format!("table inet {TABLE} {{") || line == format!("table bridge {TABLE} {{");
+        if !is_ours {
+            others.push_str(line);
+            others.push('\n');
+        }
+        is_ours &= line != "}";
+    }
+    Ok(others)
+}
+
+/// Makes an interface of that name, to rehearse on.
+///
+/// # Errors
+/// There is one already, or this process may not.
+pub(in crate::enforce) fn add_stand_in(interface: &str) -> Result<(), DatapathError> {
+    run("ip", &["link", "add", interface, "type", "ifb"], "").map(drop)
+}
+
+/// Queue disciplines and classes of `interface`; none if there is no such interface.
+///
+/// # Errors
+/// `tc` is not there.
+pub(in crate::enforce) fn classes(interface: &str) -> Result<String, DatapathError> {
+    // With details: quanta are weights.
+    let show = |what| forgive_text(run("tc", &["-d", what, "show", "dev", interface], ""), &["Cannot find device"]);
+    Ok(show("qdisc")? + &show("class")?)
+}
+
+/// Where our filters of `interface` are, and what they say.
+///
+/// # Errors
+/// There is no such interface.
+pub(in crate::enforce) fn redirects(interface: &str) -> Result<String, DatapathError> {
+    let qdiscs = run("tc", &["qdisc", "show", "dev", interface], "")?;
+    let filters = filters_at(interface, "egress")?;
+    let mut ours: String = qdiscs.lines().filter(|line| line.starts_with("qdisc clsact")).collect();
+    let mut is_ours = false;
+    for line in filters.lines() {
+        // What belongs to a filter is indented below it.
+        if line.starts_with("filter") {
+            is_ours =
+                PREFERENCES.into_iter().chain(preferences()).any(|(_, own)| line.contains(&format!(" pref {own} ")));
+        }
+        if is_ours {
+            ours.push('\n');
+            ours.push_str(line);
+        }
+    }
+    Ok(ours)
+}
+
+/// Our table of `family` as the kernel has it; `None`: there is none. With the `options` of `nft` it is told without counters (`-s`)
+/// and without what the sets hold (`-t`).
+///
+/// # Errors
+/// `nft` is not there.
+pub(in crate::enforce) fn table(family: &str, options: &[&str]) -> Result<Option<String>, DatapathError> {
+    match run("nft", &[options, &["list", "table", family, TABLE]].concat(), "") {
         Ok(text) => Ok(Some(text)),
         Err(DatapathError::Refused { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The filters of `interface` at `side`; none where there is no clsact qdisc.
+fn filters_at(interface: &str, side: &str) -> Result<String, DatapathError> {
+    let shown = run("tc", &["filter", "show", "dev", interface, side], "");
+    forgive_text(shown, &["Parent Qdisc doesn't exists", "not found"])
 }
 
 fn forgive(result: Result<String, DatapathError>, words: &[&str]) -> Result<(), DatapathError> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use super::layout::family;
-use super::{TABLE, Tools};
+use super::{TABLE, tools};
 use crate::enforce::config::Mode;
 use crate::enforce::octets::ip;
 
@@ -76,7 +76,7 @@ pub fn decide(mode: Mode, add: &[UdpFlowKey], remove: &[UdpFlowKey]) -> Result<(
             );
         }
     }
-    if lines.is_empty() { Ok(()) } else { Tools.nft(&lines) }
+    if lines.is_empty() { Ok(()) } else { tools::nft(&lines) }
 }
 
 /// A flow from the key of an element: addresses and ports, each padded to four bytes.

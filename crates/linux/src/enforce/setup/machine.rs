@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Lack, Lists};
-use crate::enforce::datapath::{DatapathError, Tools};
+use crate::enforce::datapath::{DatapathError, tools};
 
 /// What this machine has.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -143,13 +143,13 @@ impl Machine {
     /// # Errors
     /// `ip` of iproute2 is not there.
     pub fn read() -> Result<Machine, Lack> {
-        let ip = |words: &[&str]| Tools::show("ip", &[&["-j"], words].concat()).map_err(|error| missing(&error));
+        let ip = |words: &[&str]| tools::show("ip", &[&["-j"], words].concat()).map_err(|error| missing(&error));
         let printed = Printed {
             addresses: ip(&["-d", "address", "show"])?,
             // A kernel without IPv6 refuses.
             routes: ["-4", "-6"].map(|family| ip(&[family, "route", "show", "default"]).unwrap_or_default()),
             neighbours: ip(&["neighbour", "show"])?,
-            learned: Tools::show("bridge", &["-j", "fdb", "show"]).unwrap_or_default(),
+            learned: tools::show("bridge", &["-j", "fdb", "show"]).unwrap_or_default(),
         };
         let mut machine = Machine::of(&printed)?;
         let radios = Command::new("iw").arg("dev").env("LC_ALL", "C").output();
