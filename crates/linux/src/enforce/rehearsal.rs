@@ -78,14 +78,11 @@ fn picture(mode: Mode, devices: &[String], interfaces: &[String]) -> Result<Vec<
     for device in devices {
         let shown = tools::classes(device)?;
         let shown = if device == IFB { plain(&shown) } else { shown };
-        parts.push((format!("tc {device}"), lines(shown.lines().map(classes))));
+        parts.push((format!("tc {device}"), lines(shown.lines().map(lasting))));
     }
     for interface in interfaces {
-        let Ok(shown) = tools::redirects(interface) else {
-            parts.push((format!("tc {interface}"), String::new()));
-            continue;
-        };
-        parts.push((format!("tc {interface}"), shown.lines().map(|line| filters(line) + "\n").collect()));
+        let shown = tools::redirects(interface).unwrap_or_default();
+        parts.push((format!("tc {interface}"), shown.lines().map(|line| lasting(line) + "\n").collect()));
     }
     let family = if mode == Mode::Routed { "inet" } else { "bridge" };
     parts.push(("nft".to_owned(), table(&tools::table(family, &["-s"])?.unwrap_or_default())));
@@ -128,28 +125,16 @@ fn plain(text: &str) -> String {
     shown
 }
 
-/// Without counters, and without the handles that the kernel gives out in turn.
-fn classes(line: &str) -> String {
+/// A line of `tc` without counters, and without the handles and numbers that the kernel gives out in turn.
+fn lasting(line: &str) -> String {
     let mut words = Vec::new();
     let mut all = line.split_whitespace();
     while let Some(word) = all.next() {
         match word {
-            "refcnt" | "direct_packets_stat" => drop(all.next()),
+            "refcnt" | "direct_packets_stat" | "index" | "ref" | "bind" | "fh" | "ht" => drop(all.next()),
             // With `queue = "auto"` it follows the rate.
             "limit" if words.contains(&"bfifo") => drop(all.next()),
             _ if word.ends_with(':') && word.len() == 5 && word >= "8000:" => words.push("auto:"),
-            _ => words.push(word),
-        }
-    }
-    words.join(" ")
-}
-
-fn filters(line: &str) -> String {
-    let mut words = Vec::new();
-    let mut all = line.split_whitespace();
-    while let Some(word) = all.next() {
-        match word {
-            "index" | "ref" | "bind" | "fh" | "ht" => drop(all.next()),
             _ => words.push(word),
         }
     }
@@ -207,9 +192,9 @@ mod tests {
     #[test]
     fn counters_and_handles_by_chance_are_no_change() {
         let now = "class htb 1:1000 parent 1:1 leaf 8012: prio 0 quantum 1500 rate 8bit";
-        assert_eq!(classes(now), classes(&now.replace("8012:", "8003:")));
-        assert_ne!(classes(now), classes(&now.replace("quantum 1500", "quantum 3000")));
+        assert_eq!(lasting(now), lasting(&now.replace("8012:", "8003:")));
+        assert_ne!(lasting(now), lasting(&now.replace("quantum 1500", "quantum 3000")));
         let now = "qdisc htb 1: root refcnt 2 r2q 10 default 0 direct_packets_stat 0 direct_qlen 32";
-        assert_eq!(classes(now), classes(&now.replace("stat 0", "stat 77")));
+        assert_eq!(lasting(now), lasting(&now.replace("stat 0", "stat 77")));
     }
 }

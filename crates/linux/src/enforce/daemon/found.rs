@@ -152,9 +152,8 @@ impl Daemon {
 
     /// Brings the kernel to `site`; answers whether it is there.
     pub(super) fn adopt(&mut self, site: Site) -> bool {
-        let mtu = self.mtu(site.config()).map_err(|error| error.to_string());
-        let changed = mtu.and_then(|mtu| {
-            self.engine.change(site.layout(mtu)).map_err(|error| error.to_string())?;
+        let changed = self.mtu(site.config()).and_then(|mtu| {
+            self.engine.change(site.layout(mtu))?;
             Ok(mtu)
         });
         let Some(mtu) = self.troubles.watch(Trouble::Datapath, changed) else { return false };

@@ -73,7 +73,6 @@ impl Daemon {
     /// Ten times a second.
     pub(super) fn tick(&mut self) {
         self.ticks_done += 1;
-        let is_second = self.ticks_done.is_multiple_of(SECOND);
         if self.ticks_done.is_multiple_of(SLOW) {
             self.count();
             self.look_at_wan();
@@ -81,8 +80,6 @@ impl Daemon {
             if self.troubles.has(Trouble::Counters) {
                 return;
             }
-        }
-        if self.ticks_done.is_multiple_of(SLOW) {
             self.look_at_udp();
             self.judge();
             self.limit();
@@ -91,12 +88,10 @@ impl Daemon {
         if self.ticks_done.is_multiple_of(SECOND * KEEP) {
             self.keep();
         }
-        if is_second {
+        if self.ticks_done.is_multiple_of(SECOND) {
             self.mend();
             self.open_socket();
             self.survey();
-        }
-        if is_second {
             self.find_udp_senders();
         }
     }
@@ -218,12 +213,9 @@ impl Daemon {
                 tracing::debug!(ap, capacity = %decision.capacity, state = ?decision.state, reason = ?decision.reason, "decided");
                 self.records.journal.decision(ap, &decision);
             }
-            let events = pool.take_events();
-            if !events.is_empty() {
-                let own = self.site.pool(pool.id);
-                for event in events {
-                    self.records.log.note(own.map_or("", |own| own.name.as_str()), event);
-                }
+            for event in pool.take_events() {
+                let ap = self.site.pool(pool.id).map_or("", |own| own.name.as_str());
+                self.records.log.note(ap, event);
             }
         }
         self.troubles.tell(Trouble::Control, failed);

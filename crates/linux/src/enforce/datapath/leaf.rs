@@ -15,6 +15,16 @@ pub(crate) fn burst(rate: Bitrate) -> u64 {
     (rate.as_bps() / 8000).max(1600)
 }
 
+/// The class of a pool or of the Internet link, which has all of `rate`.
+pub(super) fn whole(lines: &mut String, verb: &str, device: &str, minor: u16, rate: Bitrate, burst: u64) {
+    let rate = rate.as_bps();
+    let _ = writeln!(
+        lines,
+        "class {verb} dev {device} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
+         {burst} quantum 1500"
+    );
+}
+
 /// Burst of a class whose own rate is next to nothing, in bytes. With `htb_hysteresis` a class may send until it owes its burst, and the
 /// kernel counts no debt of more than a minute: a burst that lasts longer would let it send for ever.
 pub(super) const NO_BURST: u64 = 10;

@@ -10,7 +10,7 @@ use fairair_core::shaper::UdpRule;
 use super::chains::{bypass, fields, members, pool_chains};
 use super::classes::ClassParameters;
 use super::layout::{ApInterface, Key, Layout, Pool, family, pool_minor};
-use super::leaf::{LeafLines, leaf_ceil, pool_burst};
+use super::leaf::{LeafLines, leaf_ceil, pool_burst, whole};
 use super::{BYPASS, IFB, PREFERENCES, TABLE};
 use super::{udp_flows, wan};
 use crate::enforce::config::{Matcher, Mode};
@@ -155,12 +155,7 @@ impl Script {
 }
 
 fn add_pool(lines: &mut String, verb: &str, layout: &Layout, pool: &Pool) {
-    let (minor, rate, burst) = (pool_minor(pool.id), pool.rate.as_bps(), pool_burst(pool, layout.leaf.quantum));
-    let _ = writeln!(
-        lines,
-        "class {verb} dev {IFB} parent 1: classid 1:{minor:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
-         {burst} quantum 1500"
-    );
+    whole(lines, verb, IFB, pool_minor(pool.id), pool.rate, pool_burst(pool, layout.leaf.quantum));
 }
 
 /// Whether leaf `minor` gets a guaranteed rate that it did not have. Until then it has borrowed all that it sent, and owes HTB as much as a

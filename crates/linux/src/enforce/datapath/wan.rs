@@ -16,7 +16,7 @@ use fairair_core::units::{Bitrate, Bytes};
 
 use super::IFB;
 use super::layout::{Layout, WanLink};
-use super::leaf::{LeafLines, burst};
+use super::leaf::{LeafLines, burst, whole};
 
 /// Minor number of the class that has the link's rate.
 pub const LINK: u16 = 1;
@@ -62,7 +62,8 @@ pub(super) fn relay(interface: &str) -> String {
 pub(super) fn create(layout: &Layout, direction: Direction) -> String {
     let device = stage(direction);
     let mut lines = format!("qdisc add dev {device} root handle 1: stab overhead -14 htb default {OTHERS:x}\n");
-    link(&mut lines, "add", direction, layout.wan.rates[&direction]);
+    let rate = layout.wan.rates[&direction];
+    whole(&mut lines, "add", device, LINK, rate, burst(rate));
     for leaf in leaves(layout, direction) {
         add(&mut lines, &leaf, layout);
     }
@@ -93,7 +94,7 @@ pub(super) fn between(old: &Layout, new: &Layout, direction: Direction) -> Strin
     let mut lines = String::new();
     let rate = new.wan.rates[&direction];
     if old.wan.rates[&direction] != rate {
-        link(&mut lines, "change", direction, rate);
+        whole(&mut lines, "change", stage(direction), LINK, rate, burst(rate));
     }
     let before: BTreeMap<u16, LeafLines> = leaves(old, direction).map(|leaf| (leaf.minor, leaf)).collect();
     for leaf in leaves(new, direction) {
@@ -121,15 +122,6 @@ pub(super) fn missing(layout: &Layout, direction: Direction, there: impl Fn(u16)
         count += 1;
     }
     (lines, count)
-}
-
-fn link(lines: &mut String, verb: &str, direction: Direction, rate: Bitrate) {
-    let (device, burst, rate) = (stage(direction), burst(rate), rate.as_bps());
-    let _ = writeln!(
-        lines,
-        "class {verb} dev {device} parent 1: classid 1:{LINK:x} htb rate {rate}bit ceil {rate}bit burst {burst} cburst \
-         {burst} quantum 1500"
-    );
 }
 
 fn leaves(layout: &Layout, direction: Direction) -> impl Iterator<Item = LeafLines> {

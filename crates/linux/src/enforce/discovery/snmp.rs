@@ -76,37 +76,34 @@ impl Snmp {
         // Column, entry, table and group.
         let root = &oid[..oid.len().saturating_sub(4).max(2)];
         let (mut last, mut rows) = (root.to_vec(), Column::new());
-        let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
-        let session = SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number);
-        let mut session = session?;
-        step(&mut session, &encode(root), root, &mut last, &mut rows)?;
+        step(&mut self.session()?, root, &mut last, &mut rows)?;
         Ok(last != root)
+    }
+
+    /// A port that was not used before and a number that nobody guesses: who answers has seen the request.
+    fn session(&self) -> Result<SyncSession, AgentError> {
+        let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
+        Ok(SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number)?)
     }
 
     /// All rows below `oid`.
     fn walk(&self, oid: &[u32], deadline: Instant) -> Result<Column, AgentError> {
         let mut column = Column::new();
         let mut last = oid.to_vec();
-        // A port that was not used before and a number that nobody guesses: who answers has seen the request.
-        let session = || {
-            let number = RandomState::new().hash_one(Instant::now()) as i32 & i32::MAX;
-            SyncSession::new_v2c(self.0.agent, self.0.community.as_bytes(), Some(PATIENCE), number)
-        };
-        let mut open = session()?;
+        let mut session = self.session()?;
         let mut failures = 0;
         while column.len() < MOST {
             if Instant::now() > deadline {
                 return Err(AgentError::Slow(LONGEST));
             }
-            let raw = encode(&last);
-            match step(&mut open, &raw, oid, &mut last, &mut column) {
+            match step(&mut session, oid, &mut last, &mut column) {
                 Ok(true) => failures = 0,
                 Ok(false) => return Ok(column),
                 Err(error) if failures > 0 => return Err(error),
                 Err(_) => {
                     failures += 1;
                     // The old session might take a late answer for that to its next request.
-                    open = session()?;
+                    session = self.session()?;
                 }
             }
         }
@@ -120,15 +117,9 @@ impl Discovery for Snmp {
     }
 }
 
-/// One get-bulk; answers whether there may be more.
-fn step(
-    session: &mut SyncSession,
-    from: &[u8],
-    oid: &[u32],
-    last: &mut Vec<u32>,
-    column: &mut Column,
-) -> Result<bool, AgentError> {
-    let pdu = session.getbulk(&[&Oid::new(from.into())], 0, ROWS)?;
+/// One get-bulk of what follows `last`; answers whether there may be more.
+fn step(session: &mut SyncSession, oid: &[u32], last: &mut Vec<u32>, column: &mut Column) -> Result<bool, AgentError> {
+    let pdu = session.getbulk(&[&Oid::new(encode(last).into())], 0, ROWS)?;
     if pdu.error_status != 0 {
         return Err(AgentError::Status(pdu.error_status));
     }
@@ -160,15 +151,13 @@ fn step(
 
 /// The device of a row.
 fn mac(place: MacPlace, index: &[u32], cell: &Cell) -> Option<Mac> {
+    let octets = |parts: &[u32]| parts.iter().map(|part| u8::try_from(*part).ok()).collect();
     let octets: Vec<u8> = match (place, cell) {
-        (MacPlace::Value, Cell::Octets(octets)) => octets.clone(),
-        (MacPlace::Value, Cell::Number(_)) => return None,
-        (MacPlace::First, _) => index.get(..6)?.iter().map(|part| u8::try_from(*part).ok()).collect::<Option<_>>()?,
-        (MacPlace::Last, _) => {
-            let start = index.len().checked_sub(6)?;
-            index[start..].iter().map(|part| u8::try_from(*part).ok()).collect::<Option<_>>()?
-        }
-    };
+        (MacPlace::Value, Cell::Octets(octets)) => Some(octets.clone()),
+        (MacPlace::Value, Cell::Number(_)) => None,
+        (MacPlace::First, _) => octets(index.first_chunk::<6>()?),
+        (MacPlace::Last, _) => octets(index.last_chunk::<6>()?),
+    }?;
     let mac = Mac(octets.try_into().ok()?);
     (!mac.is_multicast() && mac.0 != [0; 6]).then_some(mac)
 }
