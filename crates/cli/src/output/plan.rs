@@ -119,28 +119,20 @@ fn already_met(plan: &Plan) -> String {
 
 fn rows(plan: &Plan, page: Page) -> Vec<String> {
     let text = |of: &dyn Fn(&Row) -> String| plan.rows.iter().map(of).collect::<Vec<_>>();
-    let numbers = |of: &dyn Fn(&Row) -> Quantity| plan.rows.iter().map(of).collect::<Vec<_>>();
+    let numbers =
+        |title: &str, of: &dyn Fn(&Row) -> Quantity| quantities(title, &plan.rows.iter().map(of).collect::<Vec<_>>());
     let mut table = Table::default();
-    table.add(
-        Keep::Always,
-        titled("meets", text(&|row| if row.in_doubt { doubt(row).to_owned() } else { yes(row.meets) }), Align::Left),
-    );
+    let meets = text(&|row| if row.in_doubt { doubt(row).to_owned() } else { yes(row.meets) });
+    table.add(Keep::Always, titled("meets", meets, Align::Left));
     table.add(Keep::Useful, titled("change", text(&|row| row.deploy.to_owned()), Align::Left));
     table.add(Keep::Always, titled("starved", text(&|row| row.starved.len().to_string()), Align::Right));
-    table.add(Keep::Always, quantities("total", &numbers(&|row| Quantity::rate(row.report.totals.goodput_bps))));
+    table.add(Keep::Always, numbers("total", &|row| Quantity::rate(row.report.totals.goodput_bps)));
     table.add(Keep::Always, titled("fairness", text(&|row| format!("{:.3}", row.fairness)), Align::Right));
-    table.add(
-        Keep::Extra,
-        quantities("level", &numbers(&|row| Quantity::plain(row.report.indices.fairness_level_first_station))),
-    );
+    table.add(Keep::Extra, numbers("level", &|row| Quantity::plain(row.report.indices.fairness_level_first_station)));
     let ratio = if plan.goals.iter().any(|goal| is_up_down(goal)) { Keep::Always } else { Keep::Extra };
-    table.add(ratio, quantities("up/down", &numbers(&|row| Quantity::plain(row.report.indices.up_down_ratio))));
-    table.add(
-        Keep::Always,
-        quantities("p95 delay", &numbers(&|row| Quantity::scaled(row.report.ap_delay.p95_s, 1e3, "ms"))),
-    );
-    table
-        .add(Keep::Useful, quantities("box", &numbers(&|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms"))));
+    table.add(ratio, numbers("up/down", &|row| Quantity::plain(row.report.indices.up_down_ratio)));
+    table.add(Keep::Always, numbers("p95 delay", &|row| Quantity::scaled(row.report.ap_delay.p95_s, 1e3, "ms")));
+    table.add(Keep::Useful, numbers("box", &|row| Quantity::scaled(row.report.box_sojourn_s(), 1e3, "ms")));
     table.lines_with("remedy", &text(&|row| short(&row.snippet)), page)
 }
 

@@ -25,7 +25,7 @@ use args::{ClientArgs, RunArgs, SetArgs, StationCommand};
 use client::{answer, failed, silent};
 
 use crate::error::{CliError, Exit};
-use crate::output::{print, say};
+use crate::output::{json, print, say};
 
 /// How long [`top`] waits for a daemon that is gone.
 const AWAY: Duration = Duration::from_secs(10);
@@ -143,24 +143,23 @@ fn look(args: &ClientArgs) -> Result<String, CliError> {
 /// Asks the daemon and prints its answer.
 fn show(args: &ClientArgs, what: Ask) -> Result<Exit, CliError> {
     let answer = answer(&args.state, what)?;
-    print(&if args.json { text::json(&answer) } else { text::of(&answer) })?;
+    print(&if args.json { json(&answer) } else { text::of(&answer) })?;
     Ok(Exit::Success)
 }
 
 /// Stops the daemon, or cleans up after one that was killed.
 fn stop(args: &ClientArgs) -> Result<Exit, CliError> {
-    match ask(&args.state, Ask::Stop) {
-        Ok(Ok(Answer::Stopped(restored))) => {
-            wait_until_it_ended(&args.state)?;
-            told("stopped", args, restored)
-        }
+    let asked = ask(&args.state, Ask::Stop);
+    if asked.is_ok() {
+        wait_until_it_ended(&args.state)?;
+    }
+    match asked {
+        Ok(Ok(Answer::Stopped(restored))) => told("stopped", args, restored),
         Ok(Ok(_)) => {
-            wait_until_it_ended(&args.state)?;
             say("stopped; that daemon is of another version: its log says whether everything is as before");
             Ok(Exit::Success)
         }
         Ok(Err(error)) => {
-            wait_until_it_ended(&args.state)?;
             let what = format!("the daemon ended, but could not take everything back: {error}");
             let help = "mend that, then run `fairair vsb stop` again".to_owned();
             Err(CliError::Box { what, help, is_input: false })
@@ -197,7 +196,7 @@ fn told(what: &str, args: &ClientArgs, restored: Restored) -> Result<Exit, CliEr
     let exit = if restored.differences.is_empty() { Exit::Success } else { Exit::Failure };
     let answer = Answer::Stopped(restored);
     if args.json {
-        print(&text::json(&answer))?;
+        print(&json(&answer))?;
     } else {
         say(&format!("{what}: {}", text::of(&answer).trim_end()));
     }

@@ -10,12 +10,6 @@ use unicode_width::UnicodeWidthStr as _;
 /// Digits of a rate that was measured; C has one more.
 const MEASURED: u32 = 3;
 
-/// As JSON, the way the daemon sent it.
-pub(super) fn json(answer: &Answer) -> String {
-    let text = serde_json::to_string_pretty(answer).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"));
-    text + "\n"
-}
-
 /// As a table or as sentences.
 pub(super) fn of(answer: &Answer) -> String {
     match answer {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use fairair_core::units::plural;
+use serde::Serialize;
 
 use super::config::{Config, Mode};
 use super::datapath::{
@@ -24,7 +25,7 @@ use super::site::{Site, Source};
 use super::state::{Lock, State};
 
 /// What was found, for people; and whether `run` would start.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Preflight {
     /// Lines that begin with `ok`, `note` or `FAIL`.
     pub findings: Vec<String>,

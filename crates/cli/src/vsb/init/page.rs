@@ -231,14 +231,6 @@ impl Page {
 
     fn look(&self) -> Value {
         let now = self.now();
-        let check = now.written.as_ref().map(|(_, found)| {
-            json!({
-                "findings": found.findings,
-                "is_good": found.is_good,
-                "commands": found.commands,
-                "changes": found.changes,
-            })
-        });
         let trial = match &now.trial {
             Trial::None => Value::Null,
             Trial::Ended(why) => json!({ "is": "ended", "problem": why.problem, "fix": why.fix }),
@@ -256,7 +248,7 @@ impl Page {
             "file": { "path": self.config.display().to_string(), "is_there": is_there(&self.config) },
             "is_root": is_root(),
             "confirm_s": CONFIRM.as_secs_f64(),
-            "check": check,
+            "check": now.written.as_ref().map(|(_, found)| found),
             "trial": trial,
         })
     }
