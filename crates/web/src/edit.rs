@@ -162,16 +162,7 @@ fn set(table: &mut dyn TableLike, path: &[Step], new: &Json, top: bool) -> Resul
         table.remove(key);
         return Ok(());
     }
-    let mut new = value(new)?;
-    match table.get_mut(key) {
-        Some(Item::Value(old)) => {
-            *new.decor_mut() = old.decor().clone();
-            *old = new;
-        }
-        _ => {
-            table.insert(key, Item::Value(new));
-        }
-    }
+    take(table, key, &Item::Value(value(new)?));
     Ok(())
 }
 
@@ -202,11 +193,8 @@ fn value(json: &Json) -> Result<Value, Refusal> {
         Json::Array(list) => Value::Array(list.iter().map(value).collect::<Result<Array, Refusal>>()?),
         Json::Object(map) => {
             let entries = map.iter().filter(|(_, json)| !json.is_null());
-            let mut table = InlineTable::new();
-            for (key, json) in entries {
-                table.insert(key, value(json)?);
-            }
-            Value::InlineTable(table)
+            let values = entries.map(|(key, json)| Ok((key, value(json)?)));
+            Value::InlineTable(values.collect::<Result<InlineTable, Refusal>>()?)
         }
     })
 }
