@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::Value;
 
-use crate::columns::{ci95, mean};
+use crate::columns::estimate;
 use crate::document;
 use crate::engine::Engine;
 use crate::error::BadInput;
@@ -165,13 +165,11 @@ impl Batch {
         engine: &str,
         model: Option<&str>,
     ) -> PyResult<Batch> {
-        let axes = axes
-            .into_iter()
-            .map(|(path, values)| {
-                let values = values.iter().map(|value| document::parse(value)).collect::<Result<_, _>>()?;
-                Ok(Axis { path, values })
-            })
-            .collect::<Result<Vec<Axis>, BadInput>>()?;
+        let parsed = |(path, values): (String, Vec<String>)| {
+            let values = values.iter().map(|value| document::parse(value)).collect::<Result<_, _>>()?;
+            Ok(Axis { path, values })
+        };
+        let axes = axes.into_iter().map(parsed).collect::<Result<Vec<Axis>, BadInput>>()?;
         let points = points.as_array().iter().map(|point| *point as usize).collect();
         let shared = Shared {
             base: document::parse(document)?,
@@ -277,10 +275,7 @@ impl Batch {
 
     /// Raises what stopped the batch, if anything did.
     fn raise_failure(&self) -> PyResult<()> {
-        match self.shared.done().failure.take() {
-            Some(failure) => Err(failure.into()),
-            None => Ok(()),
-        }
+        self.shared.done().failure.take().map_or(Ok(()), |failure| Err(failure.into()))
     }
 }
 
@@ -290,10 +285,7 @@ pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py,
     table.set_item("point", PyArray1::from_iter(py, rows.iter().map(|row| row.point as i64)))?;
     table.set_item("n", PyArray1::from_iter(py, rows.iter().map(|row| row.cell[0].n)))?;
     for (index, cell) in CELL.iter().enumerate() {
-        let name = cell.quantity.name;
-        let column = |get: fn(Estimate) -> f64| PyArray1::from_iter(py, rows.iter().map(|row| get(row.cell[index])));
-        table.set_item(name, column(mean))?;
-        table.set_item(format!("{name}_ci95"), column(ci95))?;
+        estimate(&table, cell.quantity.name, rows.iter().map(|row| row.cell[index]))?;
     }
     let names: Vec<&str> = rows.iter().flat_map(|row| row.names.iter().map(String::as_str)).collect();
     let ends = rows.iter().scan(0, |end, row| {
@@ -303,14 +295,8 @@ pub(crate) fn columns<'py>(py: Python<'py>, rows: &[Row]) -> PyResult<Bound<'py,
     table.set_item("offsets", PyArray1::from_iter(py, std::iter::once(0).chain(ends).collect::<Vec<i32>>()))?;
     table.set_item("station", names)?;
     for (index, (name, _)) in of_stations().enumerate() {
-        let column = |get: fn(Estimate) -> f64| {
-            PyArray1::from_iter(
-                py,
-                rows.iter().flat_map(|row| row.stations[index].iter().map(|x| get(*x))).collect::<Vec<_>>(),
-            )
-        };
-        table.set_item(format!("station.{name}"), column(mean))?;
-        table.set_item(format!("station.{name}_ci95"), column(ci95))?;
+        let values = rows.iter().flat_map(|row| row.stations[index].iter().copied());
+        estimate(&table, &format!("station.{name}"), values)?;
     }
     Ok(table)
 }

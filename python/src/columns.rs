@@ -12,14 +12,22 @@ pub(crate) fn estimates<'a, Row: 'a>(
     rows: impl Iterator<Item = &'a Row> + Clone,
 ) -> PyResult<()> {
     for Quantity { name, of, .. } in columns {
-        let column = |get: fn(Estimate) -> f64| PyArray1::from_iter(table.py(), rows.clone().map(|row| get(of(row))));
-        table.set_item(*name, column(mean))?;
-        table.set_item(format!("{name}_ci95"), column(ci95))?;
+        estimate(table, name, rows.clone().map(of))?;
     }
     if let Some(Quantity { of, .. }) = columns.first() {
         table.set_item("n", PyArray1::from_iter(table.py(), rows.map(|row| of(row).n)))?;
     }
     Ok(())
+}
+
+/// Puts the estimates `values` into `table` as `name`, with their half-widths beside it.
+pub(crate) fn estimate(
+    table: &Bound<'_, PyDict>,
+    name: &str,
+    values: impl Iterator<Item = Estimate> + Clone,
+) -> PyResult<()> {
+    table.set_item(name, PyArray1::from_iter(table.py(), values.clone().map(mean)))?;
+    table.set_item(format!("{name}_ci95"), PyArray1::from_iter(table.py(), values.map(ci95)))
 }
 
 /// The mean, NaN when there is none.

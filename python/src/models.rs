@@ -27,13 +27,8 @@ pub(crate) fn call<'py>(
     sizes: Vec<usize>,
     radio: Option<&str>,
 ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-    let mac = match radio {
-        None => None,
-        Some(radio) => {
-            let scenario = document::scenario(&document::parse(radio)?)?;
-            Some(MacParams::new(&scenario.radio, scenario.run.preset))
-        }
-    };
+    let scenario = radio.map(|radio| document::scenario(&document::parse(radio)?)).transpose()?;
+    let mac = scenario.map(|scenario| MacParams::new(&scenario.radio, scenario.run.preset));
     let rows: Vec<Vec<f64>> = rows.as_array().rows().into_iter().map(|row| row.to_vec()).collect();
     let answers = py.detach(|| {
         let answer = |(index, row): (usize, &Vec<f64>)| {
@@ -73,24 +68,14 @@ fn one(name: &str, row: &[f64], sizes: &[usize], mac: Option<&MacParams>) -> Ans
         ("ha2009.downloads", _) => ha2009_cell(row, sizes).downloads(),
         ("ha2009.uploads", _) => ha2009_cell(row, sizes).uploads(),
         ("ha2009.ratio", _) => ha2009_cell(row, sizes).ratio().map(|ratio| vec![ratio]),
-        ("ha2009.optimal_p", _) => {
-            ha2009::optimal_p(count("m", row[0])?, count("n", row[1])?, row[2], row[3]).map(|p| vec![p])
-        }
-        ("ha2009.modified_p", _) => {
-            ha2009::modified_p(count("m", row[0])?, count("n", row[1])?, row[2], row[3]).map(|p| vec![p])
-        }
+        ("ha2009.optimal_p", _) => ha2009_p(row, ha2009::optimal_p),
+        ("ha2009.modified_p", _) => ha2009_p(row, ha2009::modified_p),
         ("pokhrel2016.tabulated_buffer", _) => {
             let p_b = within("p_b", row[2], 1e-9, 1.0, "above 0, at most 1")?;
             Ok(vec![pokhrel2016::tabulated_buffer(count("N_u", row[0])?, count("N_d", row[1])?, p_b)])
         }
-        ("pokhrel2016.solve", Some(mac)) => {
-            let cell = pokhrel2016_cell(row, mac)?;
-            cell.solve(row[6]).map(|solution| pokhrel2016_answer(&cell, &solution))
-        }
-        ("pokhrel2016.with_buffer", Some(mac)) => {
-            let cell = pokhrel2016_cell(row, mac)?;
-            cell.with_buffer(row[6]).map(|solution| pokhrel2016_answer(&cell, &solution))
-        }
+        ("pokhrel2016.solve", Some(mac)) => pokhrel2016_solved(row, mac, pokhrel2016::Cell::solve),
+        ("pokhrel2016.with_buffer", Some(mac)) => pokhrel2016_solved(row, mac, pokhrel2016::Cell::with_buffer),
         ("pokhrel2016.remedy", Some(mac)) => {
             let remedy = pokhrel2016_cell(row, mac)?.remedy(row[6])?;
             Ok(vec![remedy.p_b, remedy.buffer, truth(remedy.size_buffer), truth(remedy.attainable)])
@@ -154,16 +139,15 @@ fn windowed(row: &[f64]) -> Result<(f64, f64), ModelError> {
 
 /// N_up, N_dw, W, beta, each of M stations.
 fn detti2011_stations(row: &[f64], m: usize) -> Result<Vec<detti2011::Station>, ModelError> {
-    (0..m)
-        .map(|i| {
-            Ok(detti2011::Station {
-                n_up: count("N_up", row[i])?,
-                n_dw: count("N_dw", row[m + i])?,
-                window: row[2 * m + i],
-                beta: row[3 * m + i],
-            })
+    let station = |i: usize| {
+        Ok(detti2011::Station {
+            n_up: count("N_up", row[i])?,
+            n_dw: count("N_dw", row[m + i])?,
+            window: row[2 * m + i],
+            beta: row[3 * m + i],
         })
-        .collect()
+    };
+    (0..m).map(station).collect()
 }
 
 /// B, wire, approximate, stations; lossy, p, Q_ap, Jain, R_up/R_dw, Q, goodput up, goodput down.
@@ -182,6 +166,10 @@ fn detti2011_solve(row: &[f64], m: usize) -> Answer {
     answer.extend(solution.goodput.iter().map(|goodput| goodput[0]));
     answer.extend(solution.goodput.iter().map(|goodput| goodput[1]));
     Ok(answer)
+}
+
+fn ha2009_p(row: &[f64], of: fn(u32, u32, f64, f64) -> Result<f64, ModelError>) -> Answer {
+    of(count("m", row[0])?, count("n", row[1])?, row[2], row[3]).map(|p| vec![p])
 }
 
 /// w_r, Q_D, Q_A, p, R, tau_d of m, tau_u of n.
@@ -210,8 +198,14 @@ fn pokhrel2016_cell(row: &[f64], mac: &MacParams) -> Result<pokhrel2016::Cell, M
     })
 }
 
-fn pokhrel2016_answer(cell: &pokhrel2016::Cell, s: &pokhrel2016::Solution) -> Vec<f64> {
-    vec![s.h, s.gamma[0], s.gamma[1], s.p_lu, s.p_ld, s.p_b, s.up, s.down, cell.in_flight(s)]
+fn pokhrel2016_solved(
+    row: &[f64],
+    mac: &MacParams,
+    solve: fn(&pokhrel2016::Cell, f64) -> Result<pokhrel2016::Solution, ModelError>,
+) -> Answer {
+    let cell = pokhrel2016_cell(row, mac)?;
+    let s = solve(&cell, row[6])?;
+    Ok(vec![s.h, s.gamma[0], s.gamma[1], s.p_lu, s.p_ld, s.p_b, s.up, s.down, cell.in_flight(&s)])
 }
 
 /// gamma, priority.
