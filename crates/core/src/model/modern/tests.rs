@@ -110,7 +110,7 @@ fn what_the_ap_counts_decides_who_gets_the_air() {
     let (air, starves) = ratio("{ kind = \"mac80211\" }");
     assert!((0.9..1.6).contains(&air) && !starves, "{air}");
     let (turns, _) = ratio("{ kind = \"mac80211\", airtime = false }");
-    // The simulator has 4.5.
+    // The simulator has 3.8.
     assert!((3.3..6.0).contains(&turns), "{turns}");
     let (sent, _) = ratio("{ kind = \"mac80211\", rx_airtime = false }");
     assert!((15.0..40.0).contains(&sent), "{sent}");
