@@ -107,9 +107,10 @@ impl Ranges {
         if self.gear.aggregates { 2 * self.largest } else { self.packets(LONG_QUEUE) }
     }
 
-    /// A buffer for window caps before such a queue.
+    /// A buffer for window caps before such a queue. Where frames aggregate other families try shorter ones.
     pub(super) fn long_buffer(&self, x: f64) -> usize {
-        if self.gear.aggregates { between(1.0, (4 * self.largest) as f64, x).round() as usize } else { self.packets(x) }
+        let largest = self.largest as f64;
+        if self.gear.aggregates { between(largest / 8.0, 4.0 * largest, x).round() as usize } else { self.packets(x) }
     }
 
     pub(super) fn rate(&self, low: f64, high: f64, x: f64) -> Bitrate {
