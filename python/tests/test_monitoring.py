@@ -18,10 +18,10 @@ EXPORTER = REPOSITORY / "crates/linux/src/enforce/daemon/metrics/exposition.rs"
 
 
 def exported() -> set[str]:
-    """Names as Prometheus has them: the exporter registers each by `family`, counters get `_total`."""
-    family = re.compile(r'Family<Labels, (\w+)> =\s*family\(\s*&?m?u?t?\s*registry,\s*"(\w+)"')
+    """Names as Prometheus has them: the exporter registers each by the kind of its family, counters get `_total`."""
+    family = re.compile(r'\b(whole|real|count)\(\s*(?:&mut )?registry,\s*"(\w+)"')
     found = family.findall(EXPORTER.read_text())
-    return {f"fairair_{name}{'_total' if kind == 'Count' else ''}" for kind, name in found}
+    return {f"fairair_{name}{'_total' if kind == 'count' else ''}" for kind, name in found}
 
 
 def named(text: str) -> set[str]:
