@@ -9,6 +9,7 @@ use fairair_core::packet::{Class, Kind, NodeId, Segment};
 use fairair_core::qdisc::Histogram;
 use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
+use fairair_core::tcp::Variant;
 use fairair_core::units::Instant;
 
 /// Kinds of the AP's queue, and the rest of its table.
@@ -74,7 +75,7 @@ fn cell() -> impl Strategy<Value = String> {
 
 fn flow() -> impl Strategy<Value = String> {
     let tcp = (
-        prop::sample::select(vec!["reno", "newreno", "cubic", "bbr"]),
+        prop::sample::select(Variant::ALL.map(|variant| format!("{variant:?}").to_lowercase()).to_vec()),
         1_u32..50,
         prop::bool::ANY,
         prop::bool::ANY,

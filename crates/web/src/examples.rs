@@ -35,6 +35,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_scenario_of_the_repository_is_an_example() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+        let files = std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
+        let mut names: Vec<_> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+        names.sort();
+        assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<Vec<_>>(), names);
+    }
+
+    #[test]
     fn the_lab_takes_every_example() {
         for (name, text) in EXAMPLES {
             crate::document::scenario(text).unwrap_or_else(|error| panic!("{name}: {error:?}"));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::missing_errors_doc)]
 
+use serde::Serialize;
 use toml::de::{DeInteger, DeValue};
 
 use super::{Direction, Preset};
@@ -217,17 +218,37 @@ macro_rules! params {
 }
 pub(super) use params;
 
-/// Enumerations, with the values that a file may name: by their words in results, in this order in messages.
+/// Enumerations, with all their values: a file names them by their words in results, messages in this order.
 macro_rules! words {
     ($($type:ident: $($value:ident),*;)*) => {$(
         impl FromToml for $type {
             fn from_toml(value: &DeValue) -> Result<Self, Reason> {
-                let values = [$($type::$value),*];
-                let words = values.each_ref().map(word);
-                choose(value, &words.each_ref().map(String::as_str)).map(|index| values[index])
+                // A value that is not listed here does not compile.
+                const ALL: &[$type] = &[$($type::$value),*];
+                let _ = |listed: $type| match listed { $($type::$value => ()),* };
+                one_of(value, ALL)
             }
         }
     )*};
+}
+
+/// The value of `all` whose word `value` is.
+fn one_of<T: Serialize + Copy>(value: &DeValue, all: &[T]) -> Result<T, Reason> {
+    let words: Vec<String> = all.iter().map(word).collect();
+    choose(value, &words.iter().map(String::as_str).collect::<Vec<_>>()).map(|index| all[index])
+}
+
+impl FromToml for Profile {
+    /// QUIC's is the kind of a flow.
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        one_of(value, &[Profile::Rfc, Profile::Linux])
+    }
+}
+
+impl FromToml for Variant {
+    fn from_toml(value: &DeValue) -> Result<Self, Reason> {
+        one_of(value, &Variant::ALL)
+    }
 }
 
 /// Any PHY: in scenarios.
@@ -275,8 +296,6 @@ words! {
     UdpRule: BypassUplink, Shape, Auto;
     LimiterShare: Half, Flows;
     WindowRule: Lossless, BOverN, Tfbr, TfbrExact;
-    Profile: Rfc, Linux;
-    Variant: Reno, Newreno, Cubic, Bbr;
 }
 
 /// The type of `value` with its article.

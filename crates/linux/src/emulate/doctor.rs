@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use fairair_core::tcp::Variant;
+
 use super::registry::PREFIX;
 use crate::netns::Namespace;
 use crate::tap::Tap;
@@ -34,7 +36,9 @@ pub fn examine() -> Vec<Check> {
         say(program, false, there, &format!("apt-get install {package}"));
     }
     let controls = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-    for name in ["reno", "cubic", "bbr"] {
+    let mut wanted = Variant::ALL.map(Variant::in_linux).to_vec();
+    wanted.dedup();
+    for name in wanted {
         let there = controls.split_whitespace().any(|control| control == name);
         say(&format!("congestion control {name}"), name != "reno", there, &format!("modprobe tcp_{name}"));
     }

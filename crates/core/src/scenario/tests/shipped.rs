@@ -70,7 +70,7 @@ fn the_glossary_explains_every_name() {
     let terms: Vec<String> = entries.flat_map(|entry| entry.split(", ").map(plain)).collect();
     let of_remedies = REMEDIES.iter().skip(1).flat_map(|remedy| remedy.name.split([':', '+']));
     let disciplines = QdiscSpec::all();
-    let variants = [Variant::Reno, Variant::Newreno, Variant::Cubic, Variant::Bbr].map(|variant| word(&variant));
+    let variants = Variant::ALL.map(|variant| word(&variant));
     let names = of_remedies.chain(disciplines.iter().map(QdiscSpec::kind)).map(str::to_owned).chain(variants);
     let missing: Vec<String> = names.filter(|name| !terms.contains(name)).collect();
     assert!(missing.is_empty(), "docs/glossary.md lacks {missing:?}");

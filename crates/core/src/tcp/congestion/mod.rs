@@ -108,8 +108,9 @@ impl Controller {
     /// The window that the handshake, recovery or the receiver's window leave.
     pub(super) fn set_cwnd(&mut self, cwnd: f64) {
         self.cwnd = cwnd;
-        if let Law::Reno(reno) = &mut self.law {
-            reno.restart();
+        match &mut self.law {
+            Law::Reno(reno) => reno.restart(),
+            Law::Cubic(_) | Law::Ns3Cubic(_) | Law::Bbr(_) => {}
         }
     }
 

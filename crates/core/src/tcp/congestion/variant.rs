@@ -18,6 +18,9 @@ pub enum Variant {
 }
 
 impl Variant {
+    /// All of them, in the order of messages.
+    pub const ALL: [Variant; 4] = [Variant::Reno, Variant::Newreno, Variant::Cubic, Variant::Bbr];
+
     /// The congestion control of Linux that stands for it, as in `net.ipv4.tcp_congestion_control`. Linux' `reno` has the
     /// `NewReno` of RFC 6582; it cannot do without.
     #[must_use]
