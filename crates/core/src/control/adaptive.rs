@@ -87,9 +87,13 @@ const SHORT: Duration = Duration::from_micros(3500);
 /// In cells where a packet takes less air than this, a common AP buffer holds little more delay than the target. C then rises
 /// slowly near the rate that filled the buffer last, so that probes see the queue in time.
 const QUICK: Duration = Duration::from_micros(1200);
-/// Between these shares of that C rises by this share of itself in a decision.
-const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.06;
+/// Between these shares of that C rises by this share of itself in a decision, until so many in a row have met no queue.
+const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.15;
 const GENTLY: f64 = 0.002;
+const CONVINCED: u32 = 4;
+/// There a probe waits for the PPDU on the air, of many packets: it has met no queue where it waits for less than this part of
+/// the target, near that rate and above.
+const NO_QUEUE: [u64; 2] = [7, 2];
 
 /// Our controller.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -312,7 +316,10 @@ impl Adaptive {
     /// perhaps the packet on the air: while that is all, C rises faster and faster.
     fn rise(&mut self, now: Instant, delay: Duration, target: Duration) {
         let packet = PACKET.time_at(self.capacity());
-        self.calm = if delay < packet { self.calm + 1 } else { 0 };
+        let is_near = self.full.is_some_and(|full| self.c < NEAR.end * full);
+        let part = if is_near { NO_QUEUE[0] } else { NO_QUEUE[1] };
+        let met_no_queue = delay < packet || packet < QUICK && delay * part < target;
+        self.calm = if met_no_queue { self.calm + 1 } else { 0 };
         let delay = delay.as_secs_f64() / target.as_secs_f64();
         let longer = packet.as_secs_f64() / SHORT.as_secs_f64();
         let doubling = (DOUBLING.start() * longer).clamp(*DOUBLING.start(), *DOUBLING.end());
@@ -328,8 +335,8 @@ impl Adaptive {
     /// `wanted` for C, or less where the cell was full lately.
     fn near_full(&mut self, packet: Duration, wanted: f64) -> f64 {
         let is_near = |full: &f64| self.c < NEAR.end * full && wanted > NEAR.start * full;
-        let Some(full) = self.full.filter(|full| packet < QUICK && is_near(full)) else { return wanted };
-        self.calm = 0;
+        let restrains = packet < QUICK && self.calm < CONVINCED;
+        let Some(full) = self.full.filter(|full| restrains && is_near(full)) else { return wanted };
         wanted.min(self.c.max(NEAR.start * full) * (1.0 + GENTLY))
     }
 
