@@ -2,7 +2,9 @@
 //!
 //! A disk that is full or slow stops the journal, never the shaping.
 
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +25,13 @@ use super::writer::Writer;
 const WAITING: usize = 10_000;
 /// Lines of each kind that a database keeps at most; the oldest go.
 const LINES: i64 = 2_000_000;
-/// How often what waits is written.
-const BATCH: Duration = Duration::from_secs(1);
+/// For how long lines wait to be written together, which a kill loses: each transaction writes whole pages, and one a decision would
+/// write gigabytes a day.
+const BATCH: Duration = Duration::from_secs(10);
+/// So many do not wait.
+const CROWD: usize = 1000;
+/// How a database begins (sqlite.org/fileformat.html, section 1.3).
+const MAGIC: &[u8] = b"SQLite format 3\0";
 const SCHEMA: &str = "\
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -138,10 +145,20 @@ impl Journal {
 }
 
 fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    // SQLite would let everybody read it, and gives the files beside it the same mode. If it cannot be made, SQLite says why.
+    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
     let connection = Connection::open(file)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.execute_batch(SCHEMA)?;
     Ok(connection)
+}
+
+/// Whether there is something else than a database at `file`.
+pub(super) fn is_foreign(file: &Path) -> bool {
+    let mut head = Vec::new();
+    let is_file = fs::metadata(file).is_ok_and(|data| data.is_file());
+    let read = is_file.then(|| File::open(file).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head)));
+    matches!(read, Some(Ok(1..))) && head != MAGIC
 }
 
 /// Writes what comes in batches, until nobody sends any more.

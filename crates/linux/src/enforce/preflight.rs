@@ -60,6 +60,9 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     placeless(&mut preflight, &config);
     // A box without `ip` is told below.
     let of_machine = Machine::read().map_or_else(
+    for fault in remarks::foreign(&config) {
+        preflight.fail(fault);
+    }
         |_| Vec::new(),
         |machine| [remarks::swapped(&config, &machine), remarks::borrowed(&config, &machine)].concat(),
     );

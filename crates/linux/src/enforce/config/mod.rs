@@ -5,6 +5,7 @@
 
 mod channel;
 mod discovery;
+mod journal;
 mod mac;
 mod parts;
 mod read;
