@@ -161,6 +161,17 @@ pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
                 faults.insert(format!("{what}: {fix}, or write `mode = \"routed\"`"));
             }
             (Some(own), Some((other, bridge))) if own.index != bridge.index => {
+            (None, _) if port.is_bridge => {
+                let of_it =
+                    |link: &&Link| link.master == Some(port.index) && ports.iter().all(|own| own.name != link.name);
+                let others: Vec<_> = links.iter().filter(of_it).map(|link| link.name.as_str()).collect();
+                let fix = if others.is_empty() {
+                    format!("make the interface a port of it (`ip link set PORT master {}`) and name that", port.name)
+                } else {
+                    format!("in place of it name its port towards there, of {}", others.join(", "))
+                };
+                faults.insert(format!("{} is the bridge, and in bridged mode its ports are shaped: {fix}", port.name));
+            }
                 let what =
                     format!("{} is a port of {}, but {} is one of {}", port.name, own.name, other.name, bridge.name);
                 faults.insert(format!("{what}: nothing passes between them. {fix}"));
@@ -271,4 +282,26 @@ pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
         largest = largest.max(link.mtu);
     }
     Ok(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bridge_in_place_of_a_port_is_told_with_its_ports() {
+        let site = "name = \"x\"\nmode = \"bridged\"\nuplink = \"wan0\"\n[[ap]]\nname = \"a\"\ninterface = \"br0\"\ncapacity = \"8 Mbit/s\"\n";
+        let config = Config::from_toml(site, "test").unwrap();
+        let link = |index, name: &str, master| Link { index, name: name.to_owned(), master, ..Link::default() };
+        let bridge = Link { is_bridge: true, ..link(1, "br0", None) };
+        let told =
+            |more: &[Link]| bridge_faults(&config, &[&[bridge.clone(), link(2, "wan0", Some(1))], more].concat());
+        let fault = told(&[link(3, "lan0", Some(1)), link(4, "lan1", Some(1)), link(5, "lan2", None)]);
+        let is = "br0 is the bridge, and in bridged mode its ports are shaped: ";
+        assert_eq!(fault, [format!("{is}in place of it name its port towards there, of lan0, lan1")]);
+        assert_eq!(
+            told(&[]),
+            [format!("{is}make the interface a port of it (`ip link set PORT master br0`) and name that")]
+        );
+    }
 }
