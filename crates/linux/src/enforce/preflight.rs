@@ -72,6 +72,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         .chain(remarks::leaky_caps(&config))
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)
+        .chain(remarks::left_out(&config))
     {
         preflight.note(remark);
     }

@@ -348,7 +348,14 @@ fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
         };
         found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example))
     };
-    texts.iter().map(read).collect()
+    let exclude = texts.iter().map(read).collect::<Checked<Vec<_>>>()?;
+    match excludes_all(&exclude) {
+        [true, true] => {
+            let fix = "leave only the addresses that the box shall not shape; without the box nothing is shaped either";
+            Err(root.blame("exclude", Reason::new("this excludes all addresses, so nothing would be shaped", fix)))
+        }
+        _ => Ok(exclude),
+    }
 }
 
 /// Whether nothing is left of IPv4 and of IPv6.

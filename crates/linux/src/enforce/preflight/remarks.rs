@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use fairair_core::shaper::UdpRule;
 
-use crate::enforce::config::{Ap, Config, Mode};
+use crate::enforce::config::{Ap, Config, Mode, excludes_all};
 use crate::enforce::datapath::{Link, routes};
 use crate::enforce::setup::{Interface, Machine};
 use crate::enforce::{journal, log};
@@ -47,6 +47,16 @@ pub(super) fn readers(config: &Config) -> Option<String> {
     Some(format!(
         "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
     ))
+}
+
+/// That a whole IP version is not shaped.
+pub(super) fn left_out(config: &Config) -> Option<String> {
+    let family = match excludes_all(&config.exclude) {
+        [true, _] => "IPv4",
+        [_, true] => "IPv6",
+        _ => return None,
+    };
+    Some(format!("`exclude`: no {family} is shaped: leave out what covers all addresses if it shall be"))
 }
 
 /// That UDP exceeds the caps.
@@ -168,16 +178,6 @@ mod tests {
     }
 
     #[test]
-    fn caps_that_udp_exceeds_are_told() {
-        let capped = "[[station]]\nname = \"s\"\naddresses = [\"10.1.0.2\"]\ncap = \"2 Mbit/s\"\n";
-        assert!(leaky_caps(&config(capped)).is_some_and(|told| told.contains("udp = \"shape\"")));
-        assert!(leaky_caps(&config("[[plan]]\nname = \"p\"\ncap = \"2 Mbit/s\"\n")).is_some());
-        assert!(leaky_caps(&config("")).is_none());
-        assert!(
-            leaky_caps(&config(&format!("[wan]\nup = \"10 Mbit/s\"\n{capped}"))).is_none(),
-            "the link's classes have caps"
-        );
-    #[test]
     fn files_of_others_are_told() {
         let directory = tempfile::tempdir().unwrap();
         let at = directory.path().display();
@@ -207,6 +207,16 @@ mod tests {
         assert!(error.contains("test:1:11: `exclude`") && error.contains("nothing would be shaped"), "{error}");
     }
 
+    #[test]
+    fn caps_that_udp_exceeds_are_told() {
+        let capped = "[[station]]\nname = \"s\"\naddresses = [\"10.1.0.2\"]\ncap = \"2 Mbit/s\"\n";
+        assert!(leaky_caps(&config(capped)).is_some_and(|told| told.contains("udp = \"shape\"")));
+        assert!(leaky_caps(&config("[[plan]]\nname = \"p\"\ncap = \"2 Mbit/s\"\n")).is_some());
+        assert!(leaky_caps(&config("")).is_none());
+        assert!(
+            leaky_caps(&config(&format!("[wan]\nup = \"10 Mbit/s\"\n{capped}"))).is_none(),
+            "the link's classes have caps"
+        );
         let shaped = Config::from_toml(&format!("udp = \"shape\"\n{SITE}{capped}"), "test").unwrap();
         assert!(leaky_caps(&shaped).is_none());
     }
