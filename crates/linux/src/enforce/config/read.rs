@@ -129,6 +129,7 @@ fn config(root: &Table) -> Checked<Config> {
     apart(root, policy, &aps, &discovery)?;
     let plans = plans(root)?;
     let wan = wan::read(root)?;
+    let metrics = parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?;
     Ok(Config {
         name,
         mode,
@@ -151,12 +152,28 @@ fn config(root: &Table) -> Checked<Config> {
         uplinks,
         aps,
         discovery,
-        metrics: parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?,
-        dashboard: parsed::<SocketAddr>(root, "dashboard", "an address and port", "\"127.0.0.1:8080\"")?,
+        metrics,
+        dashboard: dashboard(root, metrics)?,
         state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
         journal: journal::read(root)?,
         wan,
     })
+}
+
+/// Where metrics do not listen.
+fn dashboard(root: &Table, metrics: Option<SocketAddr>) -> Checked<Option<SocketAddr>> {
+    let dashboard = parsed::<SocketAddr>(root, "dashboard", "an address and port", "\"127.0.0.1:8080\"")?;
+    let is_taken = |own: &SocketAddr| {
+        metrics.is_some_and(|metrics| {
+            let is_same = metrics.ip() == own.ip() || metrics.ip().is_unspecified() || own.ip().is_unspecified();
+            is_same && metrics.port() == own.port() && own.port() != 0
+        })
+    };
+    if dashboard.as_ref().is_some_and(is_taken) {
+        let reason = Reason::new("`metrics` has this address and port", "give one of them another port");
+        return Err(root.blame("dashboard", reason));
+    }
+    Ok(dashboard)
 }
 
 /// No batch, or more than a packet.
