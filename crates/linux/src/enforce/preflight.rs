@@ -49,7 +49,10 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     let links = links().unwrap_or_default();
     for name in config.interfaces() {
         match links.iter().find(|link| link.name == *name) {
-            None => preflight.fail(format!("there is no interface {name}")),
+            None => {
+                let error = VsbError::NoInterface(name.clone());
+                preflight.fail(format!("{error}: {}", error.fix()));
+            }
             Some(link) if !link.is_up => preflight.note(format!("{name} is down")),
             Some(link) => preflight.ok(format!("{name} is up, MTU {}", link.mtu)),
         }
@@ -57,29 +60,30 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     for fault in bridge_faults(&config, &links) {
         preflight.fail(fault);
     }
-    placeless(&mut preflight, &config);
-    // A box without `ip` is told below.
-    let of_machine = Machine::read().map_or_else(
     for fault in remarks::foreign(&config) {
         preflight.fail(fault);
     }
+    placeless(&mut preflight, &config);
+    // A box without `ip` is told below.
+    let of_machine = Machine::read().map_or_else(
         |_| Vec::new(),
         |machine| [remarks::swapped(&config, &machine), remarks::borrowed(&config, &machine)].concat(),
     );
     for remark in remarks::places(&config)
         .into_iter()
         .chain(remarks::readers(&config))
+        .chain(remarks::left_out(&config))
         .chain(remarks::leaky_caps(&config))
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)
-        .chain(remarks::left_out(&config))
     {
         preflight.note(remark);
     }
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));
-    for interface in layout.interfaces() {
+    // One that is missing was told above.
+    for interface in layout.interfaces().into_iter().filter(|name| links.iter().any(|link| link.name == **name)) {
         match tools::dump(interface) {
             Ok(dump) if others(&dump.filters) => preflight.note(format!(
                 "{interface} has tc filters; those that end with `ok` or `drop` keep their packets from being shaped"
@@ -157,11 +161,6 @@ pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
     for port in &ports {
         let fix = format!("`ip link set {} master {wanted}`", port.name);
         match (bridge_of(port), first) {
-            (None, _) => {
-                let what = format!("{} is a port of no bridge, and in bridged mode nothing of it is shaped", port.name);
-                faults.insert(format!("{what}: {fix}, or write `mode = \"routed\"`"));
-            }
-            (Some(own), Some((other, bridge))) if own.index != bridge.index => {
             (None, _) if port.is_bridge => {
                 let of_it =
                     |link: &&Link| link.master == Some(port.index) && ports.iter().all(|own| own.name != link.name);
@@ -173,6 +172,11 @@ pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
                 };
                 faults.insert(format!("{} is the bridge, and in bridged mode its ports are shaped: {fix}", port.name));
             }
+            (None, _) => {
+                let what = format!("{} is a port of no bridge, and in bridged mode nothing of it is shaped", port.name);
+                faults.insert(format!("{what}: {fix}, or write `mode = \"routed\"`"));
+            }
+            (Some(own), Some((other, bridge))) if own.index != bridge.index => {
                 let what =
                     format!("{} is a port of {}, but {} is one of {}", port.name, own.name, other.name, bridge.name);
                 faults.insert(format!("{what}: nothing passes between them. {fix}"));
