@@ -33,9 +33,17 @@ pub enum CommandError {
     },
 }
 
+/// `program` in a process group of its own: a terminal's Ctrl-C is for us, and must not end the tools that take things back.
+pub(crate) fn tool(program: &str) -> Command {
+    let mut command = Command::new(program);
+    // Messages are compared: they must not be translated.
+    command.process_group(0).env("LC_ALL", "C");
+    command
+}
+
 /// Does lines of `ip -batch`, in a namespace or in this process's own.
 pub(crate) fn ip_batch(namespace: Option<&str>, lines: &str) -> Result<(), CommandError> {
-    let mut ip = Command::new("ip");
+    let mut ip = tool("ip");
     if let Some(namespace) = namespace {
         ip.args(["-n", namespace]);
     }

@@ -16,10 +16,12 @@ use crate::error::CliError;
 pub(super) fn answer(state: &Path, what: Ask) -> Result<Answer, CliError> {
     let help = match &what {
         Ask::Reload => "the daemon goes on with the configuration that it had: mend the file and reload again",
+        Ask::Explain(_) => "name a station or an address",
         _ => "nothing was changed",
     };
+    let is_input = matches!(what, Ask::Explain(_));
     let answer = ask(state, what).map_err(|error| silent(state, &error))?;
-    answer.map_err(|refusal| CliError::Box { what: refusal.to_string(), help: help.to_owned(), is_input: false })
+    answer.map_err(|refusal| CliError::Box { what: refusal.to_string(), help: help.to_owned(), is_input })
 }
 
 /// Why there is no answer.

@@ -51,7 +51,12 @@ fn check_changes_nothing() {
     bench.configure(&OPEN.replace("\"lan\"", "\"nosuch0\""));
     let check = bench.vsb(&["check"]);
     assert_eq!(check.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&check.stderr).contains("FAIL there is no interface nosuch0"));
+    let found = String::from_utf8_lossy(&check.stderr);
+    assert!(found.contains("FAIL there is no interface nosuch0: name interfaces that `ip link` shows"), "{found}");
+    assert_eq!(found.matches("FAIL").count(), 1, "{found}");
+    bench.configure(&OPEN.replace("\"lan\"", "\"lo\""));
+    let check = bench.vsb(&["check"]);
+    assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
 }
 
 #[test]

@@ -65,7 +65,8 @@ fn the_dashboard_shows_and_changes_the_box_and_its_death_changes_nothing() {
     assert!(done.contains("200"), "{done} {body}");
     assert_eq!(bench.json(&["stations"])["stations"][0]["cap"], "4 Mbit/s");
     let past = || told(&bench, "GET /api/history/hour HTTP/1.1", "").1;
-    until(10, &bench, || past().contains("set-station") && past().contains("4 Mbit/s"));
+    // The journal writes every ten seconds.
+    until(20, &bench, || past().contains("set-station") && past().contains("4 Mbit/s"));
 
     let (stopped, _) =
         told(&bench, &format!("POST /api/change HTTP/1.1\r\nX-FairAir-Token: {token}"), r#"{"do":"stop"}"#);

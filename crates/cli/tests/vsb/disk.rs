@@ -80,6 +80,23 @@ fn a_full_disk_stops_journal_and_log_but_not_the_shaping() {
     );
 }
 
+/// Ctrl-C ends the journal as `stop` does: with a line of the stop, and with what stations got since the last minute.
+#[test]
+fn a_signal_ends_the_journal_in_order() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    let journal = bench.directory.path().join("journal.db");
+    bench.configure(&format!("{ONE}[journal]\nfile = {journal:?}\n"));
+    bench.start(&[]);
+    start(&bench, &[down("10.1.0.2")], 0, 2).finish();
+    let id = bench.daemon().id().to_string();
+    in_box(&bench, &format!("kill -INT {id}"));
+    assert!(bench.daemon().wait().unwrap().success(), "{}", bench.log());
+    let past = fairair_linux::enforce::history::history(&journal, 3600).unwrap();
+    assert_eq!(past.changes.iter().map(|change| change.what.as_str()).collect::<Vec<_>>(), ["\"stop\""]);
+    assert!(past.goodput.len() == 1 && past.goodput[0].bytes > 1_000_000, "{:?}", past.goodput);
+}
+
 /// Without the state file nobody could take back what a start adds: so nothing is added.
 #[test]
 fn a_start_without_room_for_the_state_file_adds_nothing() {

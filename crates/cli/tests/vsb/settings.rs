@@ -58,6 +58,11 @@ fn a_setting_lasts_as_long_as_it_was_meant_to() {
     assert!(station(&bench, &["set", "a", "--weight", "2"]).0);
     let told = explain("a");
     assert!(told.contains("set for it: weight 2 until it is removed"), "{told}");
+    let wrong = bench.vsb(&["explain", "nosuch"]);
+    let words = String::from_utf8_lossy(&wrong.stderr);
+    assert!(wrong.status.code() == Some(2) && words.contains("no station has the name \"nosuch\""), "{words}");
+    let told = explain("10.9.9.9");
+    assert!(told.contains("class of its own\n- no station has this address"), "{told}");
     assert!(station(&bench, &["unset", "a"]).0);
     assert!(station(&bench, &["unset", "10.1.0.77"]).0);
     let (done, told) = station(&bench, &["unset", "10.1.0.77"]);

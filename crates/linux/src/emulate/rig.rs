@@ -5,7 +5,6 @@
 //! ```
 
 use std::fmt::Write as _;
-use std::process::Command;
 use std::{fs, io};
 
 use fairair_core::scenario::Scenario;
@@ -16,6 +15,7 @@ use super::error::TestbedError;
 use super::registry::{Claim, Entry};
 use super::stack;
 use super::{Options, Uplink};
+use crate::command::tool;
 use crate::netns::Namespace;
 use crate::tap::Tap;
 
@@ -171,7 +171,7 @@ fn driver_radios(stations: &[Namespace], air: &Namespace) -> Result<Vec<Tap>, Te
     }
     air.ip(&lines)?;
     // Device numbers stand in the sysfs of the namespace, which `ip netns exec` mounts.
-    let list = Command::new("ip")
+    let list = tool("ip")
         .args(["netns", "exec", air.name(), "sh", "-c", "grep -H . /sys/class/net/ring*/macvtap/tap*/dev"])
         .output()?;
     let text = String::from_utf8_lossy(&list.stdout);

@@ -2,7 +2,9 @@
 //!
 //! A disk that is full or slow stops the journal, never the shaping.
 
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +25,13 @@ use super::writer::Writer;
 const WAITING: usize = 10_000;
 /// Lines of each kind that a database keeps at most; the oldest go.
 const LINES: i64 = 2_000_000;
-/// How often what waits is written.
-const BATCH: Duration = Duration::from_secs(1);
+/// For how long lines wait to be written together, which a kill loses: each transaction writes whole pages, and one a decision would
+/// write gigabytes a day.
+const BATCH: Duration = Duration::from_secs(10);
+/// So many do not wait.
+const CROWD: usize = 1000;
+/// How a database begins (sqlite.org/fileformat.html, section 1.3).
+const MAGIC: &[u8] = b"SQLite format 3\0";
 const SCHEMA: &str = "\
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -84,10 +91,10 @@ impl Journal {
     /// # Errors
     /// SQLite refuses the file, or the system a thread.
     pub fn open(config: Option<&config::Journal>) -> Result<Journal, JournalError> {
-        Self::by(Clock::default(), config)
+        Self::by(Clock::default(), config, BATCH)
     }
 
-    fn by(clock: Clock, config: Option<&config::Journal>) -> Result<Journal, JournalError> {
+    fn by(clock: Clock, config: Option<&config::Journal>, wait: Duration) -> Result<Journal, JournalError> {
         let Some(config) = config else { return Ok(Journal::default()) };
         let shown = |reason| JournalError::Database { file: config.file.clone(), reason };
         let connection = connect(&config.file).map_err(shown)?;
@@ -96,7 +103,7 @@ impl Journal {
         // What is too old is told by the time since now, so that a clock that jumps ahead removes nothing.
         let (begin, oldest_s) = (Instant::now(), (clock.0)() - config.keep.as_secs_f64());
         let oldest = move || oldest_s + begin.elapsed().as_secs_f64();
-        let writer = Writer::start("journal", move |receiver| write(connection, receiver, oldest, &told));
+        let writer = Writer::start("journal", move |receiver| write(connection, receiver, wait, oldest, &told));
         let writer = writer.map_err(JournalError::Thread)?;
         Ok(Journal { writer: Some(writer), failed, clock })
     }
@@ -138,33 +145,43 @@ impl Journal {
 }
 
 fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    // SQLite would let everybody read it, and gives the files beside it the same mode. If it cannot be made, SQLite says why.
+    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(file);
     let connection = Connection::open(file)?;
     connection.busy_timeout(Duration::from_secs(5))?;
     connection.execute_batch(SCHEMA)?;
     Ok(connection)
 }
 
+/// Whether there is something else than a database at `file`.
+pub(super) fn is_foreign(file: &Path) -> bool {
+    let mut head = Vec::new();
+    let is_file = fs::metadata(file).is_ok_and(|data| data.is_file());
+    let read = is_file.then(|| File::open(file).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head)));
+    matches!(read, Some(Ok(1..))) && head != MAGIC
+}
+
 /// Writes what comes in batches, until nobody sends any more.
 fn write(
     mut connection: Connection,
     receiver: &Receiver<(f64, Entry)>,
+    wait: Duration,
     oldest_s: impl Fn() -> f64,
     failed: &AtomicBool,
 ) {
     let mut batch = Vec::new();
     let mut open = true;
     while open {
-        match receiver.recv_timeout(BATCH) {
-            Ok(entry) => {
-                batch.push(entry);
-                batch.extend(receiver.try_iter());
-                if batch.len() < 100 {
-                    std::thread::sleep(BATCH / 10);
-                    batch.extend(receiver.try_iter());
+        let (begin, before) = (Instant::now(), batch.len());
+        while batch.len() < before + CROWD {
+            match receiver.recv_timeout(wait.saturating_sub(begin.elapsed())) {
+                Ok(entry) => batch.push(entry),
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    open = false;
+                    break;
                 }
             }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => open = false,
         }
         if batch.is_empty() {
             continue;
@@ -175,9 +192,6 @@ fn write(
         } else {
             failed.store(true, Ordering::Relaxed);
             batch.drain(..batch.len().saturating_sub(WAITING));
-            if open {
-                std::thread::sleep(BATCH);
-            }
         }
     }
 }
@@ -238,7 +252,7 @@ mod tests {
         let keep = fairair_core::units::Duration::from_secs(3600);
         let config = config::Journal { file: file.clone(), keep, log: None, log_limit: Bytes(0) };
         let clock = Clock(|| NOW_S.load(Ordering::Relaxed) as f64);
-        let journal = Journal::by(clock, Some(&config)).unwrap();
+        let journal = Journal::by(clock, Some(&config), Duration::from_millis(20)).unwrap();
         let times = [1_700_000_000, 2_000_000_000, 0, 1_700_000_060];
         for (index, now_s) in times.into_iter().enumerate() {
             NOW_S.store(now_s, Ordering::Relaxed);
@@ -260,6 +274,36 @@ mod tests {
         let mut query = connection.prepare("SELECT at_s FROM station ORDER BY at_s").unwrap();
         let found: Vec<f64> = query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
         assert_eq!(found, [1_700_000_000.0, 1_700_000_060.0, 2_000_000_000.0], "1970 is older than an hour");
+    }
+
+    /// Decisions as `adaptive` makes them, ten a second: what one transaction each writes is three million bytes in 40 s.
+    #[test]
+    fn lines_are_written_together_and_for_the_daemon_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("journal.db");
+        let keep = fairair_core::units::Duration::from_secs(3600);
+        let config = config::Journal { file: file.clone(), keep, log: None, log_limit: Bytes(0) };
+        let journal = Journal::by(Clock::default(), Some(&config), Duration::from_secs(2)).unwrap();
+        let log = directory.path().join("journal.db-wal");
+        let size = || fs::metadata(&log).unwrap().len();
+        let before = size();
+        for _ in 0..30 {
+            let (at, state, reason) = (Instant::ZERO, State::Run, Reason::DelayLow);
+            journal.decision("ap1", &Decision { at, capacity: Bitrate::mbps(5), state, reason });
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        let written = size() - before;
+        println!("30 decisions in 3 s: {written} bytes");
+        assert!((1..40_000).contains(&written), "{written} bytes");
+        for own in ["journal.db", "journal.db-wal", "journal.db-shm"] {
+            let mode = fs::metadata(directory.path().join(own)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{own}");
+        }
+        drop(journal);
+        let lines = "SELECT count(*) FROM decision";
+        let lines = Connection::open(&file).unwrap().query_row(lines, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(lines, 30, "nothing is lost at a stop");
     }
 
     #[test]

@@ -7,7 +7,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,11 @@ use super::writer::Writer;
 const FILES: usize = 4;
 /// Time between two tries to begin again after the disk refused.
 const RETRY: Duration = Duration::from_secs(5);
+
+/// How a line begins.
+const HEAD: &[u8] = b"{\"ap\":\"";
+/// Bytes in which the first line begins, after runs that had nothing to say.
+const MOST_HEAD: u64 = 1 << 16;
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -69,6 +75,9 @@ impl ControlLog {
     pub fn open(path: Option<&Path>, limit: Bytes) -> Result<ControlLog, LogError> {
         let Some(path) = path else { return Ok(ControlLog::default()) };
         let shown = |reason| LogError::Open { path: path.to_owned(), reason };
+        if is_foreign(path).map_err(shown)? {
+            return Err(LogError::Foreign(path.to_owned()));
+        }
         let mut file = append(path).map_err(shown)?;
         // Ends a line that a killed run left; a reader leaves out what is between two runs.
         file.write_all(b"\n").map_err(shown)?;
@@ -123,7 +132,24 @@ impl ControlLog {
 }
 
 fn append(path: &Path) -> io::Result<File> {
-    OpenOptions::new().create(true).append(true).open(path)
+    // It has addresses of people's devices.
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+/// Whether there is something else than a control log at `path`, which a wrong name would damage.
+///
+/// # Errors
+/// It may not be read.
+pub(super) fn is_foreign(path: &Path) -> io::Result<bool> {
+    let mut head = Vec::new();
+    match fs::metadata(path) {
+        Ok(data) if data.is_file() => File::open(path)?.take(MOST_HEAD).read_to_end(&mut head)?,
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => return Ok(false),
+    };
+    // A run begins with an empty line, and a full disk may have cut lines before it.
+    let mut lines = head.split(|byte| *byte == b'\n').filter(|line| !HEAD.starts_with(line));
+    Ok(lines.next().is_some_and(|line| !line.starts_with(HEAD)))
 }
 
 /// Writes until nobody sends any more.
@@ -201,6 +227,9 @@ pub enum LogError {
         /// The system's words.
         reason: io::Error,
     },
+    /// There is something else in the file.
+    #[error("control log {}: there is something else in this file, so nothing is written to it: name another one as `log` in [journal]", .0.display())]
+    Foreign(PathBuf),
     /// A file cannot be read.
     #[error(transparent)]
     Read(io::Error),
@@ -284,6 +313,27 @@ mod tests {
         assert_eq!(events["ap \"1\""], [start.clone(), timeout.clone(), start, timeout]);
         std::fs::write(&path, "\n{\"ap\":\"a\",\"event\":\"nonsense\"}\n").unwrap();
         assert!(read(&path).unwrap_err().to_string().starts_with("line 2: "));
+    }
+
+    /// A wrong name must not damage what is there.
+    #[test]
+    fn other_files_are_left_alone_and_a_new_one_is_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("control.jsonl");
+        for other in ["name = \"lobby\"\n", "\n{\n  \"version\": 1\n}\n", "\0\0"] {
+            fs::write(&path, other).unwrap();
+            let told = ControlLog::open(Some(&path), Bytes(1_000_000)).unwrap_err().to_string();
+            assert!(told.contains("control.jsonl") && told.contains("name another one"), "{told}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), other);
+        }
+        for own in ["", "\n\n", "\n{\"a", "\n{\"ap\":\"a\",\"event\":\"start\"\n"] {
+            fs::write(&path, own).unwrap();
+            assert!(ControlLog::open(Some(&path), Bytes(1_000_000)).is_ok(), "{own}");
+        }
+        fs::remove_file(&path).unwrap();
+        drop(ControlLog::open(Some(&path), Bytes(1_000_000)).unwrap());
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     /// The oldest lines go, the youngest stay, and the oldest that is left is a beginning.

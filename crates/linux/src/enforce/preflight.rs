@@ -49,12 +49,18 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     let links = links().unwrap_or_default();
     for name in config.interfaces() {
         match links.iter().find(|link| link.name == *name) {
-            None => preflight.fail(format!("there is no interface {name}")),
+            None => {
+                let error = VsbError::NoInterface(name.clone());
+                preflight.fail(format!("{error}: {}", error.fix()));
+            }
             Some(link) if !link.is_up => preflight.note(format!("{name} is down")),
             Some(link) => preflight.ok(format!("{name} is up, MTU {}", link.mtu)),
         }
     }
     for fault in bridge_faults(&config, &links) {
+        preflight.fail(fault);
+    }
+    for fault in remarks::foreign(&config) {
         preflight.fail(fault);
     }
     placeless(&mut preflight, &config);
@@ -66,6 +72,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     for remark in remarks::places(&config)
         .into_iter()
         .chain(remarks::readers(&config))
+        .chain(remarks::left_out(&config))
         .chain(remarks::leaky_caps(&config))
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)
@@ -75,7 +82,8 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     let mut site = Site::new(config)?;
     see(&mut preflight, &mut site, &links.iter().map(|link| (link.index, link.name.clone())).collect());
     let layout = site.layout(mtu.unwrap_or(1500));
-    for interface in layout.interfaces() {
+    // One that is missing was told above.
+    for interface in layout.interfaces().into_iter().filter(|name| links.iter().any(|link| link.name == **name)) {
         match tools::dump(interface) {
             Ok(dump) if others(&dump.filters) => preflight.note(format!(
                 "{interface} has tc filters; those that end with `ok` or `drop` keep their packets from being shaped"
@@ -153,6 +161,17 @@ pub(super) fn bridge_faults(config: &Config, links: &[Link]) -> Vec<String> {
     for port in &ports {
         let fix = format!("`ip link set {} master {wanted}`", port.name);
         match (bridge_of(port), first) {
+            (None, _) if port.is_bridge => {
+                let of_it =
+                    |link: &&Link| link.master == Some(port.index) && ports.iter().all(|own| own.name != link.name);
+                let others: Vec<_> = links.iter().filter(of_it).map(|link| link.name.as_str()).collect();
+                let fix = if others.is_empty() {
+                    format!("make the interface a port of it (`ip link set PORT master {}`) and name that", port.name)
+                } else {
+                    format!("in place of it name its port towards there, of {}", others.join(", "))
+                };
+                faults.insert(format!("{} is the bridge, and in bridged mode its ports are shaped: {fix}", port.name));
+            }
             (None, _) => {
                 let what = format!("{} is a port of no bridge, and in bridged mode nothing of it is shaped", port.name);
                 faults.insert(format!("{what}: {fix}, or write `mode = \"routed\"`"));
@@ -268,4 +287,26 @@ pub(in crate::enforce) fn mtu(config: &Config) -> Result<u32, VsbError> {
         largest = largest.max(link.mtu);
     }
     Ok(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bridge_in_place_of_a_port_is_told_with_its_ports() {
+        let site = "name = \"x\"\nmode = \"bridged\"\nuplink = \"wan0\"\n[[ap]]\nname = \"a\"\ninterface = \"br0\"\ncapacity = \"8 Mbit/s\"\n";
+        let config = Config::from_toml(site, "test").unwrap();
+        let link = |index, name: &str, master| Link { index, name: name.to_owned(), master, ..Link::default() };
+        let bridge = Link { is_bridge: true, ..link(1, "br0", None) };
+        let told =
+            |more: &[Link]| bridge_faults(&config, &[&[bridge.clone(), link(2, "wan0", Some(1))], more].concat());
+        let fault = told(&[link(3, "lan0", Some(1)), link(4, "lan1", Some(1)), link(5, "lan2", None)]);
+        let is = "br0 is the bridge, and in bridged mode its ports are shaped: ";
+        assert_eq!(fault, [format!("{is}in place of it name its port towards there, of lan0, lan1")]);
+        assert_eq!(
+            told(&[]),
+            [format!("{is}make the interface a port of it (`ip link set PORT master br0`) and name that")]
+        );
+    }
 }

@@ -65,7 +65,10 @@ fn perform(preview: &Preview) -> Result<(), DatapathError> {
     }
     tools::tc(&preview.whole_tc)?;
     for interface in &preview.interfaces {
-        tools::add_stand_in(interface)?;
+        // Each namespace has one of its own.
+        if interface != "lo" {
+            tools::add_stand_in(interface)?;
+        }
         tools::add_clsact(interface)?;
     }
     tools::tc(&preview.whole_redirects)?;

@@ -5,6 +5,7 @@
 
 mod channel;
 mod discovery;
+mod journal;
 mod mac;
 mod parts;
 mod read;
@@ -18,6 +19,7 @@ pub use channel::Channel;
 pub use discovery::{Discovery, HostapdConfig, MacPlace, RateColumn, Secret, SnmpConfig, SnmpTable};
 pub use mac::Mac;
 pub use parts::{Ap, Gso, Journal, Leaf, LeafKind, Matcher, Mode, Plan, Station};
+pub(in crate::enforce) use read::excludes_all;
 pub(in crate::enforce) use value::{PHY_RATES, RATES, WEIGHTS, is_interface, is_one_host, names};
 pub use wan::Wan;
 

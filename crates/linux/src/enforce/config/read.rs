@@ -12,15 +12,16 @@ use fairair_core::scenario::reader::{
 };
 use fairair_core::scenario::{Enforce, ScenarioError};
 use fairair_core::shaper::{Policy, QueueRule, UdpRule};
-use fairair_core::units::{Bitrate, Bytes, Duration};
+use fairair_core::units::{Bitrate, Bytes};
 use ipnet::IpNet;
 
 use super::channel;
 use super::discovery::{self, Discovery};
+use super::journal;
 use super::stations::stations;
 use super::value::{RATES, interface, list, no, parsed, path, plan, word};
 use super::wan;
-use super::{Ap, Config, Gso, Journal, Leaf, LeafKind, Matcher, Mode, Plan, Wan};
+use super::{Ap, Config, Gso, Leaf, LeafKind, Matcher, Mode, Plan, Wan};
 
 const ROOT: &[&str] = &[
     "name",
@@ -47,7 +48,6 @@ const ROOT: &[&str] = &[
 const AP: &[&str] = &["name", "interface", "prefixes", "channel", "capacity", "phy", "basic_rate"];
 const PLAN: &[&str] = &["name", "weight", "cap"];
 const STATION: &[&str] = &["name", "ap", "mac", "addresses", "plan", "weight", "cap", "rate"];
-const JOURNAL: &[&str] = &["file", "keep", "log", "log_limit"];
 pub(super) const KNOWN_KEYS: KnownKeys = &[
     ("[[ap]]", AP),
     ("[[station]]", STATION),
@@ -55,7 +55,7 @@ pub(super) const KNOWN_KEYS: KnownKeys = &[
     ("[discovery]", discovery::KEYS),
     ("[[discovery.hostapd]]", discovery::HOSTAPD),
     ("[[discovery.snmp]]", discovery::SNMP),
-    ("[journal]", JOURNAL),
+    ("[journal]", journal::KEYS),
     ("[wan]", wan::KEYS),
     ("the top of the file, before the first [table]", ROOT),
 ];
@@ -85,7 +85,11 @@ impl Config {
                 fix: "name a configuration file that exists and that you may read".to_owned(),
             });
         }
-        load(path, "configuration", KNOWN_KEYS, config)
+        load(path, "configuration", KNOWN_KEYS, |root| {
+            let config = config(root)?;
+            journal::apart_from(root, path)?;
+            Ok(config)
+        })
     }
 
     /// Reads a configuration from the text of a file; `name_of_file` is for messages only.
@@ -104,7 +108,7 @@ fn placed(root: &Table) -> Checked<()> {
         let tables = root.tables(key, title, &format!("{title} and its keys below"))?;
         tables.iter().flatten().try_for_each(|table| table.allow(keys))?;
     }
-    root.table("journal", "[journal]")?.allow(JOURNAL)?;
+    root.table("journal", "[journal]")?.allow(journal::KEYS)?;
     root.table("wan", "[wan]")?.allow(wan::KEYS)?;
     discovery::placed(root)
 }
@@ -125,6 +129,7 @@ fn config(root: &Table) -> Checked<Config> {
     apart(root, policy, &aps, &discovery)?;
     let plans = plans(root)?;
     let wan = wan::read(root)?;
+    let metrics = parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?;
     Ok(Config {
         name,
         mode,
@@ -147,12 +152,28 @@ fn config(root: &Table) -> Checked<Config> {
         uplinks,
         aps,
         discovery,
-        metrics: parsed::<SocketAddr>(root, "metrics", "an address and port", "\"127.0.0.1:9477\"")?,
-        dashboard: parsed::<SocketAddr>(root, "dashboard", "an address and port", "\"127.0.0.1:8080\"")?,
+        metrics,
+        dashboard: dashboard(root, metrics)?,
         state: path(root, "state")?.unwrap_or_else(|| PathBuf::from("/run/fairair")),
-        journal: journal(root)?,
+        journal: journal::read(root)?,
         wan,
     })
+}
+
+/// Where metrics do not listen.
+fn dashboard(root: &Table, metrics: Option<SocketAddr>) -> Checked<Option<SocketAddr>> {
+    let dashboard = parsed::<SocketAddr>(root, "dashboard", "an address and port", "\"127.0.0.1:8080\"")?;
+    let is_taken = |own: &SocketAddr| {
+        metrics.is_some_and(|metrics| {
+            let is_same = metrics.ip() == own.ip() || metrics.ip().is_unspecified() || own.ip().is_unspecified();
+            is_same && metrics.port() == own.port() && own.port() != 0
+        })
+    };
+    if dashboard.as_ref().is_some_and(is_taken) {
+        let reason = Reason::new("`metrics` has this address and port", "give one of them another port");
+        return Err(root.blame("dashboard", reason));
+    }
+    Ok(dashboard)
 }
 
 /// No batch, or more than a packet.
@@ -344,17 +365,19 @@ fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
         };
         found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example))
     };
-    texts.iter().map(read).collect()
+    let exclude = texts.iter().map(read).collect::<Checked<Vec<_>>>()?;
+    match excludes_all(&exclude) {
+        [true, true] => {
+            let fix = "leave only the addresses that the box shall not shape; without the box nothing is shaped either";
+            Err(root.blame("exclude", Reason::new("this excludes all addresses, so nothing would be shaped", fix)))
+        }
+        _ => Ok(exclude),
+    }
 }
 
-fn journal(root: &Table) -> Checked<Option<Journal>> {
-    if !root.has("journal") {
-        return Ok(None);
-    }
-    let table = root.table("journal", "[journal]")?;
-    let file = path(&table, "file")?.ok_or_else(|| table.lacks("file", "file = \"/var/lib/fairair/journal.db\""))?;
-    let keep = Duration::from_secs(60)..=Duration::from_secs(3650 * 86_400);
-    let keep = table.within("keep", keep, Duration::from_secs(30 * 86_400))?;
-    let log_limit = table.within("log_limit", Bytes(1_000_000)..=Bytes(1_000_000_000_000), Bytes(256_000_000))?;
-    Ok(Some(Journal { file, keep, log: path(&table, "log")?, log_limit }))
+/// Whether nothing is left of IPv4 and of IPv6.
+pub(in crate::enforce) fn excludes_all(exclude: &[Matcher]) -> [bool; 2] {
+    let net = |own: &Matcher| if let Matcher::Net(net) = own { Some(*net) } else { None };
+    let whole = IpNet::aggregate(&exclude.iter().filter_map(net).collect());
+    [true, false].map(|is_v4| whole.iter().any(|net| net.prefix_len() == 0 && net.addr().is_ipv4() == is_v4))
 }

@@ -277,3 +277,18 @@ fn mistakes_in_lists_of_stations_name_place_and_remedy() {
         assert!(!format!("{error}{}", error.fix()).contains("hidden"), "{error}");
     }
 }
+
+/// The one that starts second would find the address taken.
+#[test]
+fn dashboard_and_metrics_have_addresses_of_their_own() {
+    let told = |metrics: &str, dashboard: &str| {
+        let text = format!("metrics = \"{metrics}\"\ndashboard = \"{dashboard}\"{GOOD}");
+        Config::from_toml(&text, "vsb.toml").map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    assert_eq!(told("127.0.0.1:9477", "127.0.0.1:8080"), "");
+    assert_eq!(told("127.0.0.1:9477", "10.1.0.1:9477"), "");
+    for dashboard in ["127.0.0.1:9477", "0.0.0.0:9477"] {
+        let told = told("127.0.0.1:9477", dashboard);
+        assert!(told.contains("vsb.toml:2:13: `dashboard`") && told.contains("`metrics` has this address"), "{told}");
+    }
+}

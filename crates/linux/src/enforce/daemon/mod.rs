@@ -82,6 +82,7 @@ pub fn run(options: &Options, ready: impl FnOnce()) -> Result<Restored, VsbError
         ready();
         let end = daemon.serve().await;
         daemon.keep();
+        daemon.end_journal();
         let restored = daemon.engine.stop();
         // Who asked for the stop is given its result, in the same words as the log.
         let told = restored.as_ref().map(|restored| Answer::Stopped(restored.clone()));
@@ -260,7 +261,6 @@ impl Daemon {
                 None => "nothing had to be confirmed".to_owned(),
             })),
             Ask::Stop => {
-                self.records.journal.change(&query.ask);
                 self.stops.push(query);
                 return true;
             }

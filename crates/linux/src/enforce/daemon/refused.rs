@@ -30,6 +30,9 @@ pub(super) enum Refused {
     /// It cannot be kept.
     #[error(transparent)]
     File(#[from] SettingsFileError),
+    /// There is none of this name.
+    #[error("no station has the name {0:?}: `fairair vsb stations` lists all")]
+    NoStation(String),
     /// There is nothing to unset.
     #[error("nothing is set for it: `fairair vsb station list` shows all settings")]
     NotSet,

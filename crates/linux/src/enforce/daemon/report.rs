@@ -160,8 +160,15 @@ impl Daemon {
                 let because = if is_by_station { self.reasons(station, &report) } else { self.without_class(station) };
                 Explanation { what: what.to_owned(), station: Some(report), because }
             }
+            None if self.is_no_name(what) => return Err(Refused::NoStation(what.to_owned())),
             None => Explanation { what: what.to_owned(), station: None, because: self.stranger(what) },
         })
+    }
+
+    /// Whether `what` is neither an address, whose traffic may have no class, nor anything that a setting is kept for.
+    fn is_no_name(&self, what: &str) -> bool {
+        let is_address = what.parse::<Mac>().is_ok() || what.parse::<std::net::IpAddr>().is_ok();
+        !is_address && self.site.config().policy.is_by_station() && self.site.settings().named(what).is_none()
     }
 
     fn reasons(&self, station: &Station, report: &StationReport) -> Vec<String> {
@@ -306,6 +313,7 @@ impl Daemon {
             }
         }
         if because.is_empty() {
+            because.push("no station has this address; `fairair vsb stations` lists all".to_owned());
             because.extend(self.newcomers().iter().map(|class| {
                 format!(
                     "at {} those that have no class of their own share class {}: {} now, {} packets wait, {} dropped",
@@ -316,7 +324,6 @@ impl Daemon {
                     class.drops + class.wan_drops
                 )
             }));
-            because.push("no station has this name or address; `fairair vsb stations` lists all".to_owned());
             if excluded_macs().next().is_some() {
                 because.push(
                     "`exclude` has MAC addresses: what they send and get is not shaped, whatever their addresses"

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use fairair_core::units::word;
 use serde::Serialize;
 use tracing::{info, warn};
 
@@ -69,6 +68,42 @@ pub(super) enum Trouble {
     WanQueues,
 }
 
+impl Trouble {
+    /// What is well when it has ended.
+    const fn end(self) -> &'static str {
+        match self {
+            Trouble::Arrivals => "the counters of packets that arrive can be read again",
+            Trouble::Bottleneck => "the box is the bottleneck again, or nothing says that it is not",
+            Trouble::Bridge => "all interfaces are where the mode needs them again",
+            Trouble::CapacityFile => "C is kept for the next start again",
+            Trouble::Classes => "for 30 s nobody has changed classes or queues of fairair0, or htb_hysteresis",
+            Trouble::Socket => "the control socket is there again",
+            Trouble::Control => "probes are sent and C is changed in the kernel again",
+            Trouble::ControlLog => "the control log goes on, after a gap",
+            Trouble::ControlLogFile => "the control log is open",
+            Trouble::Counters => "the counters can be read again",
+            Trouble::Datapath => "the kernel takes changes again",
+            Trouble::Discovery => "discovery has begun",
+            Trouble::Flows => "all stations that need it have a queue for each flow again",
+            Trouble::Full => "there is room for another class again",
+            Trouble::Interfaces => "all interfaces are there and up again",
+            Trouble::Journal => "the journal is written again",
+            Trouble::JournalFile => "the journal is open",
+            Trouble::Newcomers => "all addresses behind routers have a class again",
+            Trouble::Queues => "the limits of queues in the kernel are as they should be again",
+            Trouble::Rates => "the rates of all stations are known again",
+            Trouble::Removed => "for 30 s nobody has removed rules, classes or filters of the box",
+            Trouble::Repair => "what others took away is put back",
+            Trouble::Settings => "settings of stations are kept again",
+            Trouble::Sweep => "empty classes can be removed again",
+            Trouble::Udp => "senders of UDP can be read again",
+            Trouble::UdpFlows => "flows of UDP are read and shaped again",
+            Trouble::Wan => "the counters of the Internet link can be read again",
+            Trouble::WanQueues => "the limits of the Internet link's queues are as they should be again",
+        }
+    }
+}
+
 /// The troubles of now.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
@@ -85,7 +120,7 @@ impl Troubles {
         match result {
             Ok(value) => {
                 if self.texts.remove(&what).is_some() {
-                    info!("{}: well again", word(&what));
+                    info!("{}", what.end());
                 }
                 Some(value)
             }

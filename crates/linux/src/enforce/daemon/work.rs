@@ -12,6 +12,7 @@ use super::{Daemon, TICK, open_log};
 use crate::enforce::datapath::{Health, leaf_minor, links};
 use crate::enforce::journal::Journal;
 use crate::enforce::preflight::bridge_faults;
+use crate::enforce::protocol::Ask;
 use crate::enforce::site::Station;
 use crate::enforce::state::Learned;
 
@@ -414,7 +415,14 @@ impl Daemon {
         }
     }
 
-    /// What each station got in the last minute, for the journal.
+    /// Writes what the journal lacks at a stop, whoever asked for it.
+    pub(super) fn end_journal(&mut self) {
+        self.count();
+        self.note_goodput();
+        self.records.journal.change(&Ask::Stop);
+    }
+
+    /// What each station got since the last such line, for the journal.
     fn note_goodput(&mut self) {
         for station in self.site.stations() {
             let class = self.counts.class(leaf_minor(station.slot));

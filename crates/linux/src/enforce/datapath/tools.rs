@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -11,6 +11,7 @@ use super::hysteresis::HysteresisError;
 use super::links::link_named;
 use super::wan::preferences;
 use super::{PREFERENCES, TABLE, TRIAL};
+use crate::command;
 use crate::enforce::state::StateError;
 
 /// Why the kernel could not be brought to what it should hold.
@@ -342,9 +343,8 @@ fn forgive_text(result: Result<String, DatapathError>, fine: &[&str]) -> Result<
 fn run(tool: &'static str, arguments: &[&str], input: &str) -> Result<String, DatapathError> {
     let package = if tool == "nft" { "nftables" } else { "iproute2" };
     let missing = |error: std::io::Error| DatapathError::NoTool { tool, package, reason: error.to_string() };
-    let mut command = Command::new(tool);
-    // Messages are compared: they must not be translated.
-    command.args(arguments).env("LC_ALL", "C").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = command::tool(tool);
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(missing)?;
     let mut stdin = child.stdin.take().expect("piped");
     let output = std::thread::scope(|scope| {
@@ -362,4 +362,17 @@ fn run(tool: &'static str, arguments: &[&str], input: &str) -> Result<String, Da
     }
     let command: String = format!("{tool} {}", arguments.join(" ")).chars().take(200).collect();
     Err(DatapathError::Refused { tool, command, words: words.join("; ") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The terminal sends Ctrl-C to the box's process group: a tool in it would fail, and shaping would stay.
+    #[test]
+    fn ctrl_c_reaches_no_tool() {
+        let told = run("sh", &["-c", "echo $$ $(cut -d ' ' -f 5 /proc/$$/stat)"], "").unwrap();
+        let (process, group) = told.trim().split_once(' ').unwrap();
+        assert_eq!(process, group, "the tool leads a group of its own");
+    }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use fairair_core::units::Bitrate;
 
 use super::{Discovery, DiscoveryError, Sighting, sanitized_line};
+use crate::command::tool;
 use crate::enforce::config::{Mac, PHY_RATES};
 
 /// `iw` answers at once, or its driver hangs.
@@ -24,14 +25,14 @@ pub struct Iw {
 
 impl Discovery for Iw {
     fn look(&mut self) -> Result<Vec<Sighting>, DiscoveryError> {
-        let text = output(Command::new("iw").args(["dev", &self.interface, "station", "dump"]), PATIENCE)?;
+        let text = output(tool("iw").args(["dev", &self.interface, "station", "dump"]), PATIENCE)?;
         Ok(parse_iw(&text))
     }
 }
 
 /// What `command` prints within `patience`.
 fn output(command: &mut Command, patience: Duration) -> Result<String, DiscoveryError> {
-    command.env("LC_ALL", "C").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|reason| DiscoveryError::System { what: "cannot run it", reason })?;
     // Threads read, so that a full pipe holds nothing up; they end when the last who could write has ended.
     let reader = |pipe: Option<Box<dyn Read + Send>>| {

@@ -90,7 +90,7 @@ impl Workers {
         match &report.seen {
             Ok(_) => {
                 if self.troubles.remove(&report.way).is_some() {
-                    info!("{}: well again", report.way);
+                    info!("{}: it answers again", report.way);
                 }
             }
             Err(error) => {

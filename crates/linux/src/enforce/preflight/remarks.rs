@@ -3,13 +3,14 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fairair_core::shaper::UdpRule;
 
-use crate::enforce::config::{Ap, Config, Mode};
+use crate::enforce::config::{Ap, Config, Mode, excludes_all};
 use crate::enforce::datapath::{Link, routes};
 use crate::enforce::setup::{Interface, Machine};
+use crate::enforce::{journal, log};
 
 /// Where the unit keeps files; systemd makes it at the start.
 const OF_UNIT: &str = "/var/lib/fairair";
@@ -19,6 +20,21 @@ pub(super) fn places(config: &Config) -> Vec<String> {
     let Some(journal) = &config.journal else { return Vec::new() };
     let files = [("file", Some(&journal.file)), ("log", journal.log.as_ref())];
     files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
+}
+
+/// Files of [journal] that have something else in them; `run` leaves them alone.
+pub(super) fn foreign(config: &Config) -> Vec<String> {
+    let Some(journal) = &config.journal else { return Vec::new() };
+    let is_log = |log: &&PathBuf| log::is_foreign(log).unwrap_or_default();
+    let found = [
+        ("file", Some(&journal.file).filter(|file| journal::is_foreign(file)), "SQLite database"),
+        ("log", journal.log.as_ref().filter(is_log), "control log"),
+    ];
+    let told = |(key, file, kind): (&str, Option<&PathBuf>, &str)| {
+        let shown = file?.display();
+        Some(format!("`{key}` in [journal]: there is something else than a {kind} in {shown}: name another file"))
+    };
+    found.into_iter().filter_map(told).collect()
 }
 
 /// That others read the metrics, which ask for no password.
@@ -31,6 +47,16 @@ pub(super) fn readers(config: &Config) -> Option<String> {
     Some(format!(
         "`metrics`: everybody who reaches {address} may read it, names of stations included: write \"{own}\" unless others may"
     ))
+}
+
+/// That a whole IP version is not shaped.
+pub(super) fn left_out(config: &Config) -> Option<String> {
+    let family = match excludes_all(&config.exclude) {
+        [true, _] => "IPv4",
+        [_, true] => "IPv6",
+        _ => return None,
+    };
+    Some(format!("`exclude`: no {family} is shaped: leave out what covers all addresses if it shall be"))
 }
 
 /// That UDP exceeds the caps.
@@ -149,6 +175,36 @@ mod tests {
         assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
         let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
         assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+
+    #[test]
+    fn files_of_others_are_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().display();
+        let told = || foreign(&config(&format!("[journal]\nfile = \"{at}/journal.db\"\nlog = \"{at}/seen.jsonl\"\n")));
+        assert_eq!(told(), [""; 0]);
+        std::fs::write(directory.path().join("journal.db"), "SQLite format 3\0more").unwrap();
+        std::fs::write(directory.path().join("seen.jsonl"), "\n").unwrap();
+        assert_eq!(told(), [""; 0]);
+        for name in ["journal.db", "seen.jsonl"] {
+            std::fs::write(directory.path().join(name), "127.0.0.1 localhost\n").unwrap();
+        }
+        let all = told();
+        let [file, log] = &all[..] else { panic!("{all:?}") };
+        assert!(file.starts_with("`file` in [journal]: ") && file.ends_with("journal.db: name another file"), "{file}");
+        assert!(log.starts_with("`log` in [journal]: ") && log.ends_with("seen.jsonl: name another file"), "{log}");
+    }
+
+    #[test]
+    fn an_ip_version_that_passes_by_is_told() {
+        let told = |exclude: &str| {
+            Config::from_toml(&format!("exclude = [{exclude}]\n{SITE}"), "test").map(|config| left_out(&config))
+        };
+        assert_eq!(told("\"10.1.0.9\", \"::/1\"").unwrap(), None);
+        assert!(told("\"0.0.0.0/0\"").unwrap().is_some_and(|told| told.contains("no IPv4 is shaped")));
+        assert!(told("\"8000::/1\", \"::/1\"").unwrap().is_some_and(|told| told.contains("no IPv6 is shaped")));
+        let error = told("\"::/0\", \"0.0.0.0/1\", \"128.0.0.0/1\"").unwrap_err().to_string();
+        assert!(error.contains("test:1:11: `exclude`") && error.contains("nothing would be shaped"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
-use std::process::Command;
 
 use fairair_core::units::Bitrate;
 use ipnet::IpNet;
@@ -12,6 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Lack, Lists};
+use crate::command::tool;
 use crate::enforce::datapath::{DatapathError, tools};
 
 /// What this machine has.
@@ -152,7 +152,7 @@ impl Machine {
             learned: tools::show("bridge", &["-j", "fdb", "show"]).unwrap_or_default(),
         };
         let mut machine = Machine::of(&printed)?;
-        let radios = Command::new("iw").arg("dev").env("LC_ALL", "C").output();
+        let radios = tool("iw").arg("dev").output();
         let radios = radios.map(|output| radios_of(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default();
         for interface in &mut machine.interfaces {
             let own = Path::new("/sys/class/net").join(&interface.name);
