@@ -350,6 +350,20 @@ fn neither_a_capture_nor_a_trace_replaces_the_scenario() {
     }
 }
 
+/// A capture that a result replaces would be lost without a word.
+#[test]
+fn neither_a_capture_nor_a_trace_is_a_result_of_out() {
+    let place = Place::new();
+    let out = place.path("out");
+    for (option, name) in [("--pcap", "result.json"), ("--trace", "flows.csv"), ("--pcap", "../out/scenario.toml")] {
+        let (stdout, stderr) = exits(place.run().arg("--out").arg(&out).arg(option).arg(out.join(name)), 2);
+        assert!(stdout.is_empty() && stderr.contains("help: name another file"), "{stderr}");
+        assert!(place.leftovers().is_empty(), "the directory is not left behind");
+    }
+    exits(place.run().arg("--out").arg(&out).arg("--pcap").arg(out.join("air.pcap")), 0);
+    assert!(out.join("air.pcap").exists());
+}
+
 /// Both of the same replica, and a trace that needs a file of its own.
 #[test]
 fn a_trace_stands_beside_a_capture() {
