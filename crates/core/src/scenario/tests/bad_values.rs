@@ -177,6 +177,22 @@ fn the_box_events_and_ap_mechanisms_are_checked() {
         ("$N$R$S[[event]]\nat = ~\"61 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n", "run's end", "below 60 s"),
         ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = ~\"x\"\n", "no station", "[[station]]"),
         ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"rate\"\nrate = ~\"3 Mbit/s\"\n", "does not have", "2 Mbit/s"),
+        ("$N$R$S[[event]]\nat = \"1 s\"\nkind = ~\"enforce\"\n", "no box", "add [enforce]"),
+        (
+            "$N$R$S[enforce]\n[[event]]\nat = \"1 s\"\nkind = \"enforce\"\n[[event]]\nat = ~\"1 s\"\nkind = \"enforce\"\non = false\n",
+            "another event switches the box the other way",
+            "remove one",
+        ),
+        (
+            "$N$R$Scap = ~\"1 Mbit/s\"\n[enforce]\npolicy = \"per-flow\"\n",
+            "`cap` in [[station]]: it has no meaning with policy = \"per-flow\"",
+            "a policy by station",
+        ),
+        (
+            "$N$R$Sweight = ~2\n[enforce]\npolicy = \"per-direction\"\n",
+            "`weight` in [[station]]: it has no meaning",
+            "remove it",
+        ),
         ("$N$R$S[ap]\nwindow_cap = ~\"lossles\"\n", "not known", "lossless"),
         ("$N$R$S[ap]\nwindow_cap = { kind = \"lossless\", ~delay = \"1 ms\" }\n", "no meaning", "tfbr"),
         ("$N$R$S[ap]\nuplink_limiter = ~{ share = \"half\" }\n", "`capacity` is missing", "4.6 Mbit/s"),
