@@ -373,7 +373,9 @@ fn a_trace_stands_beside_a_capture() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes = std::fs::read(&table).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && air.exists(), "{} bytes", bytes.len());
-    for twice in [["--pcap", "x", "--trace", "x"], ["--replicas", "1", "--trace", "-"]] {
+    for twice in
+        [["--pcap", "x", "--trace", "./x"], ["--replicas", "1", "--pcap", "none/"], ["--replicas", "1", "--trace", "-"]]
+    {
         assert_eq!(place.run().args(twice).output().unwrap().status.code(), Some(2));
     }
 }
