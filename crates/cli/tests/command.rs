@@ -185,6 +185,9 @@ fn a_full_disk_exits_with_1() {
     let Output { status, stderr, .. } = place.run().stdout(full).output().unwrap();
     assert_eq!(status.code(), Some(1));
     assert!(String::from_utf8(stderr).unwrap().contains("standard output"));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let help = fairair().arg("--help").stdout(full).output().unwrap();
+    assert_eq!(help.status.code(), Some(1), "{}", String::from_utf8_lossy(&help.stderr));
 }
 
 /// SIGINT in the middle of a search that takes long.
