@@ -43,6 +43,9 @@ fn runs_have_sense() {
         ("name = ~\"\"\n$R$S", "the name is empty", "letters"),
         ("name = ~\"a/b\"\n$R$S", "character '/'", "letters"),
         ("name = ~\"a\\nb\"\n$R$S", "character '\\n'", "letters"),
+        ("name = ~\"a\\u202eb\"\n$R$S", "the name `a\\u{202e}b` has the character '\\u{202e}'", "letters"),
+        ("name = ~\"a\\u2028b\"\n$R$S", "character '\\u{2028}'", "letters"),
+        ("name = ~\"a\\u200bb\"\n$R$S", "character '\\u{200b}'", "letters"),
         ("name = ~\"..\"\n$R$S", "begins with a dot", "letters"),
     ] {
         refuses(text, problem, fix);
