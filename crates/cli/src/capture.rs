@@ -59,14 +59,14 @@ impl Capture {
         Self::open(asked.pcap.as_deref(), asked.trace.as_deref(), scenario)
     }
 
-    /// Runs replica 0 and writes the frames on the air, whole or not at all.
-    pub(crate) fn run(&self, scenario: &Scenario) -> Result<Record, CliError> {
+    /// Runs replica 0 and writes the frames on the air, whole or not at all; nothing of one that is abandoned.
+    pub(crate) fn run(&self, scenario: &Scenario, is_abandoned: &dyn Fn() -> bool) -> Result<Option<Record>, CliError> {
         let Some(mut files) = self.take() else {
-            return Ok(fairair_sim::run(scenario, 0));
+            return Ok(fairair_sim::run_unless(scenario, 0, None, is_abandoned));
         };
         // A monitor cannot stop the simulation: the first failure waits until the replica is over.
         let mut outcome = Ok(());
-        let record = fairair_sim::run_monitored(
+        let record = fairair_sim::run_unless(
             scenario,
             0,
             Some(&mut |frame| {
@@ -74,8 +74,11 @@ impl Capture {
                     outcome = files.write(frame);
                 }
             }),
+            is_abandoned,
         );
-        outcome.and_then(|()| files.finish()).map(|()| record).map_err(failed)
+        let finished = |()| if record.is_some() { files.finish() } else { Ok(()) };
+        outcome.and_then(finished).map_err(failed)?;
+        Ok(record)
     }
 
     /// Runs a replica on the testbed with `run` and writes the frames on the air. A replica that did not come to its end leaves no file.
@@ -112,9 +115,9 @@ pub(crate) fn simulate(
     watch: Watch,
     capture: Option<&Capture>,
 ) -> Result<Execution, CliError> {
-    fairair_sim::simulate_by(scenario, effort, pool, watch, |replica| match capture {
-        Some(capture) if replica == 0 => capture.run(scenario),
-        _ => Ok(fairair_sim::run(scenario, replica)),
+    fairair_sim::simulate_by(scenario, effort, pool, watch, |replica, is_abandoned| match capture {
+        Some(capture) if replica == 0 => capture.run(scenario, is_abandoned),
+        _ => Ok(fairair_sim::run_unless(scenario, replica, None, is_abandoned)),
     })
 }
 

@@ -37,7 +37,8 @@ pub fn compare_command(args: &CompareArgs) -> Result<Exit, CliError> {
     let table = |page| comparison::table(&comparison, page);
     let json = || output::json(&comparison);
     let csv = || comparison::csv(&comparison);
-    if let Some(out) = out {
+    // An interrupted run that has nothing to show must not take an earlier result away.
+    if let Some(out) = out.filter(|_| comparison.rows.iter().any(|row| row.report.replicas > 0)) {
         out.write(vec![json().into_bytes(), csv().into_bytes(), table(Page::FILE).into_bytes()])?;
     }
     output::print(&match args.format {

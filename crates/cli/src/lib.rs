@@ -24,6 +24,7 @@ mod vsb;
 mod work;
 
 use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -69,13 +70,20 @@ pub fn exit_with(args: impl IntoIterator<Item = OsString>) -> Exit {
         Err(error) => {
             let text = error.to_string();
             let clipped = clipped(&text);
-            if clipped == text {
-                // A closed stdout or stderr leaves nobody to tell.
-                let _ = error.print();
+            let printed = if clipped == text {
+                error.print().and_then(|()| std::io::stdout().flush())
             } else {
                 output::say(clipped.trim_end());
+                Ok(())
+            };
+            match printed {
+                _ if error.use_stderr() => Exit::BadInput,
+                // A closed stdout leaves nobody to tell.
+                Err(lost) if lost.kind() != ErrorKind::BrokenPipe => {
+                    exit_of(Err(CliError::write("standard output", &lost)))
+                }
+                _ => Exit::Success,
             }
-            if error.use_stderr() { Exit::BadInput } else { Exit::Success }
         }
     }
 }

@@ -10,7 +10,7 @@ use fairair_sim::{Effort, SIMULATOR};
 use crate::args::{CaptureArgs, Format, Percent, RunArgs};
 use crate::capture::{self, Capture};
 use crate::error::{CliError, Exit};
-use crate::output::files::{OutDir, spared};
+use crate::output::files::{OutDir, is_same, spared};
 use crate::output::{self, Style};
 use crate::pcap::STDOUT;
 use crate::work;
@@ -24,9 +24,9 @@ pub(crate) const FILES: &[&str] = &["result.json", "stations.csv", "flows.csv", 
 /// For bad input and outputs that cannot be written, before anything runs; for failing writes after.
 pub fn run_command(args: &RunArgs) -> Result<Exit, CliError> {
     let scenario = scenario(args)?;
-    let captured_on_stdout = check_capture(&args.capture, &args.scenario)?;
-    let capture = Capture::of(&args.capture, &scenario)?;
     let out = args.out.as_deref().map(|dir| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
+    let captured_on_stdout = check_capture(&args.capture, &args.scenario, out.as_ref())?;
+    let capture = Capture::of(&args.capture, &scenario)?;
     let effort =
         Effort { until_ci_percent: args.until_ci.map(|Percent(percent)| percent), max_replicas: args.max_replicas };
     let pool = work::pool(args.jobs)?;
@@ -62,14 +62,17 @@ pub(crate) fn deliver(
     Ok(if report.interrupted { Exit::Interrupted } else { Exit::Success })
 }
 
-/// Refuses a capture or trace that would replace the scenario (a slip of the pen must not cost it) or the other, and a capture
-/// that a terminal would show. Says whether the capture has standard output to itself.
-pub(crate) fn check_capture(capture: &CaptureArgs, scenario: &Path) -> Result<bool, CliError> {
+/// Refuses a capture or trace that would replace the scenario (a slip of the pen must not cost it) or the other, that a result of
+/// `out` would replace, and a capture that a terminal would show. Says whether the capture has standard output to itself.
+pub(crate) fn check_capture(capture: &CaptureArgs, scenario: &Path, out: Option<&OutDir>) -> Result<bool, CliError> {
     let (pcap, trace) = (capture.pcap.as_deref(), capture.trace.as_deref());
     for (option, path, example) in [("--pcap", pcap, "air.pcap"), ("--trace", trace, "air.parquet")] {
-        path.map_or(Ok(()), |path| spared(scenario, option, path, example))?;
+        let Some(path) = path else { continue };
+        spared(scenario, option, path, example)?;
+        out.map_or(Ok(()), |out| out.spares(option, path))?;
     }
-    if trace.is_some_and(|trace| trace == Path::new(STDOUT) || Some(trace) == pcap) {
+    let is_pcap = |trace: &Path| pcap.is_some_and(|pcap| is_same(trace, pcap));
+    if trace.is_some_and(|trace| trace == Path::new(STDOUT) || is_pcap(trace)) {
         return Err(CliError::Usage {
             what: "--trace needs a file of its own".to_owned(),
             help: "name one, such as air.parquet".to_owned(),

@@ -33,6 +33,11 @@ impl Sink {
         if path == Path::new(STDOUT) {
             return Ok(Sink::Stdout(io::stdout()));
         }
+        // Known before the run, as nothing else of it is: a file does not get the name of a directory.
+        let text = path.to_string_lossy();
+        if !path.exists() && matches!(text.rsplit(std::path::is_separator).next(), Some("" | ".")) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "there is no such directory"));
+        }
         // Through a link, so that it goes on pointing to what is written.
         let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::metadata(&target) {

@@ -185,6 +185,9 @@ fn a_full_disk_exits_with_1() {
     let Output { status, stderr, .. } = place.run().stdout(full).output().unwrap();
     assert_eq!(status.code(), Some(1));
     assert!(String::from_utf8(stderr).unwrap().contains("standard output"));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let help = fairair().arg("--help").stdout(full).output().unwrap();
+    assert_eq!(help.status.code(), Some(1), "{}", String::from_utf8_lossy(&help.stderr));
 }
 
 /// SIGINT in the middle of a search that takes long.
@@ -350,6 +353,20 @@ fn neither_a_capture_nor_a_trace_replaces_the_scenario() {
     }
 }
 
+/// A capture that a result replaces would be lost without a word.
+#[test]
+fn neither_a_capture_nor_a_trace_is_a_result_of_out() {
+    let place = Place::new();
+    let out = place.path("out");
+    for (option, name) in [("--pcap", "result.json"), ("--trace", "flows.csv"), ("--pcap", "../out/scenario.toml")] {
+        let (stdout, stderr) = exits(place.run().arg("--out").arg(&out).arg(option).arg(out.join(name)), 2);
+        assert!(stdout.is_empty() && stderr.contains("help: name another file"), "{stderr}");
+        assert!(place.leftovers().is_empty(), "the directory is not left behind");
+    }
+    exits(place.run().arg("--out").arg(&out).arg("--pcap").arg(out.join("air.pcap")), 0);
+    assert!(out.join("air.pcap").exists());
+}
+
 /// Both of the same replica, and a trace that needs a file of its own.
 #[test]
 fn a_trace_stands_beside_a_capture() {
@@ -359,7 +376,9 @@ fn a_trace_stands_beside_a_capture() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes = std::fs::read(&table).unwrap();
     assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1") && air.exists(), "{} bytes", bytes.len());
-    for twice in [["--pcap", "x", "--trace", "x"], ["--replicas", "1", "--trace", "-"]] {
+    for twice in
+        [["--pcap", "x", "--trace", "./x"], ["--replicas", "1", "--pcap", "none/"], ["--replicas", "1", "--trace", "-"]]
+    {
         assert_eq!(place.run().args(twice).output().unwrap().status.code(), Some(2));
     }
 }

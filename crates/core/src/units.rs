@@ -12,7 +12,7 @@ use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use text::{Quantity, clip, is_default, quote};
+pub(crate) use text::{Quantity, clip, is_default, is_invisible, quote};
 pub use text::{QuantityError, plural, word};
 
 const NANOS: u64 = 1_000_000_000;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::replicas::Pool;
 use crate::simulate::{Execution, SIMULATOR};
 use crate::starved::{Seen, in_any, names};
-use crate::watch::{Counter, Watch};
+use crate::watch::{Counter, UnderWay, Watch};
 
 /// Name and version of the comparison's schema; each row holds a result of its own.
 pub const SCHEMA: &str = "fairair.compare/1";
@@ -78,14 +78,17 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     counter.plan(jobs);
     // Replica by replica over all remedies: an interrupted comparison has about as many of each.
     let place = |job: u32| (job as usize % scenarios.len(), job / scenarios.len() as u32);
+    let under_way = UnderWay::new(watch);
     let simulate = |job: u32| {
         let (remedy, replica) = place(job);
-        crate::run(&scenarios[remedy], replica)
+        let record = crate::run_unless(&scenarios[remedy], replica, None, &|| under_way.is_abandoned());
+        record.iter().for_each(|_| under_way.complete());
+        record
     };
     let mut records: Vec<Vec<Record>> = scenarios.iter().map(|_| Vec::new()).collect();
     let done = pool.run(0..jobs, watch.cancel, simulate, |_| counter.done());
     let interrupted = done.len() < jobs as usize || watch.is_cancelled();
-    for (job, record) in (0..jobs).zip(done) {
+    for (job, record) in (0..jobs).zip(done.into_iter().map_while(|record| record)) {
         records[place(job).0].push(record);
     }
     let rows = remedies.iter().zip(&scenarios).zip(records).map(|((remedy, applied), records)| {

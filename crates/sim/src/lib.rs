@@ -19,6 +19,6 @@ mod watch;
 pub use compare::{Comparison, Row, SCHEMA as COMPARE_SCHEMA, compare};
 pub use endpoints::Monitor;
 pub use engines::{Engine, EngineComparison, SCHEMA as ENGINES_SCHEMA, Value};
-pub use replica::{run, run_monitored};
+pub use replica::{run, run_monitored, run_unless};
 pub use simulate::{Effort, Execution, MAX_REPLICAS, SIMULATOR, simulate, simulate_by};
 pub use watch::{Counter, Progress, Watch};

@@ -9,7 +9,17 @@ use crate::endpoints::{Monitor, Simulation};
 ///
 /// Every frame on the air is shown to `monitor`, in the order of their start.
 pub fn run_monitored(scenario: &Scenario, replica: u32, monitor: Option<Monitor>) -> Record {
-    Simulation::new(scenario, scenario.replica_seed(replica)).run(monitor)
+    run_unless(scenario, replica, monitor, &|| false).expect("nobody abandons it")
+}
+
+/// As [`run_monitored`]; `None` as soon as `is_abandoned` says so, which is asked every few milliseconds.
+pub fn run_unless(
+    scenario: &Scenario,
+    replica: u32,
+    monitor: Option<Monitor>,
+    is_abandoned: &dyn Fn() -> bool,
+) -> Option<Record> {
+    Simulation::new(scenario, scenario.replica_seed(replica)).run(monitor, is_abandoned)
 }
 
 /// Simulates one replica.

@@ -5,7 +5,7 @@ use fairair_core::record::Record;
 use fairair_core::scenario::Scenario;
 
 use crate::replicas::Pool;
-use crate::watch::{Counter, Watch};
+use crate::watch::{Counter, UnderWay, Watch};
 
 /// A direction whose mean flow goodput is below this part of the fair share is starved.
 const STARVED: f64 = 0.05;
@@ -76,14 +76,17 @@ pub const SIMULATOR: &str = "simulator";
 
 /// Simulates a scenario. The records depend on scenario and effort alone, not on the number of threads.
 pub fn simulate(scenario: &Scenario, effort: Effort, pool: &Pool, watch: Watch) -> Execution {
-    let run = |replica| Ok::<_, std::convert::Infallible>(crate::run(scenario, replica));
+    let run = |replica, is_abandoned: &dyn Fn() -> bool| {
+        Ok::<_, std::convert::Infallible>(crate::run_unless(scenario, replica, None, is_abandoned))
+    };
     match simulate_by(scenario, effort, pool, watch, run) {
         Ok(execution) => execution,
         Err(never) => match never {},
     }
 }
 
-/// As [`simulate`], with the caller's way to run a replica: with a monitor on the channel, or on another engine.
+/// As [`simulate`], with the caller's way to run a replica: with a monitor on the channel, or on another engine. What `replica` is
+/// lent says when to abandon it, which `None` answers.
 ///
 /// # Errors
 /// The first error of `replica`, after the replicas that were running beside it.
@@ -92,15 +95,23 @@ pub fn simulate_by<E: Send>(
     effort: Effort,
     pool: &Pool,
     watch: Watch,
-    replica: impl Fn(u32) -> Result<Record, E> + Sync,
+    replica: impl Fn(u32, &dyn Fn() -> bool) -> Result<Option<Record>, E> + Sync,
 ) -> Result<Execution, E> {
     let counter = Counter::new(watch);
     let mut planned = effort.first_batch(scenario);
     counter.plan(planned);
+    let under_way = UnderWay::new(watch);
+    let one = |number| {
+        let record = replica(number, &|| under_way.is_abandoned())?;
+        record.iter().for_each(|_| under_way.complete());
+        Ok(record)
+    };
     let mut records: Vec<Record> = Vec::new();
     loop {
-        for record in pool.run(records.len() as u32..planned, watch.cancel, &replica, |_| counter.done()) {
-            records.push(record?);
+        for record in pool.run(records.len() as u32..planned, watch.cancel, one, |_| counter.done()) {
+            // Behind one that was abandoned none counts: a result is that of the first few.
+            let Some(record) = record? else { break };
+            records.push(record);
         }
         let interrupted = (records.len() as u32) < planned;
         let worst = effort.until_ci_percent.and_then(|_| worst_half_width(&interim(scenario, &records)));
@@ -197,11 +208,30 @@ mod tests {
         assert_eq!((report.replicas, report.interrupted), (2, true));
     }
 
+    /// A thousand million seconds: what waits for them waits for ever.
+    #[test]
+    fn an_endless_replica_is_abandoned() {
+        let mut endless = scenario();
+        endless.run.duration = fairair_core::units::Duration::from_secs(1_000_000_000);
+        let cancel = AtomicBool::new(false);
+        let progress = |_| ();
+        let run = std::thread::scope(|scope| {
+            let watch = Watch { cancel: &cancel, progress: &progress };
+            let run = scope.spawn(move || simulate(&endless, Effort::default(), &Pool::new(2).unwrap(), watch));
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            cancel.store(true, std::sync::atomic::Ordering::SeqCst);
+            run.join().unwrap()
+        });
+        assert_eq!((run.records.len(), run.planned, run.interrupted), (0, 3, true));
+    }
+
     #[test]
     fn the_first_error_of_a_replica_ends_the_run() {
         let cancel = AtomicBool::new(false);
         let watch = Watch { cancel: &cancel, progress: &|_| () };
-        let replica = |replica| if replica == 1 { Err("disk full") } else { Ok(Record::default()) };
+        let replica = |replica, _: &dyn Fn() -> bool| {
+            if replica == 1 { Err("disk full") } else { Ok(Some(Record::default())) }
+        };
         let run = simulate_by(&scenario(), Effort::default(), &Pool::new(1).unwrap(), watch, replica);
         assert_eq!(run.err(), Some("disk full"));
     }

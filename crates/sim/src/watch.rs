@@ -15,8 +15,8 @@ pub struct Progress {
 /// What a caller lends to a run.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// Stops the run once it is set: no further replica starts, those under way are waited for, and the result covers
-    /// what is complete.
+    /// Stops the run once it is set: no further replica starts, and the result covers what is complete. Those under way are waited
+    /// for, unless none is complete: there is nothing to report then, and a first one may last for ever.
     pub cancel: &'a AtomicBool,
     /// Called when replicas are planned and after each replica, on the thread that ran it, one call at a time. Neither
     /// number ever falls.
@@ -27,6 +27,29 @@ impl Watch<'_> {
     /// Whether the run is to stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::SeqCst)
+    }
+}
+
+/// Says of replicas under way whether they are abandoned.
+pub(crate) struct UnderWay<'a> {
+    watch: Watch<'a>,
+    any_complete: AtomicBool,
+}
+
+impl<'a> UnderWay<'a> {
+    /// None is complete yet.
+    pub(crate) fn new(watch: Watch<'a>) -> Self {
+        UnderWay { watch, any_complete: AtomicBool::new(false) }
+    }
+
+    /// The run is to stop and no replica is complete.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.watch.is_cancelled() && !self.any_complete.load(Ordering::SeqCst)
+    }
+
+    /// A replica is complete.
+    pub(crate) fn complete(&self) {
+        self.any_complete.store(true, Ordering::SeqCst);
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn run(scenario: &Scenario, job: &Job) {
     let Some(pool) = job.pool() else { return };
     let effort = Effort { until_ci_percent: Some(PRECISE_PERCENT), max_replicas: limits::refined_replicas(scenario) };
     let interim = Mutex::new(Interim::default());
-    let replica = |replica| {
+    let replica = |replica, _: &dyn Fn() -> bool| {
         let record = engine::run(scenario, replica, None);
         let mut interim = interim.lock().unwrap_or_else(PoisonError::into_inner);
         interim.add(replica, record.clone());
@@ -40,7 +40,7 @@ pub(crate) fn run(scenario: &Scenario, job: &Job) {
             let report = of(records, false).report(scenario, SIMULATOR);
             job.send("answer", &Answer::new(&report, scenario, Source::Simulation));
         }
-        Ok::<_, Infallible>(record)
+        Ok::<_, Infallible>(Some(record))
     };
     let Ok(execution) = job.watched(0, 0, |watch| simulate_by(scenario, effort, &pool, watch, replica));
     let report = execution.report(scenario, SIMULATOR);

@@ -11,14 +11,24 @@ use crate::sink::new_file;
 
 /// Refuses an output of `option` that would replace the file `scenario`: a slip of the pen must not cost it.
 pub(crate) fn spared(scenario: &Path, option: &str, output: &Path, example: &str) -> Result<(), CliError> {
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(output).is_none_or(|output| Some(output) != real(scenario)) {
+    if !is_same(output, scenario) {
         return Ok(());
     }
     Err(CliError::Usage {
         what: format!("{option} {} is the scenario file, which would be replaced", output.display()),
         help: format!("name another, such as {example}"),
     })
+}
+
+/// Whether two paths lead to one place; a file need not be there yet, its directory must.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| {
+        path.canonicalize().ok().or_else(|| {
+            let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(dir.canonicalize().ok()?.join(path.file_name()?))
+        })
+    };
+    place(one).is_some_and(|one| Some(one) == place(other))
 }
 
 /// A file under a temporary name in the directory where it is to appear.
@@ -63,8 +73,22 @@ pub(crate) struct OutDir {
     names: &'static [&'static str],
     /// The scenario file's text, read before the run.
     scenario: Vec<u8>,
+    /// Directories that were made for it.
+    _made: Made,
     /// Holds the directory until all files have their names: two runs at once would mix theirs.
     _lock: File,
+}
+
+/// Directories that a run made, the deepest first. Those that are empty in the end are removed.
+struct Made(Vec<PathBuf>);
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for dir in &self.0 {
+            // It fails where something is in it, and that is to stay.
+            let _ = std::fs::remove_dir(dir);
+        }
+    }
 }
 
 impl OutDir {
@@ -72,6 +96,8 @@ impl OutDir {
     /// a copy of the file `scenario`.
     pub(crate) fn prepare(dir: &Path, scenario: &Path, names: &'static [&'static str]) -> Result<Self, CliError> {
         let unwritable = |path: PathBuf| move |error: io::Error| CliError::unwritable(path, &error);
+        let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
+        let made = Made(dir.ancestors().take_while(is_missing).map(Path::to_owned).collect());
         std::fs::create_dir_all(dir).map_err(unwritable(dir.to_owned()))?;
         let lock = File::open(dir).map_err(unwritable(dir.to_owned()))?;
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
@@ -87,7 +113,16 @@ impl OutDir {
             Pending::create(&path).map_err(unwritable(path))?;
         }
         let scenario = std::fs::read(scenario).map_err(unwritable(scenario.to_owned()))?;
-        Ok(OutDir { dir: dir.to_owned(), names, scenario, _lock: lock })
+        Ok(OutDir { dir: dir.to_owned(), names, scenario, _made: made, _lock: lock })
+    }
+
+    /// Refuses a file of `option` that a result would replace.
+    pub(crate) fn spares(&self, option: &str, file: &Path) -> Result<(), CliError> {
+        let Some(name) = self.names.iter().find(|name| is_same(file, &self.dir.join(name))) else { return Ok(()) };
+        Err(CliError::Usage {
+            what: format!("{option} {} is the {name} of --out, which would replace it", file.display()),
+            help: "name another file".to_owned(),
+        })
     }
 
     /// Writes all files, then gives all their names: a full disk leaves none of them half-written.
@@ -121,8 +156,10 @@ mod tests {
         std::fs::write(&scenario, "name = \"x\"").unwrap();
         let dir = place.path().join("new/deep");
         let prepare = || OutDir::prepare(&dir, &scenario, &["result.json", "scenario.toml"]).unwrap();
-        prepare();
+        let prepared = prepare();
         assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "the check leaves nothing");
+        drop(prepared);
+        assert!(!place.path().join("new").exists(), "nor does a run without a result");
         for _ in 0..2 {
             prepare().write(vec![b"{}".to_vec()]).unwrap();
             let mut names: Vec<_> = std::fs::read_dir(&dir)

@@ -40,14 +40,14 @@ fn header(report: &Report, scenario: &Scenario, style: Style) -> Vec<String> {
     let preset = word(&scenario.run.preset);
     let mut lines = vec![
         format!(
-            "{}: {} at {}, {}{}, {}, AP queue {}, preset {preset}",
+            "{}: {} at {}, {}{}, {}, {}, preset {preset}",
             style.bold(&scenario.name),
             scenario.radio.phy.name(),
             scenario.radio.data(),
             several_aps(scenario),
             plural(scenario.stations.len(), "station"),
             plural(scenario.flow_count(), "flow"),
-            queue(scenario),
+            queues(scenario),
         ),
         style.dim(&match &report.model {
             Some(model) => format!("predicted by the model {}; nothing was simulated", model.name),
@@ -103,14 +103,26 @@ fn broken_assumptions(report: &Report) -> Vec<String> {
         .collect()
 }
 
+/// The queue of all access points, or each one's where they differ.
+fn queues(scenario: &Scenario) -> String {
+    let more = || scenario.access_points.iter().map(|own| own.queue);
+    let first = scenario.ap.queue;
+    if more().all(|own| own == first) {
+        return format!("AP queue {}", queue(first));
+    }
+    let named = scenario.access_point_names().zip(std::iter::once(first).chain(more()));
+    let each: Vec<String> = named.map(|(name, own)| format!("{} at {name}", queue(own))).collect();
+    format!("AP queues {}", each.join(", "))
+}
+
 /// The discipline's name and parameters, as the scenario spells them.
-fn queue(scenario: &Scenario) -> String {
-    let spec = serde_json::to_value(scenario.ap.queue).unwrap_or_default();
+fn queue(own: QdiscSpec) -> String {
+    let spec = serde_json::to_value(own).unwrap_or_default();
     let fields = spec.as_object().into_iter().flatten();
     let (kind, parameters): (Vec<_>, Vec<_>) = fields.partition(|(key, _)| *key == "kind");
     let kind = kind.into_iter().filter_map(|(_, name)| name.as_str().map(str::to_owned));
     // Of Linux' queues what is not as usual; else a switch that is off says nothing.
-    let usual = matches!(scenario.ap.queue, QdiscSpec::Mac80211(_))
+    let usual = matches!(own, QdiscSpec::Mac80211(_))
         .then(|| serde_json::to_value(QdiscSpec::Mac80211(Mac80211Params::default())).unwrap_or_default());
     let says = |key: &str, value: &serde_json::Value| match &usual {
         Some(usual) => key == "limit" || usual.get(key) != Some(value),
@@ -307,6 +319,8 @@ fn mac(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use fairair_core::scenario::AccessPoint;
+
     use super::*;
     use crate::output::fixture;
 
@@ -316,6 +330,21 @@ mod tests {
         fixture::golden("table.txt", &text);
         assert!(!text.contains('\x1b'));
         assert!(text.lines().all(|line| line.len() == line.trim_end().len()));
+    }
+
+    #[test]
+    fn access_points_with_queues_of_their_own_are_named() {
+        let mut scenario = fixture::scenario();
+        let of = |name: &str, limit| AccessPoint {
+            name: name.to_owned(),
+            queue: QdiscSpec::Droptail { limit },
+            uplink_queue: 100,
+        };
+        scenario.access_points = vec![of("hall", 75)];
+        assert_eq!(queues(&scenario), "AP queue droptail limit 75");
+        scenario.access_points.push(of("yard", 20));
+        let each = "droptail limit 75 at ap, droptail limit 75 at hall, droptail limit 20 at yard";
+        assert_eq!(queues(&scenario), format!("AP queues {each}"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The sentence on results by hand.
 
-use fairair_core::metrics::{Estimate, Report, verdict};
+use fairair_core::metrics::{Estimate, ModelSection, Report, verdict};
 use fairair_core::scenario::Traffic;
 use fairair_core::units::{Bitrate, Bytes};
 
@@ -64,6 +64,8 @@ fn who_starves_is_said_before_any_mean() {
         &report,
         "2 of 7 flows starve (below 5 % of the max-min share; mean of the replicas), in turns. Uploads and downloads",
     );
+    report.indices.starved_flows = sure(5.0 / 3.0);
+    says(&report, "1.7 of 7 flows starve");
     report.indices.starved_flows = sure(0.0);
     report.indices.starved_stations = sure(0.4);
     says(&report, "0.4 of 5 stations starve");
@@ -101,6 +103,26 @@ fn who_starves_or_has_little_is_named() {
     report.stations[4].goodput_bps = sure(150e3);
     let said = verdict(&report, &fixture::scenario());
     assert!(said.contains("; other-4 has 14 % of the max-min share"), "{said}");
+}
+
+/// A simulation may have drops where the model has none worth a word.
+#[test]
+fn what_a_model_says_of_drops_is_its_expectation() {
+    let mut report = fixture::report();
+    report.ap_queue.drop_probability.data = sure(0.001);
+    report.ap_queue.drop_probability.ack = Estimate::default();
+    let ends = |report: &Report, end: &str| {
+        let said = verdict(report, &fixture::scenario());
+        assert!(said.ends_with(end), "{said}");
+    };
+    ends(&report, "; the AP's queue drops hardly anything.");
+    report.model = Some(ModelSection {
+        name: "unified".to_owned(),
+        values: Vec::new(),
+        assumptions: Vec::new(),
+        starvation: false,
+    });
+    ends(&report, "; the model expects that the AP's queue drops hardly anything.");
 }
 
 #[test]

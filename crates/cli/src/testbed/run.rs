@@ -27,10 +27,10 @@ const SHORTEST_PING: Duration = Duration::from_millis(10);
 /// Runs a scenario on the testbed and prints the report.
 pub(super) fn run_testbed(args: &TestbedRunArgs) -> Result<Exit, CliError> {
     let mut scenario = Scenario::load(&args.scenario)?;
-    let captured_on_stdout = check_capture(&args.capture, &args.scenario)?;
     scenario.run.seed = args.seed.unwrap_or(scenario.run.seed);
     scenario.run.replicas = args.replicas.unwrap_or(scenario.run.replicas);
     let out = args.out.as_deref().map(|dir: &Path| OutDir::prepare(dir, &args.scenario, FILES)).transpose()?;
+    let captured_on_stdout = check_capture(&args.capture, &args.scenario, out.as_ref())?;
     if args.ping != Duration::ZERO && args.ping < SHORTEST_PING {
         return Err(CliError::Usage {
             what: format!("--ping {}: more than a hundred a second would be a load of their own", args.ping),

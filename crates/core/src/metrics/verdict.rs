@@ -58,7 +58,8 @@ pub fn verdict(report: &Report, scenario: &Scenario) -> String {
 /// Who gets next to nothing, if anybody does; a mean over a direction hides it.
 pub fn starving(report: &Report) -> Option<String> {
     let per_replica = |estimate: Estimate| estimate.mean.filter(|mean| *mean > 0.0);
-    let number = |mean: f64| if mean < 1.0 { format!("{mean:.2}") } else { format!("{mean:.3}") };
+    // A count: more decimals than its spread allows would look exact.
+    let number = |mean: f64| if mean < 1.0 { format!("{mean:.2}") } else { format!("{mean:.1}") };
     let number = |mean: f64| {
         let text = number(mean);
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -242,6 +243,7 @@ fn ap_queue(report: &Report) -> Option<String> {
         })
         .collect();
     Some(match drops.as_slice() {
+        [] if report.model.is_some() => "the model expects that the AP's queue drops hardly anything".to_owned(),
         [] => "the AP's queue drops hardly anything".to_owned(),
         drops => format!("the AP's queue drops {}", drops.join(" and ")),
     })

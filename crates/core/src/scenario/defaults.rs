@@ -1,6 +1,7 @@
 //! Bounds that several tables share, and what stations and flows are unless they say otherwise.
 
 use super::{AccessPoint, Radio, Run, Wire};
+use crate::shaper::Policy;
 use crate::tcp::TcpParams;
 use crate::units::Probability;
 
@@ -30,6 +31,8 @@ pub(super) struct RadioSection {
 pub(super) struct Defaults<'a> {
     /// For the checks of times.
     pub(super) run: &'a Run,
+    /// That of the box, if there is one.
+    pub(super) policy: Option<Policy>,
     /// Which access points there are besides that of `[ap]`.
     pub(super) access_points: &'a [AccessPoint],
     /// Rate and errors.

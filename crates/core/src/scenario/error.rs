@@ -6,6 +6,7 @@ use miette::{Diagnostic, LabeledSpan};
 use thiserror::Error;
 
 use super::excerpt::{Excerpt, ends_line};
+use crate::units::is_invisible;
 
 /// Bytes of the file that a value or a key covers.
 pub type Span = Range<usize>;
@@ -114,10 +115,10 @@ impl Mistake {
     }
 }
 
-/// `text` with a question mark for each byte of its control characters, so that a file that is no text cannot command
-/// the terminal that shows it. Lines, tabs and the places of all else stay.
+/// `text` with a question mark for each byte of what is not seen, so that a file that is no text cannot command the terminal
+/// that shows it. Lines, tabs and the places of all else stay.
 fn printable(text: &str) -> String {
-    let harmless = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let harmless = |c: char| !is_invisible(c) || matches!(c, '\n' | '\r' | '\t');
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if harmless(c) { shown.push(c) } else { shown.extend(std::iter::repeat_n('?', c.len_utf8())) }

@@ -1,7 +1,7 @@
 //! `[[event]]`: what changes during the run.
 
 use super::cursor::{Kind, Table};
-use super::error::{Checked, Mistake};
+use super::error::{Checked, Mistake, Span};
 use super::modulation::phy_rate;
 use super::modulation::{self, ModulationDefaults};
 use super::value::nearest;
@@ -16,6 +16,7 @@ pub(super) const COMMON: &[&str] = &["at"];
 struct Around<'a> {
     radio: &'a Radio,
     stations: &'a [Station],
+    has_box: bool,
 }
 
 /// One table is more than one action where stations of several PHYs change.
@@ -31,10 +32,17 @@ const KINDS: &[Kind<Read>] = &[
 ];
 
 /// Reads all `[[event]]` tables.
-pub(super) fn events(root: &Table, run: &Run, radio: &Radio, stations: &[Station]) -> Checked<Vec<TimedEvent>> {
+pub(super) fn events(
+    root: &Table,
+    run: &Run,
+    radio: &Radio,
+    stations: &[Station],
+    has_box: bool,
+) -> Checked<Vec<TimedEvent>> {
     const EXAMPLE: &str = "[[event]] with at = \"57 s\", kind = \"silence\" and lasts = \"1 s\"";
-    let around = Around { radio, stations };
+    let around = Around { radio, stations, has_box };
     let mut events = Vec::new();
+    let mut switches: Vec<(Duration, bool, Span)> = Vec::new();
     for table in root.tables("event", "[[event]]", EXAMPLE)?.unwrap_or_default() {
         let read = (table.kind(KINDS, None, COMMON)?.read)(&table)?;
         let at = table.required::<Duration>("at", "at = \"57 s\"")?.value;
@@ -42,7 +50,15 @@ pub(super) fn events(root: &Table, run: &Run, radio: &Radio, stations: &[Station
             let problem = format!("{at} is not before the run's end at {}", run.duration);
             return Err(table.wrong("at", problem, format!("write a time below {}", run.duration)));
         }
-        events.extend(read(&table, &around)?.into_iter().map(|action| TimedEvent { at, action }));
+        let actions = read(&table, &around)?;
+        if let [Action::Enforce { on }] = actions[..] {
+            if let Some((.., other)) = switches.iter().find(|(when, was_on, _)| *when == at && *was_on != on) {
+                let problem = format!("at {at} another event switches the box the other way");
+                return Err(table.wrong("at", problem, "remove one of the two").and(other, "the other one"));
+            }
+            switches.push((at, on, table.span_of("at")));
+        }
+        events.extend(actions.into_iter().map(|action| TimedEvent { at, action }));
     }
     events.sort_by_key(|event| event.at);
     Ok(events)
@@ -105,7 +121,10 @@ fn silence(table: &Table, _: &Around) -> Checked<Vec<Action>> {
     Ok(vec![Action::Silence { lasts: table.required("lasts", "lasts = \"1 s\"")?.value }])
 }
 
-fn enforce(table: &Table, _: &Around) -> Checked<Vec<Action>> {
+fn enforce(table: &Table, around: &Around) -> Checked<Vec<Action>> {
+    if !around.has_box {
+        return Err(table.wrong("kind", "there is no box to switch on or off", "add [enforce], or remove the event"));
+    }
     Ok(vec![Action::Enforce { on: table.or("on", true)? }])
 }
 

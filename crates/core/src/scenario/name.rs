@@ -2,7 +2,7 @@
 
 use super::cursor::{At, Table};
 use super::error::{Checked, Mistake};
-use crate::units::quote;
+use crate::units::{is_invisible, quote};
 
 /// The longest name of a scenario or a station, in bytes.
 const LONGEST_NAME: usize = 100;
@@ -18,7 +18,7 @@ pub fn checked_name(table: &Table, example: &str) -> Checked<At<String>> {
         "the name is empty".to_owned()
     } else if text.len() > LONGEST_NAME {
         format!("the name has {} bytes, more than {LONGEST_NAME}", text.len())
-    } else if let Some(bad) = text.chars().find(|c| c.is_control() || matches!(c, '/' | '\\' | '"')) {
+    } else if let Some(bad) = text.chars().find(|c| is_invisible(*c) || matches!(c, '/' | '\\' | '"')) {
         format!("the name {} has the character '{}'", quote(text), bad.escape_debug())
     } else if text.starts_with('.') || text.trim() != text {
         format!("the name {} begins with a dot, or begins or ends with a space", quote(text))

@@ -115,10 +115,11 @@ fn read(root: &Table) -> Checked<Scenario> {
     let first = ap::ap(root, &wire, &tcp_params, &radio.radio, run.preset)?;
     let more = access_point::access_points(root, &first, run.preset)?;
     let enforce = enforce::enforce(root, &radio.radio)?;
-    let defaults = Defaults { run: &run, radio: &radio, access_points: &more.list, wire, tcp: tcp_params };
+    let policy = enforce.map(|enforce| enforce.vsb.policy);
+    let defaults = Defaults { run: &run, radio: &radio, policy, access_points: &more.list, wire, tcp: tcp_params };
     let stations = station::stations(root, &defaults)?;
     more.check(root, &stations, enforce.as_ref())?;
-    let events = event::events(root, &run, &radio.radio, &stations)?;
+    let events = event::events(root, &run, &radio.radio, &stations, enforce.is_some())?;
     let (radio, access_points) = (radio.radio, more.list);
     Ok(Scenario { name, run, radio, ap: first, access_points, wire, stations, enforce, events })
 }

@@ -9,6 +9,8 @@ use super::modulation::phy_rate;
 use super::name::checked_name;
 use super::qos;
 use super::{Flow, Station, access_point, queue, traffic};
+use crate::shaper::Policy;
+use crate::units::word;
 
 /// Keys of `[[station]]`.
 pub(super) const KEYS: &[&str] = &[
@@ -72,6 +74,7 @@ fn claim(taken: &mut BTreeMap<String, Span>, own: &str, name: &At<String>) -> Ch
 fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)> {
     table.allow(KEYS)?;
     let name = checked_name(table, "name = \"sta1\"")?;
+    share_has_meaning(table, defaults.policy)?;
     let radio = &defaults.radio.radio;
     let tx = qos::station(table, defaults.radio)?;
     let uplink_mac80211 = queue::uplink(table)?;
@@ -97,6 +100,14 @@ fn station(table: &Table, defaults: &Defaults) -> Checked<(At<String>, Station)>
         flows: flows(table, defaults)?,
     };
     Ok((name, station))
+}
+
+/// Refuses a share of a box whose classes are not stations.
+fn share_has_meaning(table: &Table, policy: Option<Policy>) -> Checked<()> {
+    let key = ["weight", "cap"].into_iter().find(|key| table.has(key));
+    let (Some(key), Some(policy)) = (key, policy.filter(|policy| !policy.is_by_station())) else { return Ok(()) };
+    let problem = format!("it has no meaning with policy = \"{}\" in [enforce]", word(&policy));
+    Err(table.wrong(key, problem, "remove it, or choose a policy by station, such as \"per-station\""))
 }
 
 fn flows(station: &Table, defaults: &Defaults) -> Checked<Vec<Flow>> {

@@ -111,6 +111,17 @@ impl Quantity for Bitrate {
     const OF_BASE: fn(u64) -> Self = Bitrate::from_bps;
 }
 
+/// Whether `c` is not seen but changes what is: control characters, separators of lines and paragraphs, and Unicode's format
+/// characters (category Cf), which turn the direction of a line or hide in a name.
+pub(crate) fn is_invisible(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')
+}
+
 /// `text` for a message: without control characters and not longer than a line.
 pub(crate) fn clip(text: &str) -> String {
     const LONGEST: usize = 40;

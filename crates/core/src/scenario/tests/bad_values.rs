@@ -43,6 +43,9 @@ fn runs_have_sense() {
         ("name = ~\"\"\n$R$S", "the name is empty", "letters"),
         ("name = ~\"a/b\"\n$R$S", "character '/'", "letters"),
         ("name = ~\"a\\nb\"\n$R$S", "character '\\n'", "letters"),
+        ("name = ~\"a\\u202eb\"\n$R$S", "the name `a\\u{202e}b` has the character '\\u{202e}'", "letters"),
+        ("name = ~\"a\\u2028b\"\n$R$S", "character '\\u{2028}'", "letters"),
+        ("name = ~\"a\\u200bb\"\n$R$S", "character '\\u{200b}'", "letters"),
         ("name = ~\"..\"\n$R$S", "begins with a dot", "letters"),
     ] {
         refuses(text, problem, fix);
@@ -177,6 +180,22 @@ fn the_box_events_and_ap_mechanisms_are_checked() {
         ("$N$R$S[[event]]\nat = ~\"61 s\"\nkind = \"silence\"\nlasts = \"1 s\"\n", "run's end", "below 60 s"),
         ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"deaf\"\nstation = ~\"x\"\n", "no station", "[[station]]"),
         ("$N$R$S[[event]]\nat = \"1 s\"\nkind = \"rate\"\nrate = ~\"3 Mbit/s\"\n", "does not have", "2 Mbit/s"),
+        ("$N$R$S[[event]]\nat = \"1 s\"\nkind = ~\"enforce\"\n", "no box", "add [enforce]"),
+        (
+            "$N$R$S[enforce]\n[[event]]\nat = \"1 s\"\nkind = \"enforce\"\n[[event]]\nat = ~\"1 s\"\nkind = \"enforce\"\non = false\n",
+            "another event switches the box the other way",
+            "remove one",
+        ),
+        (
+            "$N$R$Scap = ~\"1 Mbit/s\"\n[enforce]\npolicy = \"per-flow\"\n",
+            "`cap` in [[station]]: it has no meaning with policy = \"per-flow\"",
+            "a policy by station",
+        ),
+        (
+            "$N$R$Sweight = ~2\n[enforce]\npolicy = \"per-direction\"\n",
+            "`weight` in [[station]]: it has no meaning",
+            "remove it",
+        ),
         ("$N$R$S[ap]\nwindow_cap = ~\"lossles\"\n", "not known", "lossless"),
         ("$N$R$S[ap]\nwindow_cap = { kind = \"lossless\", ~delay = \"1 ms\" }\n", "no meaning", "tfbr"),
         ("$N$R$S[ap]\nuplink_limiter = ~{ share = \"half\" }\n", "`capacity` is missing", "4.6 Mbit/s"),

@@ -215,9 +215,12 @@ fn uplinks(root: &Table) -> Checked<Vec<String>> {
 
 fn aps(root: &Table, policy: Policy, uplinks: &[String]) -> Checked<Vec<Ap>> {
     let tables = root.tables("ap", "[[ap]]", EXAMPLE)?.unwrap_or_default();
-    if tables.is_empty() || tables.len() > MOST_APS {
-        let problem = if tables.is_empty() { "there is no AP".to_owned() } else { format!("more than {MOST_APS} APs") };
-        return Err(Mistake::new(&root.span_of("ap"), problem, format!("add {EXAMPLE}")));
+    if tables.is_empty() {
+        return Err(Mistake::new(&root.span_of("ap"), "there is no AP", format!("add {EXAMPLE}")));
+    }
+    if let Some(table) = tables.get(MOST_APS) {
+        let problem = format!("{} APs, more than {MOST_APS}", tables.len());
+        return Err(Mistake::new(table.span(), problem, "remove some, or run a second box"));
     }
     let mut aps: Vec<Ap> = Vec::new();
     for table in &tables {

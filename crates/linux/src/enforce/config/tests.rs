@@ -269,6 +269,7 @@ fn mistakes_in_lists_of_stations_name_place_and_remedy() {
             "nothing tells their stations apart",
             "policy by station",
         ),
+        (format!("name = \"lobby\"\nuplink = \"eth0\"\n{}", "[[ap]]\n".repeat(256)), "258:1: 256 APs", "remove some"),
     ];
     for (text, problem, fix) in cases {
         let error = Config::from_toml(&text, "vsb.toml").expect_err(problem);
