@@ -82,7 +82,9 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     let simulate = |job: u32| {
         let (remedy, replica) = place(job);
         let record = crate::run_unless(&scenarios[remedy], replica, None, &|| under_way.is_abandoned());
-        record.iter().for_each(|_| under_way.complete());
+        if record.is_some() {
+            under_way.complete();
+        }
         record
     };
     let mut records: Vec<Vec<Record>> = scenarios.iter().map(|_| Vec::new()).collect();
