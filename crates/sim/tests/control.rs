@@ -197,16 +197,16 @@ fn drop_and_rise_in_modern_cells() {
         let seconds = |from: u32, to: u32| {
             let event = event(&format!("kind = \"rate\"\nmcs = {to}"));
             let adaptive = format!("[enforce]\ncapacity = {{ kind = \"adaptive\", max = \"{max} Mbit/s\" }}\n{event}");
-            let (scenario, carried) = (cell(from, &adaptive), carries(to));
+            let (scenario, capacity) = (cell(from, &adaptive), carries(to));
             let mut seconds: Vec<f64> = held_out()
                 .take(number)
-                .map(|replica| seconds_to(&fairair_sim::run(&scenario, replica), carried))
+                .map(|replica| seconds_to(&fairair_sim::run(&scenario, replica), capacity))
                 .collect();
             seconds.sort_by(f64::total_cmp);
             let [median, p90, worst] = [number / 2, number * 9 / 10, number - 1].map(|place| seconds[place]);
             println!(
                 "{phy}, MCS {from} to {to}: within 15 % of {:.1} Mbit/s in {median:.2} s, p90 {p90:.2}, worst {worst:.2}",
-                carried / 1e6
+                capacity / 1e6
             );
             median
         };
