@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, setns};
 use nix::sys::prctl;
-use nix::sys::signal::Signal;
+use nix::sys::signal::{SigHandler, Signal, signal};
 use thiserror::Error;
 
 /// A program that could not be started or failed.
@@ -38,6 +38,17 @@ pub(crate) fn tool(program: &str) -> Command {
     let mut command = Command::new(program);
     // Messages are compared: they must not be translated.
     command.process_group(0).env("LC_ALL", "C");
+    // Ctrl-C may come before it has its group, and systemd's SIGTERM comes to the whole unit.
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; signal(2) is one, and nothing of ours handles these.
+    #[allow(unsafe_code)]
+    unsafe {
+        command.pre_exec(|| {
+            for ending in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+                signal(ending, SigHandler::SigIgn)?;
+            }
+            Ok(())
+        });
+    }
     command
 }
 

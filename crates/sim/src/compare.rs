@@ -82,10 +82,7 @@ pub fn compare(scenario: &Scenario, remedies: &[&'static Remedy], pool: &Pool, w
     let simulate = |job: u32| {
         let (remedy, replica) = place(job);
         let record = crate::run_unless(&scenarios[remedy], replica, None, &|| under_way.is_abandoned());
-        if record.is_some() {
-            under_way.complete();
-        }
-        record
+        record.inspect(|_| under_way.complete())
     };
     let mut records: Vec<Vec<Record>> = scenarios.iter().map(|_| Vec::new()).collect();
     let done = pool.run(0..jobs, watch.cancel, simulate, |_| counter.done());

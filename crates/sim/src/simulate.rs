@@ -103,10 +103,7 @@ pub fn simulate_by<E: Send>(
     let under_way = UnderWay::new(watch);
     let one = |number| {
         let record = replica(number, &|| under_way.is_abandoned())?;
-        if record.is_some() {
-            under_way.complete();
-        }
-        Ok(record)
+        Ok(record.inspect(|_| under_way.complete()))
     };
     let mut records: Vec<Record> = Vec::new();
     loop {

@@ -371,7 +371,8 @@ mod tests {
     /// The terminal sends Ctrl-C to the box's process group: a tool in it would fail, and shaping would stay.
     #[test]
     fn ctrl_c_reaches_no_tool() {
-        let told = run("sh", &["-c", "echo $$ $(cut -d ' ' -f 5 /proc/$$/stat)"], "").unwrap();
+        let told =
+            run("sh", &["-c", "kill -INT $$; kill -TERM $$; echo $$ $(cut -d ' ' -f 5 /proc/$$/stat)"], "").unwrap();
         let (process, group) = told.trim().split_once(' ').unwrap();
         assert_eq!(process, group, "the tool leads a group of its own");
     }
