@@ -179,43 +179,6 @@ fn drop_and_rise() {
     }
 }
 
-/// The same in cells of 802.11n, ac and ax, of ten stations with two downloads each, whose probes wait for PPDUs of many packets.
-/// `MODERN_REPLICAS=20` prints what docs/remedies-box.md has.
-#[test]
-fn drop_and_rise_in_modern_cells() {
-    let number =
-        std::env::var("MODERN_REPLICAS").map_or(3, |number| number.parse().expect("MODERN_REPLICAS is a number"));
-    for (phy, fast, slow, max) in [("802.11n", 5, 1, 65), ("802.11ac", 8, 2, 390), ("802.11ax", 11, 3, 600)] {
-        let cell = |mcs: u32, more: &str| {
-            parse(&format!(
-                "name = \"modern\"\n[run]\nduration = \"60 s\"\nwarmup = \"10 s\"\n[radio]\nphy = \"{phy}\"\nmcs = {mcs}\n\
-                 [ap]\nqueue = {{ kind = \"shared-fifo\", limit = 1000 }}\n[wire]\ndelay = \"10 ms\"\n\
-                 [[station]]\nname = \"sta\"\ncount = 10\nflows = [{{ direction = \"down\", count = 2 }}]\n{more}"
-            ))
-        };
-        let carries = |mcs: u32| tcp_capacity(&runs(&cell(mcs, ""), 2), 1448).as_bps() as f64;
-        let seconds = |from: u32, to: u32| {
-            let event = event(&format!("kind = \"rate\"\nmcs = {to}"));
-            let adaptive = format!("[enforce]\ncapacity = {{ kind = \"adaptive\", max = \"{max} Mbit/s\" }}\n{event}");
-            let (scenario, capacity) = (cell(from, &adaptive), carries(to));
-            let mut seconds: Vec<f64> = held_out()
-                .take(number)
-                .map(|replica| seconds_to(&fairair_sim::run(&scenario, replica), capacity))
-                .collect();
-            seconds.sort_by(f64::total_cmp);
-            let [median, p90, worst] = [number / 2, number * 9 / 10, number - 1].map(|place| seconds[place]);
-            println!(
-                "{phy}, MCS {from} to {to}: within 15 % of {:.1} Mbit/s in {median:.2} s, p90 {p90:.2}, worst {worst:.2}",
-                capacity / 1e6
-            );
-            median
-        };
-        let (drop, rise) = (seconds(fast, slow), seconds(slow, fast));
-        within("seconds after a drop", drop, 0.0, 2.5);
-        within("seconds after a rise", rise, 0.0, 5.0);
-    }
-}
-
 /// Bar 5: C falls less than 10 % in four false alarms. C moves by some per cent of its own accord, so the same is measured
 /// without any alarm; a fall beyond the bar in a replica of a hundred is that.
 #[test]

@@ -88,14 +88,8 @@ const SHORT: Duration = Duration::from_micros(3500);
 /// slowly near the rate that filled the buffer last, so that probes see the queue in time.
 const QUICK: Duration = Duration::from_micros(1200);
 /// Between these shares of that C rises by this share of itself in a decision.
-const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.15;
+const NEAR: std::ops::Range<f64> = AFTER_DRAIN..1.06;
 const GENTLY: f64 = 0.002;
-/// So many decisions in a row without a queue prove that the cell carries more; with many stations one for each two of them, since
-/// their round trips are old by then.
-const PATIENCE: u32 = 4;
-/// There a probe waits for the PPDU on the air, of many packets: it has met no queue where it waits for less than this part of
-/// the target, near that rate and above.
-const NO_QUEUE: [u64; 2] = [7, 2];
 
 /// Our controller.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -318,17 +312,12 @@ impl Adaptive {
     /// perhaps the packet on the air: while that is all, C rises faster and faster.
     fn rise(&mut self, now: Instant, delay: Duration, target: Duration) {
         let packet = PACKET.time_at(self.capacity());
-        let is_near = self.full.is_some_and(|full| self.c < NEAR.end * full);
-        let part = if is_near { NO_QUEUE[0] } else { NO_QUEUE[1] };
-        let met_no_queue = delay < packet || packet < QUICK && delay * part < target;
-        self.calm = if met_no_queue { self.calm + 1 } else { 0 };
+        self.calm = if delay < packet { self.calm + 1 } else { 0 };
         let delay = delay.as_secs_f64() / target.as_secs_f64();
         let longer = packet.as_secs_f64() / SHORT.as_secs_f64();
         let doubling = (DOUBLING.start() * longer).clamp(*DOUBLING.start(), *DOUBLING.end());
-        let patience = if packet < QUICK { PATIENCE.max(self.signal.active(now) as u32 / 2) } else { 0 };
-        let steps = f64::from(self.calm.saturating_sub(patience));
-        let rise = self.params.rise.min(FIRST_RISE * (steps / doubling).exp2());
-        let wanted = self.near_full(patience, self.c * (1.0 + rise * (1.0 - delay)));
+        let rise = self.params.rise.min(FIRST_RISE * (f64::from(self.calm) / doubling).exp2());
+        let wanted = self.near_full(packet, self.c * (1.0 + rise * (1.0 - delay)));
         self.set(now, self.below_ceiling(now, wanted, FIRST_RISE), Reason::DelayLow);
         // What passes without a queue is less than the cell can carry: it carries more than it did.
         let (bytes, span) = self.signal.throughput();
@@ -336,10 +325,11 @@ impl Adaptive {
         self.mu = self.mu.map(|mu| mu.max(passed));
     }
 
-    /// `wanted` for C, or less where the cell was full lately and so many calm decisions have not passed.
-    fn near_full(&self, patience: u32, wanted: f64) -> f64 {
+    /// `wanted` for C, or less where the cell was full lately.
+    fn near_full(&mut self, packet: Duration, wanted: f64) -> f64 {
         let is_near = |full: &f64| self.c < NEAR.end * full && wanted > NEAR.start * full;
-        let Some(full) = self.full.filter(|full| self.calm < patience && is_near(full)) else { return wanted };
+        let Some(full) = self.full.filter(|full| packet < QUICK && is_near(full)) else { return wanted };
+        self.calm = 0;
         wanted.min(self.c.max(NEAR.start * full) * (1.0 + GENTLY))
     }
 
