@@ -46,7 +46,7 @@ impl Sink {
             Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path).map(Sink::Stream),
             _ => {
                 let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let file = new_file().tempfile_in(directory.unwrap_or(Path::new(".")))?;
+                let file = new_file(directory.unwrap_or(Path::new(".")))?;
                 Ok(Sink::Staged(file, target))
             }
         }
@@ -63,12 +63,14 @@ impl Sink {
 }
 
 /// Temporary files are their owner's only; a result is as readable as the umask says.
-pub(crate) fn new_file() -> tempfile::Builder<'static, 'static> {
+pub(crate) fn new_file(directory: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".fairair-").suffix(".part");
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder
+    let file = builder.tempfile_in(directory)?;
+    crate::interrupt::removes(file.path());
+    Ok(file)
 }
 
 impl Write for Sink {

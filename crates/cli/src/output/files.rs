@@ -44,7 +44,7 @@ impl Pending {
             return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
         }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Ok(Pending { path: path.to_owned(), file: new_file().tempfile_in(dir)? })
+        Ok(Pending { path: path.to_owned(), file: new_file(dir)? })
     }
 
     /// The content goes here.
@@ -97,7 +97,9 @@ impl OutDir {
     pub(crate) fn prepare(dir: &Path, scenario: &Path, names: &'static [&'static str]) -> Result<Self, CliError> {
         let unwritable = |path: PathBuf| move |error: io::Error| CliError::unwritable(path, &error);
         let is_missing = |dir: &&Path| !dir.as_os_str().is_empty() && !dir.exists();
-        let made = Made(dir.ancestors().take_while(is_missing).map(Path::to_owned).collect());
+        let made: Vec<_> = dir.ancestors().take_while(is_missing).map(Path::to_owned).collect();
+        made.iter().rev().for_each(|dir| crate::interrupt::removes(dir));
+        let made = Made(made);
         std::fs::create_dir_all(dir).map_err(unwritable(dir.to_owned()))?;
         let lock = File::open(dir).map_err(unwritable(dir.to_owned()))?;
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {

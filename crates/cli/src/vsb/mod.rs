@@ -65,7 +65,8 @@ fn station(command: &StationCommand) -> Result<Exit, CliError> {
 }
 
 fn run(args: &RunArgs) -> Result<Exit, CliError> {
-    let filter = tracing_subscriber::fmt().with_writer(io::stderr).with_target(false);
+    // A terminal that goes away must not end the box: its errors would go to the same place, and a panic aborts.
+    let filter = tracing_subscriber::fmt().with_writer(io::stderr).with_target(false).log_internal_errors(false);
     // A host program may have a subscriber of its own.
     let _ = if args.json { filter.json().try_init() } else { filter.with_ansi(false).try_init() };
     let confirm_within = args.confirm_within.map(|time| Duration::from_nanos(time.as_nanos()));

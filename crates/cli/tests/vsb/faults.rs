@@ -112,6 +112,21 @@ fn what_nobody_confirms_is_taken_back() {
     }
 }
 
+/// The terminal is closed, or `head` has read enough: the case for which there is `--confirm-within`.
+#[test]
+fn what_nobody_confirms_is_taken_back_though_nobody_reads_the_log() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    let before = bench.dump();
+    bench.configure(ONE);
+    bench.start_by(&["bash", "-c", r#"exec "$0" "$@" 2> >(exit)"#], &["--confirm-within", "5s"]);
+    let id = bench.daemon().id().to_string();
+    bench.run(Place::Box, &["kill", "-HUP", &id]);
+    let ended = bench.daemon().wait().unwrap();
+    assert_eq!(ended.code(), Some(1));
+    assert_eq!(bench.dump(), before);
+}
+
 #[test]
 fn a_start_that_fails_leaves_nothing() {
     needs_root!();

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use fairair_core::control::Decision;
 use fairair_core::units::word;
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, OpenFlags, params, params_from_iter};
 use thiserror::Error;
 
 use super::config;
@@ -32,6 +32,7 @@ const BATCH: Duration = Duration::from_secs(10);
 const CROWD: usize = 1000;
 /// How a database begins (sqlite.org/fileformat.html, section 1.3).
 const MAGIC: &[u8] = b"SQLite format 3\0";
+const TABLES: [&str; 4] = ["decision", "station", "goodput", "change"];
 const SCHEMA: &str = "\
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = NORMAL;
@@ -80,6 +81,9 @@ pub enum JournalError {
         /// SQLite's words.
         reason: rusqlite::Error,
     },
+    /// It would be damaged.
+    #[error("journal {}: there is something else than a journal in it; name another file", .0.display())]
+    Foreign(PathBuf),
     /// The thread that writes.
     #[error("journal: {0}")]
     Thread(io::Error),
@@ -97,6 +101,9 @@ impl Journal {
     fn by(clock: Clock, config: Option<&config::Journal>, wait: Duration) -> Result<Journal, JournalError> {
         let Some(config) = config else { return Ok(Journal::default()) };
         let shown = |reason| JournalError::Database { file: config.file.clone(), reason };
+        if is_foreign(&config.file) {
+            return Err(JournalError::Foreign(config.file.clone()));
+        }
         let connection = connect(&config.file).map_err(shown)?;
         let failed = Arc::new(AtomicBool::new(false));
         let told = failed.clone();
@@ -153,12 +160,28 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether there is something else than a database at `file`.
+/// Whether there is something else than a journal at `file`, which a wrong name would damage: a pipe, a text, the database of
+/// another program.
 pub(super) fn is_foreign(file: &Path) -> bool {
     let mut head = Vec::new();
-    let is_file = fs::metadata(file).is_ok_and(|data| data.is_file());
-    let read = is_file.then(|| File::open(file).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head)));
-    matches!(read, Some(Ok(1..))) && head != MAGIC
+    match fs::metadata(file) {
+        Ok(data) if data.is_file() => {
+            let read = File::open(file).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
+            matches!(read, Ok(1..)) && (head != MAGIC || has_other_tables(file).unwrap_or_default())
+        }
+        found => found.is_ok(),
+    }
+}
+
+fn has_other_tables(file: &Path) -> rusqlite::Result<bool> {
+    // Without locks and files beside it: a look changes nothing.
+    let name = file.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
+    let mut names =
+        connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")?;
+    let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(names.iter().any(|name| !TABLES.contains(&name.as_str())))
 }
 
 /// Writes what comes in batches, until nobody sends any more.
@@ -204,7 +227,7 @@ fn store(connection: &mut Connection, batch: &[(f64, Entry)], oldest_s: f64, mos
         let values = std::iter::once(Value::from(*at_s)).chain(values.iter().cloned());
         transaction.prepare_cached(&insert)?.execute(params_from_iter(values))?;
     }
-    for table in ["decision", "station", "goodput", "change"] {
+    for table in TABLES {
         transaction.prepare_cached(&format!("DELETE FROM {table} WHERE at_s < ?1"))?.execute(params![oldest_s])?;
         let excess = format!("DELETE FROM {table} WHERE rowid <= (SELECT max(rowid) FROM {table}) - ?1");
         transaction.prepare_cached(&excess)?.execute(params![most])?;
@@ -241,6 +264,31 @@ mod tests {
         let connection = Connection::open(file).unwrap();
         let lines = connection.query_row(wanted, params![name], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(lines, 4, "all is written when the journal is dropped");
+    }
+
+    #[test]
+    fn what_is_no_journal_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let config = |file: PathBuf| config::Journal {
+            file,
+            keep: fairair_core::units::Duration::from_secs(3600),
+            log: None,
+            log_limit: Bytes(0),
+        };
+        fs::write(at("text"), "mine").unwrap();
+        Connection::open(at("other #1?.db")).unwrap().execute_batch("CREATE TABLE mine (a)").unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        for name in ["text", "other #1?.db", "pipe", "."] {
+            let size = || fs::metadata(at(name)).unwrap().len();
+            let before = size();
+            assert!(matches!(Journal::open(Some(&config(at(name)))), Err(JournalError::Foreign(_))), "{name}");
+            assert_eq!(size(), before, "{name}");
+        }
+        for _ in 0..2 {
+            Journal::open(Some(&config(at("%own?.db")))).unwrap().station("a", "found");
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4, "nothing beside them");
     }
 
     /// A clock that jumps years ahead and back: lines wear its time, and none is removed for it.

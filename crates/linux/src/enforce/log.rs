@@ -144,8 +144,10 @@ pub(super) fn is_foreign(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
     match fs::metadata(path) {
         Ok(data) if data.is_file() => File::open(path)?.take(MOST_HEAD).read_to_end(&mut head)?,
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => return Ok(false),
+        // A pipe holds who opens it, and would be renamed as a full log is.
+        Ok(_) => return Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
     };
     // A run begins with an empty line, and a full disk may have cut lines before it.
     let mut lines = head.split(|byte| *byte == b'\n').filter(|line| !HEAD.starts_with(line));
@@ -193,7 +195,7 @@ fn put(file: Option<File>, text: &[u8]) -> Option<File> {
 }
 
 /// The files of a log, the youngest first.
-fn files(path: &Path) -> impl DoubleEndedIterator<Item = PathBuf> + '_ {
+pub(super) fn files(path: &Path) -> impl DoubleEndedIterator<Item = PathBuf> + '_ {
     (0..FILES).map(move |age| match age {
         0 => path.to_owned(),
         age => {

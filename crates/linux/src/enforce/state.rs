@@ -152,6 +152,11 @@ impl Learned {
         Learned { version: VERSION, pools }
     }
 
+    /// Where the file is in `directory`.
+    pub fn file(directory: &Path) -> PathBuf {
+        directory.join("capacity.json")
+    }
+
     /// Reads it. Without a file, or with that of another version, nothing is known: the machines learn again.
     ///
     /// # Errors
@@ -161,7 +166,7 @@ impl Learned {
         struct Version {
             version: u32,
         }
-        let path = directory.join("capacity.json");
+        let path = Self::file(directory);
         let text = match read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Learned::default()),
             Err(reason) if reason.kind() != io::ErrorKind::InvalidData => return Err(StateError { path, reason }),
@@ -184,7 +189,7 @@ impl Learned {
     /// # Errors
     /// The system's.
     pub fn save(&self, directory: &Path) -> io::Result<()> {
-        write(&directory.join("capacity.json"), self, false)
+        write(&Self::file(directory), self, false)
     }
 }
 

@@ -87,7 +87,7 @@ impl Config {
         }
         load(path, "configuration", KNOWN_KEYS, |root| {
             let config = config(root)?;
-            journal::apart_from(root, path)?;
+            journal::apart_from(root, &config, path)?;
             Ok(config)
         })
     }

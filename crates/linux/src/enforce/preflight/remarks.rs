@@ -27,11 +27,12 @@ pub(super) fn foreign(config: &Config) -> Vec<String> {
     let Some(journal) = &config.journal else { return Vec::new() };
     let is_log = |log: &&PathBuf| log::is_foreign(log).unwrap_or_default();
     let found = [
-        ("file", Some(&journal.file).filter(|file| journal::is_foreign(file)), "SQLite database"),
+        ("file", Some(&journal.file).filter(|file| journal::is_foreign(file)), "journal"),
         ("log", journal.log.as_ref().filter(is_log), "control log"),
     ];
     let told = |(key, file, kind): (&str, Option<&PathBuf>, &str)| {
-        let shown = file?.display();
+        // Of a directory [`places`] speaks.
+        let shown = file.filter(|file| !file.is_dir())?.display();
         Some(format!("`{key}` in [journal]: there is something else than a {kind} in {shown}: name another file"))
     };
     found.into_iter().filter_map(told).collect()
