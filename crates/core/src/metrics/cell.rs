@@ -140,7 +140,10 @@ impl<'a> Cell<'a> {
             arrivals: by_class(&|class| self.mean(|replica| arrivals(replica, class))),
             drops: self.reasons().map(drops).collect(),
             drop_probability: by_class(&|class| {
-                self.ratio(|replica| Some((of(replica)?.dropped(class) as f64, arrivals(replica, class)?)))
+                self.ratio(|replica| {
+                    let own = of(replica)?;
+                    Some(drop_share(own.dropped(class), own.arrivals[class.index()], own.departures[class.index()]))
+                })
             }),
         }
     }
@@ -237,5 +240,10 @@ pub(super) fn sojourn_sides(stats: &QueueStats) -> (f64, f64) {
 /// Both sides of the share of a queue's packets that it drops.
 pub(super) fn drop_sides(stats: &QueueStats) -> (f64, f64) {
     let drops: u64 = Class::ALL.into_iter().map(|class| stats.dropped(class)).sum();
-    (drops as f64, stats.arrivals.iter().sum::<u64>() as f64)
+    drop_share(drops, stats.arrivals.iter().sum(), stats.departures.iter().sum())
+}
+
+/// Drops over arrivals; over all that left where more were dropped than arrived, since they waited as the measurement began.
+fn drop_share(drops: u64, arrivals: u64, departures: u64) -> (f64, f64) {
+    (drops as f64, if drops > arrivals { drops + departures } else { arrivals } as f64)
 }

@@ -212,6 +212,11 @@ fn queues_and_transmitters_worked_by_hand() {
     is(report.ap_queue.drop_probability.data, 0.5, 2);
     is(report.ap_queue.drop_probability.ack, 0.25, 2);
     assert_eq!(report.ap_queue.drop_probability.other.mean, None);
+    // All that waited as the measurement began is dropped, and little arrives.
+    let mut late = record([10; 4]);
+    late.ap_queue.arrivals[0] = 8;
+    let late = Report::new(&scenario(), &[late.clone(), late], provenance());
+    is(late.ap_queue.drop_probability.data, 0.5, 2);
     is(report.ap_queue.drops["queue-full"].data, 40.0, 2);
     is(report.mac.ap.collision_probability, 0.25, 2);
     is(report.mac.stations.attempts, 400.0, 2);

@@ -26,7 +26,7 @@ use crate::watch::{Counter, Watch};
 use proposals::{children, proposal, unseen};
 use rank::{
     WORTH, best_goodput, by_goodput, closest_first, elites, hopeful, leaders, most_goodput_between, near_misses,
-    promoted, recommend, replace, safest,
+    promoted, recommend, replace, safest, spare,
 };
 use rung::{FIRST, LONGER, Rung, SECOND, THIRD};
 pub(super) use rung::{PROOF, is_steady, settled_s};
@@ -166,6 +166,7 @@ impl<'a> Search<'a> {
             }
         }
         let as_is = self.reference(first.iter().chain(&second).find(|outcome| outcome.of.is_none())?);
+        spare(&mut proved);
         recommend(&mut proved, as_is, self.ranges.gear);
         if !proved.iter().any(|outcome| outcome.meets) {
             closest_first(&mut proved, as_is);

@@ -224,6 +224,14 @@ mod tests {
             let best = recommended(&[proved[0].clone(), fragile.clone()], goodput, search.ranges.gear).unwrap();
             assert_eq!(best.is_fragile(), goes_first, "{factor}");
         }
+        // Half of the goodput, and nobody has more: no advice, whatever the doubt about the cell as it is.
+        let (mut doubtful, mut costly) = (proved[0].clone(), proved[0].clone());
+        (doubtful.meets, costly.of, costly.goodput) = (false, Some(&crate::plan::family::AP[0]), 0.5 * goodput);
+        for (factor, is_advice) in [(0.5, false), (1.1, true)] {
+            costly.report.stations[0].goodput_bps.mean = Some(factor * goodput);
+            let best = recommended(&[doubtful.clone(), costly.clone()], goodput, search.ranges.gear);
+            assert_eq!(best.is_some(), is_advice, "{factor}");
+        }
         let mut noisy = proved[0].clone();
         noisy.report.totals.goodput_bps.ci95 = Some(0.06 * goodput);
         assert!(is_noisy(&noisy) && !is_noisy(&proved[0]), "6 % and {:?}", proved[0].report.totals.goodput_bps);

@@ -136,6 +136,24 @@ fn leave_alone(ranked: &mut [Outcome]) {
     }
 }
 
+/// What carries less than this share of the cell as it is has to give somebody more.
+const COSTLY: f64 = 0.8;
+
+/// What takes much and gives nobody more is no advice where the cell as it is meets the requirements by its means and starves nobody,
+/// though other seeds may.
+pub(super) fn spare(proved: &mut Vec<Outcome>) {
+    let own = |outcome: &&Outcome| outcome.of.is_none() && outcome.seems_met && outcome.starved.is_nobody();
+    let Some(as_is) = proved.iter().find(own) else { return };
+    let (least, had) = (COSTLY * as_is.goodput, goodputs(as_is));
+    let gives = |outcome: &Outcome| goodputs(outcome).iter().zip(&had).any(|(has, had)| has > had);
+    proved.retain(|outcome| outcome.goodput >= least || gives(outcome));
+}
+
+/// Of stations, bit/s.
+fn goodputs(of: &Outcome) -> Vec<f64> {
+    of.report.stations.iter().map(|station| station.goodput_bps.mean.unwrap_or(0.0)).collect()
+}
+
 /// What can be deployed goes before what exists in simulation only from this share of its goodput on.
 const AS_GOOD: f64 = 0.99;
 
@@ -165,6 +183,7 @@ pub(super) fn recommend(ranked: &mut [Outcome], as_is: f64, gear: Gear) {
 /// What meets the requirements and goes first.
 pub(super) fn recommended(proved: &[Outcome], as_is: f64, gear: Gear) -> Option<Outcome> {
     let mut ranked = proved.to_vec();
+    spare(&mut ranked);
     recommend(&mut ranked, as_is, gear);
     ranked.into_iter().next().filter(|outcome| outcome.meets)
 }
