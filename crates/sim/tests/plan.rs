@@ -189,9 +189,16 @@ fn a_cell_that_delivers_nothing_meets_nothing() {
     let text = "name = \"silent\"\n[run]\nduration = \"10 s\"\nwarmup = \"5 s\"\nstart_spread = \"0 s\"\n[[station]]\nname = \"a\"\n\
                 count = 2\nflows = [{ direction = \"down\", start = \"1 s\", stop = \"2 s\" }]\n";
     let scenario = Scenario::from_toml(text, "silent.toml").unwrap();
-    let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
-    let plan = plan(&scenario, &requirements("level=1"), &Pool::new(0).unwrap(), watch).unwrap().unwrap();
-    assert!(!plan.already_met && !plan.met && plan.rows.iter().all(|row| !row.meets), "{:?}", plan.goals);
+    let of = |required: &Requirements| {
+        let watch = Watch { cancel: &AtomicBool::new(false), progress: &|_| () };
+        plan(&scenario, required, &Pool::new(0).unwrap(), watch).unwrap().unwrap()
+    };
+    let level = of(&requirements("level=1"));
+    assert!(!level.already_met && !level.met && level.rows.iter().all(|row| !row.meets), "{:?}", level.goals);
+    // Nor is there a fairness to keep beside a goal that is about time only.
+    let time = of(&Requirements { goals: vec!["delay <= 50ms".parse().unwrap()], ..requirements("level=1") });
+    let told: Vec<&str> = time.constraints.iter().map(|constraint| constraint.goal.as_str()).collect();
+    assert!(!told.is_empty() && told.iter().all(|goal| !goal.starts_with("fairness")), "{told:?}");
 }
 
 /// A far station with errors gets little in the first three seconds, which the file measures, and enough in the hundred of a proof.

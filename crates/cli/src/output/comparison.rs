@@ -109,20 +109,31 @@ fn cautions(rows: &[Row]) -> Vec<String> {
     all.into_iter().map(|(caution, remedies)| format!("Beware of {}: {caution}.", remedies.join(", "))).collect()
 }
 
-/// Which remedies leave flows or stations with next to nothing. Of one that was not simulated nothing is said.
+/// With which remedies nothing arrives, and which leave flows or stations with next to nothing. Of one that was not simulated nothing is said.
 fn last_line(rows: &[Row]) -> String {
     let (ran, left): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.report.replicas > 0);
     let names = |rows: &[&Row]| rows.iter().map(|row| format!("`{}`", row.remedy)).collect::<Vec<_>>().join(", ");
     let unknown = if left.is_empty() { String::new() } else { format!("Not simulated: {}.", names(&left)) };
-    let starving: Vec<&Row> = ran.iter().copied().filter(|row| !row.starved.is_empty()).collect();
+    // Where nobody gets anything, nobody starves: all have their share of it.
+    let (alive, dead): (Vec<&Row>, Vec<&Row>) =
+        ran.into_iter().partition(|row| row.report.totals.goodput_bps.mean.is_none_or(|total| total > 0.0));
+    let empty = if dead.is_empty() {
+        String::new()
+    } else if dead.len() == rows.len() {
+        "Nothing is delivered with any remedy here.".to_owned()
+    } else {
+        format!("Nothing is delivered with {}.", names(&dead))
+    };
+    let starving: Vec<&Row> = alive.iter().copied().filter(|row| !row.starved.is_empty()).collect();
     let known = match starving.len() {
-        _ if ran.is_empty() => "",
-        0 if left.is_empty() => "No remedy here starves a flow or a station.",
+        _ if alive.is_empty() => "",
+        0 if alive.len() == rows.len() => "No remedy here starves a flow or a station.",
         0 => "No other remedy here starves a flow or a station.",
         n if n == rows.len() => "Each of these starves a flow or a station.",
         _ => &format!("These starve a flow or a station: {}.", names(&starving)),
     };
-    [unknown.as_str(), known].join(" ").trim().to_owned()
+    let said = [unknown.as_str(), empty.as_str(), known];
+    said.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn header(comparison: &Comparison, style: Style) -> String {
@@ -168,6 +179,25 @@ mod tests {
     use fairair_sim::{Progress, Watch, compare};
 
     use super::*;
+
+    /// Nobody has less than the others where nobody has anything: that is no clean bill.
+    #[test]
+    fn remedies_with_which_nothing_arrives_are_named() {
+        let text = "name = \"dead\"\n[run]\nduration = \"1 s\"\nreplicas = 2\n[radio]\nframe_error = 1.0\n\
+                    [[station]]\nname = \"a\"\nflows = [{ direction = \"down\" }]\n";
+        let remedies: Vec<&Remedy> = REMEDIES.iter().take(2).collect();
+        let (cancel, progress) = (AtomicBool::new(false), |_: Progress| ());
+        let rows = |text: &str| {
+            let watch = Watch { cancel: &cancel, progress: &progress };
+            compare(&Scenario::from_toml(text, "dead.toml").unwrap(), &remedies, &Pool::new(1).unwrap(), watch).rows
+        };
+        let mut dead = rows(text);
+        assert_eq!(last_line(&dead), "Nothing is delivered with any remedy here.");
+        let name = dead[0].remedy;
+        dead[1] = rows(&text.replace("1.0", "0.0")).remove(1);
+        let said = format!("Nothing is delivered with `{name}`. No other remedy here starves a flow or a station.");
+        assert_eq!(last_line(&dead), said);
+    }
 
     /// What never ran is not called harmless.
     #[test]

@@ -127,7 +127,14 @@ fn rows(plan: &Plan, page: Page) -> Vec<String> {
     table.add(Keep::Useful, titled("change", text(&|row| row.deploy.to_owned()), Align::Left));
     table.add(Keep::Always, titled("starved", text(&|row| row.starved.len().to_string()), Align::Right));
     table.add(Keep::Always, numbers("total", &|row| Quantity::rate(row.report.totals.goodput_bps)));
-    table.add(Keep::Always, titled("fairness", text(&|row| format!("{:.3}", row.fairness)), Align::Right));
+    table.add(
+        Keep::Always,
+        titled(
+            "fairness",
+            text(&|row| fairness(row.fairness, row.report.totals.goodput_bps.mean.unwrap_or(0.0))),
+            Align::Right,
+        ),
+    );
     table.add(Keep::Extra, numbers("level", &|row| Quantity::plain(row.report.indices.fairness_level_first_station)));
     let ratio = if plan.goals.iter().any(|goal| is_up_down(goal)) { Keep::Always } else { Keep::Extra };
     table.add(ratio, numbers("up/down", &|row| Quantity::plain(row.report.indices.up_down_ratio)));
@@ -158,6 +165,11 @@ fn likely(point: &Point) -> String {
     }
 }
 
+/// A fairness of `goodput_bps`; of nothing there is none.
+fn fairness(index: f64, goodput_bps: f64) -> String {
+    if goodput_bps > 0.0 { format!("{index:.3}") } else { "-".to_owned() }
+}
+
 fn yes(is: bool) -> String {
     if is { "yes" } else { "no" }.to_owned()
 }
@@ -167,7 +179,7 @@ fn points(points: &[Point], family: Keep) -> Table {
     let text = |of: &dyn Fn(&Point) -> String| points.iter().map(of).collect::<Vec<_>>();
     let mut table = Table::default();
     table.add(Keep::Always, titled("total", text(&|p| format!("{:.2} Mb/s", p.goodput_bps / 1e6)), Align::Right));
-    table.add(Keep::Always, titled("fairness", text(&|p| format!("{:.3}", p.fairness)), Align::Right));
+    table.add(Keep::Always, titled("fairness", text(&|p| fairness(p.fairness, p.goodput_bps)), Align::Right));
     table.add(Keep::Always, titled("delay", text(&|p| format!("{:.1} ms", p.delay_s * 1e3)), Align::Right));
     table.add(Keep::Always, titled("starved", text(&|p| p.starved.to_string()), Align::Right));
     table.add(Keep::Always, titled("meets", text(&likely), Align::Left));

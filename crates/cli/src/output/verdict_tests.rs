@@ -139,3 +139,22 @@ fn stations_are_compared_where_all_flows_go_one_way() {
     report.totals.goodput_bps = sure(0.0);
     says(&report, "Nothing was delivered");
 }
+
+/// Who has no flows has nothing, and is no part of the index.
+#[test]
+fn stations_without_flows_are_not_said_to_get_the_same() {
+    let mut report = fixture::report();
+    report.directions.down.flows = 0;
+    report.indices.jain_stations = sure(1.0);
+    let mut scenario = fixture::scenario();
+    scenario.stations[1].flows.clear();
+    let said = verdict(&report, &scenario);
+    assert!(said.starts_with("All stations with flows get the same"), "{said}");
+    report.indices.jain_stations = sure(0.5);
+    report.indices.fairness_level_first_station = Estimate::default();
+    let said = verdict(&report, &scenario);
+    assert!(said.starts_with("The stations with flows share unequally"), "{said}");
+    scenario.stations[2..].iter_mut().for_each(|station| station.flows.clear());
+    let said = verdict(&report, &scenario);
+    assert!(said.starts_with("There is nobody to compare sta1 with"), "{said}");
+}

@@ -141,9 +141,7 @@ impl<'a> Cell<'a> {
 
     fn indices(&self) -> Indices {
         let scenario = self.scenario;
-        let measured = scenario.flows().zip(scenario.measured_flows());
-        let mut with_flows: Vec<usize> = measured.filter_map(|((own, _), there)| there.then_some(own)).collect();
-        with_flows.dedup();
+        let with_flows = scenario.measured_stations();
         let of = |replica: &Replica, direction: Direction| mean(&self.goodputs_of(replica, Some(direction)));
         let stations = |replica: &Replica| -> Option<Vec<f64>> {
             with_flows.iter().map(|index| replica.station(*index)).collect()

@@ -38,7 +38,7 @@ pub fn verdict(report: &Report, scenario: &Scenario) -> String {
     };
     let (up, down) = (&report.directions.up, &report.directions.down);
     let who = match (up.flows > 0 && goes(Direction::Up), down.flows > 0 && goes(Direction::Down)) {
-        (false, _) | (_, false) => stations(report),
+        (false, _) | (_, false) => stations(report, scenario),
         _ => greedy_directions(report, &shares).unwrap_or_else(|| directions(report)),
     };
     let who = match starving(report) {
@@ -197,20 +197,25 @@ fn directions(report: &Report) -> String {
     }
 }
 
-/// All flows go one way: stations are compared.
-fn stations(report: &Report) -> String {
+/// All flows go one way: stations are compared, those that have flows.
+fn stations(report: &Report, scenario: &Scenario) -> String {
+    let with_flows = scenario.measured_stations();
+    if let [alone] = with_flows[..] {
+        return format!("There is nobody to compare {} with", scenario.stations[alone].name);
+    }
+    let those = if with_flows.len() < scenario.stations.len() { "stations with flows" } else { "stations" };
     let level = report.indices.fairness_level_first_station;
     let first = report.stations.first().map_or("", |station| station.name.as_str());
     let jain = report.indices.jain_stations.mean;
     match (level.mean, jain) {
-        (_, Some(jain)) if jain > 0.99 => format!("All stations get the same (Jain index {jain:.3})"),
+        (_, Some(jain)) if jain > 0.99 => format!("All {those} get the same (Jain index {jain:.3})"),
         (Some(mean), _) if !is_one(mean) && mean > 1.0 => {
             format!("{first} gets {} what another station gets on average{}", times(mean), doubt(level))
         }
         (Some(mean), _) if !is_one(mean) && mean > 0.0 => {
             format!("Another station gets {} what {first} gets on average{}", times(1.0 / mean), doubt(level))
         }
-        (_, Some(jain)) => format!("The stations share unequally (Jain index {jain:.2})"),
+        (_, Some(jain)) => format!("The {those} share unequally (Jain index {jain:.2})"),
         (_, None) => "There are no stations to compare".to_owned(),
     }
 }

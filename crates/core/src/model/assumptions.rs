@@ -2,7 +2,7 @@
 
 use crate::metrics::Assumption;
 use crate::packet::Direction;
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Wire};
 use crate::tcp::Variant;
 
 /// What is asked of a scenario: name, whether it is kept, what it is.
@@ -27,7 +27,7 @@ pub(super) fn steady(scenario: &Scenario) -> bool {
 }
 
 pub(super) fn no_wired_delay(scenario: &Scenario) -> bool {
-    let own = |wire: crate::scenario::Wire| wire.delay.as_nanos() == 0;
+    let own = |wire: Wire| wire.delay.as_nanos() == 0;
     own(scenario.wire) && scenario.flows().all(|(_, flow)| flow.wire.is_none_or(own))
 }
 
@@ -48,4 +48,19 @@ pub(super) fn reno_windows(scenario: &Scenario) -> bool {
 
 pub(super) fn no_errors(scenario: &Scenario) -> bool {
     scenario.stations.iter().all(|station| station.frame_error.get() <= 0.0 && station.bit_error_rate <= 0.0)
+}
+
+/// What a prediction of `goodputs` (bit/s, of each flow in the scenario's order) breaks where a wire carries less than its flows would get: models
+/// know the air alone. Nothing where the wires are fast enough.
+pub(super) fn broken_bottleneck(scenario: &Scenario, goodputs: &[f64]) -> Option<Assumption> {
+    let flows = || scenario.flows().zip(goodputs).map(|((_, flow), goodput)| (flow, *goodput));
+    let is_slower = |wire: Wire, goodput: f64| (wire.rate.as_bps() as f64) < goodput;
+    let of = |way: Direction| flows().filter(|(flow, _)| flow.direction == way).map(|(_, goodput)| goodput).sum();
+    let is_broken = [Direction::Up, Direction::Down].map(of).into_iter().any(|sum: f64| is_slower(scenario.wire, sum))
+        || flows().any(|(flow, goodput)| flow.wire.is_some_and(|own| is_slower(own, goodput)));
+    is_broken.then(|| Assumption {
+        name: "bottleneck".to_owned(),
+        holds: false,
+        what: "the air is the bottleneck: no wire is slower than what its flows get".to_owned(),
+    })
 }

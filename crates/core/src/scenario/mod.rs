@@ -404,6 +404,14 @@ impl Scenario {
         self.flows().map(move |(_, flow)| flow.start < duration && flow.stop.is_none_or(|stop| stop > warmup))
     }
 
+    /// The stations that have such a flow: who can be compared.
+    pub fn measured_stations(&self) -> Vec<usize> {
+        let flows = self.flows().zip(self.measured_flows());
+        let mut stations: Vec<usize> = flows.filter_map(|((own, _), there)| there.then_some(own)).collect();
+        stations.dedup();
+        stations
+    }
+
     /// All flows with their station's index, in the order of [`crate::packet::FlowId`].
     pub fn flows(&self) -> impl Iterator<Item = (usize, &Flow)> {
         self.stations

@@ -201,7 +201,8 @@ impl<'a> Search<'a> {
         if plain[0].meets && self.meets_in_second_look()? {
             met_already();
         }
-        if self.required.is_about_time_only() {
+        // Equal parts of nothing are no fairness to keep.
+        if self.required.is_about_time_only() && self.as_is_bps > 0.0 {
             self.kept = Some(plain[0].fairness * KEPT);
         }
         self.look(&unseen(proposals, &[]), FIRST, &mut looked.first)?;

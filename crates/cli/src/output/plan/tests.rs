@@ -134,9 +134,12 @@ fn a_longer_search_is_named_where_nothing_meets_the_goals() {
     own.interrupted = false;
     own.rows[0].meets = false;
     own.front.clear();
+    assert!(table(&own, Page::FILE).contains("1.000"));
     own.families[0].goodput_bps = 0.0;
+    own.rows[0].report.totals.goodput_bps.mean = Some(0.0);
     assert_eq!(longer(&own, Page::FILE), "", "a longer search does not mend a dead link");
     let text = table(&own, Page::FILE);
+    assert!(!text.contains("1.000"), "nothing is shared: {text}");
     assert!(text.contains("In none of them anything arrives") && !text.contains("What can be had"), "{text}");
 }
 

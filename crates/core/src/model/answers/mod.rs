@@ -10,6 +10,7 @@ mod shares;
 mod tests;
 mod unified;
 
+use super::assumptions::broken_bottleneck;
 use super::error::ModelError;
 use super::prediction::{Model, Prediction};
 use crate::scenario::Scenario;
@@ -45,5 +46,7 @@ pub fn predict(scenario: &Scenario, model: Option<&Model>) -> Result<Prediction,
     if let Some(what) = scenario.several_access_points() {
         return Err(ModelError::Unsupported { what });
     }
-    (model.unwrap_or_else(|| Model::default_of(scenario)).answer)(scenario)
+    let mut prediction = (model.unwrap_or_else(|| Model::default_of(scenario)).answer)(scenario)?;
+    prediction.section.assumptions.extend(broken_bottleneck(scenario, &prediction.flows));
+    Ok(prediction)
 }

@@ -227,6 +227,38 @@ fn modern_cells_have_an_answer_and_say_when_they_are_outside() {
     }
 }
 
+/// Models know the air alone: a wire that carries less than they give its flows is said, whichever model answers.
+#[test]
+fn a_wire_that_is_slower_than_what_its_flows_get_is_outside() {
+    let of = |text: &str, more: &str, own: &str| {
+        let text = text.replace("direction = \"down\"", &format!("direction = \"down\"{own}")) + more;
+        Scenario::from_toml(&text, "cell.toml").unwrap()
+    };
+    let udp = MODERN.replace("[wire]\ndelay = \"10 ms\"\n", "").replace("\" }]", "\", kind = \"udp\" }]");
+    let boxed = CELL.to_owned() + "[enforce]\n";
+    for (text, model) in
+        [(CELL, "unified"), (CELL, "detti2011"), (boxed.as_str(), "shares"), (udp.as_str(), "saturation")]
+    {
+        let is_broken = |more: &str, own: &str| {
+            let section = predict(&of(text, more, own), Some(named(model))).unwrap().section;
+            broken(&section).contains(&"bottleneck")
+        };
+        assert!(!is_broken("", "") && !is_broken("[wire]\nrate = \"300 Mbit/s\"\n", ""), "{model}");
+        assert!(is_broken("[wire]\nrate = \"200 kbit/s\"\n", ""), "{model}");
+        assert!(is_broken("", ", wire = { rate = \"10 kbit/s\" }"), "{model}");
+        assert!(!is_broken("", ", wire = { rate = \"300 Mbit/s\" }"), "{model}");
+    }
+    // A wire carries both directions at once, each with its full rate.
+    let both = predict(&of(CELL, "", ""), None).unwrap().flows;
+    let up: f64 = both[..2].iter().sum();
+    let most = up.max(both.iter().sum::<f64>() - up);
+    for (rate, expected) in [(most + 1e3, false), (most - 1e3, true)] {
+        let wire = format!("[wire]\nrate = \"{rate:.0} bit/s\"\n");
+        let section = predict(&of(CELL, &wire, ""), None).unwrap().section;
+        assert_eq!(broken(&section).contains(&"bottleneck"), expected, "{rate}");
+    }
+}
+
 #[test]
 fn greedy_datagrams_are_the_saturation_models() {
     let udp = |way: &str| format!("direction = \"{way}\", kind = \"udp\"");
