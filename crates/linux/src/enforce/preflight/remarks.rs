@@ -22,6 +22,21 @@ pub(super) fn places(config: &Config) -> Vec<String> {
     files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
 }
 
+/// Why `state` can be no directory of the box.
+pub(super) fn stateless(config: &Config) -> Option<String> {
+    let own = &config.state;
+    // `run` makes what is missing of it, and as root: what another user may not see is no fault.
+    let (above, found) = own.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)))?;
+    let lack = if !found.is_dir() {
+        format!("{} is no directory", above.display())
+    } else if ["/proc", "/sys"].iter().any(|kernels| own.starts_with(kernels)) {
+        format!("{} takes no files", own.display())
+    } else {
+        return None;
+    };
+    Some(format!("`state`: {lack}, so `run` could not start: name a directory, such as /run/fairair"))
+}
+
 /// Files of [journal] that have something else in them; `run` leaves them alone.
 pub(super) fn foreign(config: &Config) -> Vec<String> {
     let Some(journal) = &config.journal else { return Vec::new() };
@@ -176,6 +191,26 @@ mod tests {
         assert!(log.contains(&format!("`log` in [journal]: {at}/taken is no directory")), "{log}");
         let told = places(&config(&format!("[journal]\nfile = \"{at}\"\n")));
         assert!(told.len() == 1 && told[0].contains("is a directory"), "{told:?}");
+    }
+
+    #[test]
+    fn a_state_that_can_be_no_directory_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().display();
+        let told =
+            |state: &str| stateless(&Config::from_toml(&format!("state = \"{state}\"\n{SITE}"), "test").unwrap());
+        for good in [format!("{at}"), format!("{at}/none/yet")] {
+            assert_eq!(told(&good), None);
+        }
+        for (state, lack) in [
+            ("/dev/null", "/dev/null is no directory"),
+            ("/dev/null/x", "/dev/null is no directory"),
+            ("/proc", "/proc takes no files"),
+            ("/sys/fairair", "/sys/fairair takes no files"),
+        ] {
+            let told = told(state).expect(state);
+            assert!(told.starts_with(&format!("`state`: {lack}")) && told.ends_with("as /run/fairair"), "{told}");
+        }
     }
 
     #[test]
