@@ -73,6 +73,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         .into_iter()
         .chain(remarks::readers(&config))
         .chain(remarks::left_out(&config))
+        .chain(remarks::contradicted(&config))
         .chain(remarks::leaky_caps(&config))
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)
