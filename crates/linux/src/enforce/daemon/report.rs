@@ -215,6 +215,7 @@ impl Daemon {
                 is_doubtful: trouble.is_some(),
             },
         ));
+        because.extend(self.pool_control(pool.id).and_then(|control| control.trial(self.now(), capacity)));
         because.extend(trouble);
         because.extend(self.by_air(station));
         because.extend(report.setting.iter().map(|setting| format!("set for it: {}", setting.words())));
