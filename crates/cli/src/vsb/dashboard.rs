@@ -101,11 +101,13 @@ pub(super) fn attach(config: &Path) {
     let config = config.to_owned();
     std::thread::spawn(move || {
         loop {
-            match process(&config) {
-                Ok(status) => say(&format!("the dashboard ended ({status}); the shaping goes on")),
-                Err(error) => say(&format!("the dashboard cannot be started: {error}; the shaping goes on")),
-            }
+            let told = match process(&config) {
+                Ok(status) => format!("the dashboard ended ({status}) and is started again; the shaping goes on"),
+                Err(error) => format!("the dashboard cannot be started: {error}; the shaping goes on"),
+            };
+            // Ctrl-C and systemd end both: then this process is gone before it could say that the shaping goes on.
             std::thread::sleep(AGAIN);
+            say(&told);
         }
     });
 }

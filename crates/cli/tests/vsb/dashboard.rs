@@ -75,6 +75,24 @@ fn the_dashboard_shows_and_changes_the_box_and_its_death_changes_nothing() {
     until(10, &bench, || told(&bench, "GET / HTTP/1.1", "").0.is_empty());
 }
 
+/// Ctrl-C and systemd end the dashboard with the box: the log does not say that the shaping goes on.
+#[test]
+fn a_stop_of_both_is_no_end_of_the_dashboard_alone() {
+    needs_root!();
+    let mut bench = Bench::light(1);
+    bench.configure(&format!("dashboard = \"{AT}\"\n{ONE}"));
+    bench.start(&[]);
+    until(20, &bench, || look(&bench).contains("\"name\":\"a\""));
+    for id in [dashboards(&bench)[0], bench.daemon().id() as i32] {
+        nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM).expect("ended");
+        // It is seen to have ended before the box stops.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bench.daemon().wait().expect("ended");
+    let log = bench.log();
+    assert!(log.contains("stopped; everything") && !log.contains("the dashboard ended"), "{log}");
+}
+
 /// The page of the first one has the address: that is not why the second one does not run.
 #[test]
 fn a_second_run_blames_the_first_one_alone() {

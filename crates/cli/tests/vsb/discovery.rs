@@ -68,6 +68,25 @@ fn who_is_excluded_is_not_shaped_and_told_so() {
     assert!(String::from_utf8_lossy(&explained.stdout).contains("excludes it"));
 }
 
+/// A station that the configuration names, too.
+#[test]
+fn a_named_station_that_is_excluded_is_told_so() {
+    needs_root!();
+    let station = |own: &str| format!("[[station]]\nname = \"s\"\naddresses = [\"10.1.9.9\"{own}]\n");
+    let mut bench = Bench::light(1);
+    for (own, words, is_all) in [
+        ("", "the configuration excludes it: it is not shaped", true),
+        (", \"fd01::9\"", "the configuration excludes 10.1.9.9 of it: that is not shaped", false),
+    ] {
+        bench.configure(&format!("exclude = [\"10.1.9.9\"]\n{OPEN}{}", station(own)));
+        bench.start(&[]);
+        let because = bench.json(&["explain", "s"])["explain"]["because"].clone();
+        assert!(because[0] == words && (because.as_array().map(Vec::len) == Some(1)) == is_all, "{because}");
+        assert!(bench.vsb(&["stop"]).status.success());
+        bench.daemon().wait().expect("ended");
+    }
+}
+
 /// The kernel's own telling alone: a device has a class soon after its first packet, in routed mode by its address, in
 /// bridged mode by its MAC address behind the AP's port.
 #[test]

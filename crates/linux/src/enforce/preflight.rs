@@ -60,7 +60,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
     for fault in bridge_faults(&config, &links) {
         preflight.fail(fault);
     }
-    for fault in remarks::foreign(&config) {
+    for fault in remarks::foreign(&config).into_iter().chain(remarks::stateless(&config)) {
         preflight.fail(fault);
     }
     placeless(&mut preflight, &config);
@@ -73,6 +73,7 @@ pub fn preflight(path: &Path) -> Result<Preflight, VsbError> {
         .into_iter()
         .chain(remarks::readers(&config))
         .chain(remarks::left_out(&config))
+        .chain(remarks::contradicted(&config))
         .chain(remarks::leaky_caps(&config))
         .chain(remarks::astray(&config, &links))
         .chain(of_machine)

@@ -1,5 +1,6 @@
 //! The parts of a configuration.
 
+use std::fmt::{self, Display, Formatter};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -128,6 +129,26 @@ pub enum Matcher {
     Net(IpNet),
     /// One device.
     Mac(Mac),
+}
+
+impl Matcher {
+    /// Whether a device with these is one of them.
+    pub fn has(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
+        match self {
+            Matcher::Net(net) => address.is_some_and(|address| net.contains(&address)),
+            Matcher::Mac(own) => mac == Some(*own),
+        }
+    }
+}
+
+impl Display for Matcher {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Matcher::Net(net) if net.prefix_len() == net.max_prefix_len() => net.addr().fmt(to),
+            Matcher::Net(net) => net.fmt(to),
+            Matcher::Mac(mac) => mac.fmt(to),
+        }
+    }
 }
 
 /// Where decisions and stations are kept.

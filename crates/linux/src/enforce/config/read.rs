@@ -366,7 +366,14 @@ fn exclude(root: &Table, mode: Mode) -> Checked<Vec<Matcher>> {
             }
             Mode::Bridged => ("[\"02:00:5e:10:00:01\"]", text.parse().ok().map(Matcher::Mac)),
         };
-        found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example))
+        match found {
+            Some(Matcher::Net(net)) if net != net.trunc() => {
+                let problem = format!("{net} is both an address and a prefix");
+                let fix = format!("write {} for the prefix, or {} for the host alone", net.trunc(), net.addr());
+                Err(root.blame("exclude", Reason::new(problem, fix)))
+            }
+            found => found.ok_or_else(|| no(root, "exclude", text, "an address that this mode can exclude", example)),
+        }
     };
     let exclude = texts.iter().map(read).collect::<Checked<Vec<_>>>()?;
     match excludes_all(&exclude) {

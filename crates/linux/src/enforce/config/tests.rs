@@ -134,6 +134,7 @@ fn mistakes_name_place_and_remedy() {
         (swap("\"eth0\"", "\"eth1\""), "this is an uplink", "towards its stations"),
         (swap("10.2.0.0/16", "10.1.8.0/24"), "14:13", "do not overlap"),
         (swap("10.2.0.0/16", "10.2.0.0/33"), "is not a prefix", "10.1.0.0/16"),
+        (swap("10.1.0.9", "10.1.0.9/24"), "10.1.0.9/24 is both", "write 10.1.0.0/24 for the prefix, or 10.1.0.9 for"),
         (format!("{GOOD}[wan]\n"), "neither direction has a rate", "about 95 %"),
         (format!("{GOOD}[wan]\nup = \"1 bit/s\"\n"), "29:6", "10 kbit/s"),
         (format!("{GOOD}[wan]\nupp = \"1 Mbit/s\"\n"), "unknown key", "did you mean `up`?"),

@@ -45,6 +45,8 @@ pub(super) struct PoolControl {
     /// Share that goes down of the bytes that left last.
     down: f64,
     pub(super) reason: Reason,
+    /// When a trial last changed C, or ended.
+    tried: Option<Instant>,
     /// Probes on their way, to tell round-trip times.
     sent: BTreeMap<u64, Instant>,
     pub(super) rtt: Option<Duration>,
@@ -82,6 +84,7 @@ impl PoolControl {
             is_by_station: true,
             down: 0.5,
             reason: Reason::Start,
+            tried: None,
             sent: BTreeMap::new(),
             rtt: None,
             delay: None,
@@ -349,7 +352,10 @@ impl PoolControl {
 
     pub(super) fn poll_decision(&mut self) -> Option<Decision> {
         let decision = self.capacity.poll_decision()?;
-        self.reason = decision.reason;
+        let before = std::mem::replace(&mut self.reason, decision.reason);
+        if [before, decision.reason].contains(&Reason::Trial) {
+            self.tried = Some(decision.at);
+        }
         self.recorder.decision(decision);
         Some(decision)
     }

@@ -18,6 +18,7 @@ use super::why::{Case, MEASURED, limit};
 
 /// Most stations that notes of one kind name.
 const NAMED: usize = 3;
+const EXCLUDED: &str = "the configuration excludes it: it is not shaped";
 
 impl Daemon {
     pub(super) fn status(&self) -> Status {
@@ -157,12 +158,28 @@ impl Daemon {
             Some(station) => {
                 let report = self.station_report(station);
                 let is_by_station = self.site.config().policy.is_by_station();
-                let because = if is_by_station { self.reasons(station, &report) } else { self.without_class(station) };
+                let mut because: Vec<_> = self.excluded(station).into_iter().collect();
+                // Of one that is not shaped at all the rest would say nothing.
+                if because.first().is_none_or(|told| told != EXCLUDED) {
+                    let more = if is_by_station { self.reasons(station, &report) } else { self.without_class(station) };
+                    because.extend(more);
+                }
                 Explanation { what: what.to_owned(), station: Some(report), because }
             }
             None if self.is_no_name(what) => return Err(Refused::NoStation(what.to_owned())),
             None => Explanation { what: what.to_owned(), station: None, because: self.stranger(what) },
         })
+    }
+
+    /// What of `station` the configuration excludes though it may name it.
+    fn excluded(&self, station: &Station) -> Option<String> {
+        let (own, others): (Vec<_>, Vec<_>) =
+            station.addresses.iter().partition(|address| self.site.is_excluded(Some(**address), None));
+        if self.site.is_excluded(None, station.mac) || others.is_empty() && !own.is_empty() {
+            return Some(EXCLUDED.to_owned());
+        }
+        let own: Vec<_> = own.into_iter().map(ToString::to_string).collect();
+        (!own.is_empty()).then(|| format!("the configuration excludes {} of it: that is not shaped", own.join(" and ")))
     }
 
     /// Whether `what` is neither an address, whose traffic may have no class, nor anything that a setting is kept for.
@@ -198,6 +215,7 @@ impl Daemon {
                 is_doubtful: trouble.is_some(),
             },
         ));
+        because.extend(self.pool_control(pool.id).and_then(|control| control.trial(self.now(), capacity)));
         because.extend(trouble);
         because.extend(self.by_air(station));
         because.extend(report.setting.iter().map(|setting| format!("set for it: {}", setting.words())));
@@ -294,11 +312,11 @@ impl Daemon {
             || config.exclude.iter().filter_map(|own| if let Matcher::Mac(mac) = own { Some(*mac) } else { None });
         if let Ok(mac) = what.parse::<Mac>() {
             let own = excluded_macs().find(|own| *own == mac);
-            because.extend(own.map(|_| "the configuration excludes it: it is not shaped".to_owned()));
+            because.extend(own.map(|_| EXCLUDED.to_owned()));
         }
         if let Ok(address) = what.parse::<std::net::IpAddr>() {
-            if config.exclude.iter().any(|matcher| matches!(matcher, Matcher::Net(net) if net.contains(&address))) {
-                because.push("the configuration excludes it: it is not shaped".to_owned());
+            if self.site.is_excluded(Some(address), None) {
+                because.push(EXCLUDED.to_owned());
             }
             let at = config.aps.iter().find(|ap| ap.prefixes.iter().any(|prefix| prefix.contains(&address)));
             match at {

@@ -1,5 +1,6 @@
 //! What a good configuration may not mean: nothing of it keeps `run` from shaping.
 
+use std::fmt::Display;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use fairair_core::shaper::UdpRule;
 
-use crate::enforce::config::{Ap, Config, Mode, excludes_all};
+use crate::enforce::config::{Ap, Config, Matcher, Mode, Station, excludes_all};
 use crate::enforce::datapath::{Link, routes};
 use crate::enforce::setup::{Interface, Machine};
 use crate::enforce::{journal, log};
@@ -20,6 +21,21 @@ pub(super) fn places(config: &Config) -> Vec<String> {
     let Some(journal) = &config.journal else { return Vec::new() };
     let files = [("file", Some(&journal.file)), ("log", journal.log.as_ref())];
     files.into_iter().filter_map(|(key, file)| unwritable(key, file?)).collect()
+}
+
+/// Why `state` can be no directory of the box.
+pub(super) fn stateless(config: &Config) -> Option<String> {
+    let own = &config.state;
+    // `run` makes what is missing of it, and as root: what another user may not see is no fault.
+    let (above, found) = own.ancestors().find_map(|above| Some((above, fs::metadata(above).ok()?)))?;
+    let lack = if !found.is_dir() {
+        format!("{} is no directory", above.display())
+    } else if ["/proc", "/sys"].iter().any(|kernels| own.starts_with(kernels)) {
+        format!("{} takes no files", own.display())
+    } else {
+        return None;
+    };
+    Some(format!("`state`: {lack}, so `run` could not start: name a directory, such as /run/fairair"))
 }
 
 /// Files of [journal] that have something else in them; `run` leaves them alone.
@@ -58,6 +74,26 @@ pub(super) fn left_out(config: &Config) -> Option<String> {
         _ => return None,
     };
     Some(format!("`exclude`: no {family} is shaped: leave out what covers all addresses if it shall be"))
+}
+
+/// Stations that the configuration names and excludes.
+pub(super) fn contradicted(config: &Config) -> Vec<String> {
+    let remark = |name: &str, key: &str, own: &dyn Display, whole: &Matcher| {
+        format!(
+            "`{key}` of station {name}: `exclude` has {whole}, so {own} is not shaped: take {whole} out of `exclude`, or {own} out of the \
+             station"
+        )
+    };
+    let of = |own: &Station| {
+        let by = |address, mac| config.exclude.iter().find(|matcher| matcher.has(address, mac));
+        let mac = own.mac.and_then(|mac| Some(remark(&own.name, "mac", &mac, by(None, Some(mac))?)));
+        let remarks = own
+            .addresses
+            .iter()
+            .filter_map(|own_address| Some(remark(&own.name, "addresses", own_address, by(Some(*own_address), None)?)));
+        mac.into_iter().chain(remarks).collect::<Vec<_>>()
+    };
+    config.stations.iter().flat_map(of).collect()
 }
 
 /// That UDP exceeds the caps.
@@ -179,6 +215,26 @@ mod tests {
     }
 
     #[test]
+    fn a_state_that_can_be_no_directory_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path().display();
+        let told =
+            |state: &str| stateless(&Config::from_toml(&format!("state = \"{state}\"\n{SITE}"), "test").unwrap());
+        for good in [format!("{at}"), format!("{at}/none/yet")] {
+            assert_eq!(told(&good), None);
+        }
+        for (state, lack) in [
+            ("/dev/null", "/dev/null is no directory"),
+            ("/dev/null/x", "/dev/null is no directory"),
+            ("/proc", "/proc takes no files"),
+            ("/sys/fairair", "/sys/fairair takes no files"),
+        ] {
+            let told = told(state).expect(state);
+            assert!(told.starts_with(&format!("`state`: {lack}")) && told.ends_with("as /run/fairair"), "{told}");
+        }
+    }
+
+    #[test]
     fn files_of_others_are_told() {
         let directory = tempfile::tempdir().unwrap();
         let at = directory.path().display();
@@ -206,6 +262,26 @@ mod tests {
         assert!(told("\"8000::/1\", \"::/1\"").unwrap().is_some_and(|told| told.contains("no IPv6 is shaped")));
         let error = told("\"::/0\", \"0.0.0.0/1\", \"128.0.0.0/1\"").unwrap_err().to_string();
         assert!(error.contains("test:1:11: `exclude`") && error.contains("nothing would be shaped"), "{error}");
+    }
+
+    #[test]
+    fn a_named_station_that_is_excluded_is_told() {
+        let told = |head: &str, station: &str| {
+            let text = format!("{head}\n{SITE}[[station]]\nname = \"s\"\n{station}\n");
+            contradicted(&Config::from_toml(&text, "test").unwrap())
+        };
+        let addresses = "addresses = [\"10.1.0.2\", \"fd01::2\"]";
+        assert_eq!(told("exclude = [\"10.1.1.0/24\"]", addresses), [""; 0]);
+        for whole in ["10.1.0.2", "10.1.0.0/24"] {
+            let words = format!(
+                "`addresses` of station s: `exclude` has {whole}, so 10.1.0.2 is not shaped: take {whole} out of `exclude`, or 10.1.0.2 out \
+                 of the station"
+            );
+            assert_eq!(told(&format!("exclude = [\"{whole}\"]"), addresses), [words]);
+        }
+        let mac = "02:00:5e:10:00:01";
+        let all = told(&format!("mode = \"bridged\"\nexclude = [\"{mac}\"]"), &format!("mac = \"{mac}\""));
+        assert!(all.len() == 1 && all[0].starts_with("`mac` of station s: `exclude` has 02:"), "{all:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use fairair_core::units::Bitrate;
 
 use super::addresses::{Addresses, Evidence};
 use super::{Full, Site, Source, Station};
-use crate::enforce::config::{Ap, Mac, Matcher, Mode, Plan};
+use crate::enforce::config::{Ap, Mac, Mode, Plan};
 use crate::enforce::datapath::{Key, MOST_LEAVES};
 use crate::enforce::discovery::Sighting;
 
@@ -153,11 +153,9 @@ impl Site {
         Ok(true)
     }
 
-    pub(super) fn is_excluded(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
-        self.config.exclude.iter().any(|matcher| match matcher {
-            Matcher::Net(net) => address.is_some_and(|address| net.contains(&address)),
-            Matcher::Mac(own) => mac == Some(*own),
-        })
+    /// Whether the configuration excludes who has these.
+    pub fn is_excluded(&self, address: Option<IpAddr>, mac: Option<Mac>) -> bool {
+        self.config.exclude.iter().any(|matcher| matcher.has(address, mac))
     }
 
     /// Who has `sighting`'s address under another MAC address, where classes go by address: that one is the other's now, or somebody

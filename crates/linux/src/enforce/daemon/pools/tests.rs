@@ -134,3 +134,17 @@ fn views_have_the_air_of_their_stations_rates() {
         with_positions(&TWO.replace("phy = \"802.11b\"\ncapacity = { kind = \"air\" }", "capacity = \"5 Mbit/s\""));
     assert_eq!(blind.views[1].air_ns, 0);
 }
+
+/// The rates beside C are older than it for a second.
+#[test]
+fn a_trial_of_a_fixed_c_is_told_while_rates_have_to_do_with_it() {
+    let (mut pool, _) = with_positions(&TWO.replace("{ kind = \"air\" }", "\"20 Mbit/s\""));
+    let (c, lowered, at) = (Bitrate::mbps(20), Bitrate::from_bps(15_000_375), Instant::from_nanos(9_000_000_000));
+    assert_eq!(pool.trial(at, c), None);
+    pool.tried = Some(at);
+    let told = pool.trial(at, lowered).unwrap();
+    assert!(told.starts_with("C = 20 Mbit/s is lowered to 15 Mbit/s for a moment, for a trial: "), "{told}");
+    let told = pool.trial(at + Duration::from_secs(1), c).unwrap();
+    assert!(told.starts_with("C was not 20 Mbit/s until a moment ago, for a trial: "), "{told}");
+    assert_eq!(pool.trial(at + Duration::from_secs(2), c), None);
+}

@@ -1,7 +1,9 @@
 //! What the operator is told of a pool's C, and what to do.
 
+use std::cmp::Ordering;
+
 use fairair_core::control::{CapacityParams, Verdict};
-use fairair_core::units::{Bitrate, Instant};
+use fairair_core::units::{Bitrate, Duration, Instant};
 
 use super::PoolControl;
 use crate::enforce::daemon::strangers::STRANGERS;
@@ -11,6 +13,8 @@ use crate::enforce::daemon::why::MEASURED;
 const STILL: f64 = 1.03;
 /// All of C passes, but for this share.
 const WHOLE: f64 = 0.97;
+/// Rates that are shown are of so long at most: the span of `Rates` and the time between two looks.
+const MEANS: Duration = Duration::from_millis(1500);
 /// What a fixed C should be, as a share of what the cell carries.
 const BELOW: f64 = 0.95;
 
@@ -75,6 +79,19 @@ impl PoolControl {
                  somebody answers"
             ),
         })
+    }
+
+    /// That a trial changes a fixed C to `c` now, or did so while the rates were measured that are shown.
+    pub(in crate::enforce::daemon) fn trial(&self, now: Instant, c: Bitrate) -> Option<String> {
+        let (CapacityParams::Fixed { rate }, Some(at)) = (self.params, self.tried) else { return None };
+        let shown = c.rounded(MEASURED + 1);
+        let what = match c.cmp(&rate) {
+            Ordering::Less => format!("C = {rate} is lowered to {shown} for a moment, for a trial"),
+            Ordering::Greater => format!("C = {rate} is raised to {shown} for a moment, for a trial"),
+            Ordering::Equal if now < at + MEANS => format!("C was not {rate} until a moment ago, for a trial"),
+            Ordering::Equal => return None,
+        };
+        Some(format!("{what}: rates are means of the last second, and may be of another C in part"))
     }
 
     /// C, where `c` is what it is at the moment: a trial lowers or raises it for a second.
