@@ -229,28 +229,6 @@ fn an_interrupted_run_reports_what_is_done() {
     assert_eq!(report["totals"]["goodput_bps"]["n"], done);
 }
 
-/// SIGINT twice: at once, and nothing half-written stays.
-#[test]
-#[cfg(unix)]
-fn a_run_that_is_interrupted_twice_leaves_nothing() {
-    let place = Place::new();
-    std::fs::write(&place.scenario, CELL.replace("duration = \"2 s\"", "duration = \"100000 s\"")).unwrap();
-    let names =
-        || std::fs::read_dir(place.dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
-    let before = names();
-    let at = |name: &str| place.dir.path().join(name);
-    let mut command = place.run();
-    let command = command.args(["--replicas", "2", "--out"]).arg(at("new/deep")).arg("--pcap").arg(at("x.pcap"));
-    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    for _ in 0..2 {
-        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    assert_eq!(child.wait().unwrap().code(), Some(130));
-    assert_eq!(names(), before);
-}
-
 #[test]
 fn remedies_are_compared_in_the_order_asked_for() {
     let place = Place::new();

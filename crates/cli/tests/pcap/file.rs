@@ -65,3 +65,29 @@ fn links_devices_and_permissions_stay() {
     PcapFile::create("/dev/null", &radio(Phy::B), FLOWS).unwrap().finish().unwrap();
     assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
 }
+
+/// SIGINT twice ends a run at once, and nothing half-written stays.
+#[test]
+#[cfg(unix)]
+fn a_run_that_is_interrupted_twice_leaves_nothing() {
+    use std::process::{Command, Stdio};
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let flows = "flows = [{ direction = \"down\" }]";
+    fs::write(
+        at("cell.toml"),
+        format!("name = \"long\"\n[run]\nduration = \"100000 s\"\n[[station]]\nname = \"a\"\n{flows}\n"),
+    )
+    .unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_fairair"));
+    let run = run.arg("run").arg(at("cell.toml")).arg("--out").arg(at("new/deep")).arg("--pcap").arg(at("x.pcap"));
+    let mut child = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert_eq!(names_in(directory.path()).len(), 3, "it has begun");
+    for _ in 0..2 {
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(names_in(directory.path()), ["cell.toml"]);
+}
