@@ -297,7 +297,10 @@ fn ap_queue(report: &Report) -> String {
         let arrived = class(&queue.arrivals).mean.unwrap_or_default();
         if arrived > 0.0 {
             let share = Quantity::percent(class(&queue.drop_probability)).text();
-            parts.push(format!("drops {share} of {name} ({:.0} of {arrived:.0})", dropped(class)));
+            let dropped = dropped(class);
+            // The others waited as the measurement began, and are part of the share.
+            let of = if dropped > arrived { "; arrived" } else { " of" };
+            parts.push(format!("drops {share} of {name} ({dropped:.0}{of} {arrived:.0})"));
         }
     }
     parts.join(", ")
